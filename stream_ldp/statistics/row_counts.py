@@ -1,0 +1,158 @@
+"""How often each distinct report row occurred: the sufficient statistic of every joint estimate.
+
+Narrow attributes have few distinct rows, so the statistic is small whatever the number of reports; wide ones
+have up to one row a report. The value is the same in both cases: it merges by addition and has one byte form.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["RowCounts", "row_width"]
+
+_HEADER = struct.Struct("<HI")  # bits of a row, number of distinct rows
+_COUNT = np.dtype("<u4")
+_KEY_BYTES = 8  # rows up to this width sort as one integer, which is ten times faster than as bytes
+
+
+def row_width(bits: int) -> int:
+    """Bytes of a packed row of `bits` bits."""
+    return (bits + 7) // 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class RowCounts:
+    """Distinct packed rows with their counts.
+
+    bits: bits of a row.
+    rows: uint8, shape (distinct, ceil(bits / 8)); bit b of a row is bit b % 8 of byte b // 8. Strictly
+        ascending in byte order, so that equal statistics have equal bytes.
+    counts: int64 (counted reports) or float64 (weighted ones), shape (distinct,), positive.
+    """
+
+    bits: int
+    rows: NDArray[np.uint8]
+    counts: NDArray[np.int64] | NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, bits: int) -> Self:
+        """No reports yet."""
+        return cls(
+            bits=bits, rows=np.zeros((0, row_width(bits)), dtype=np.uint8), counts=np.zeros(0, dtype=np.int64)
+        )
+
+    @classmethod
+    def of(cls, rows: NDArray[np.uint8], *, bits: int) -> Self:
+        """Count packed rows, uint8 of shape (n, ceil(bits / 8))."""
+        return cls._grouped(bits, rows, np.ones(len(rows), dtype=np.int64))
+
+    @classmethod
+    def sum(cls, parts: Iterable[RowCounts], *, bits: int) -> Self:
+        """Add statistics of the same bits; the order does not matter.
+
+        Raises:
+            ValueError: a part has another number of bits.
+        """
+        kept = [part for part in parts if len(part.counts)]
+        for part in kept:
+            if part.bits != bits:
+                raise ValueError(f"cannot add counts of {part.bits}-bit rows to counts of {bits}-bit rows")
+        if not kept:
+            return cls.empty(bits)
+        if len(kept) == 1:
+            return cls(bits=bits, rows=kept[0].rows, counts=kept[0].counts)
+        return cls._grouped(
+            bits, np.concatenate([part.rows for part in kept]), np.concatenate([part.counts for part in kept])
+        )
+
+    @classmethod
+    def _grouped(cls, bits: int, rows: NDArray[np.uint8], counts: NDArray[np.generic]) -> Self:
+        if not len(rows):
+            return cls.empty(bits)
+        _, first, inverse = np.unique(_keys(rows), return_index=True, return_inverse=True)
+        if counts.dtype == np.int64:
+            total = np.zeros(len(first), dtype=np.int64)
+            np.add.at(total, inverse, counts)
+            return cls(bits=bits, rows=rows[first], counts=total)
+        return cls(bits=bits, rows=rows[first], counts=np.bincount(inverse, weights=counts))
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts.sum([self, other], bits=self.bits)
+
+    def scaled(self, weight: float) -> RowCounts:
+        """The same rows, every count times `weight` > 0 (float64)."""
+        return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts * float(weight))
+
+    @property
+    def reports(self) -> float:
+        """Sum of the counts: the number of reports, or their total weight."""
+        return self.counts.sum().item()  # type: ignore[no-any-return]
+
+    def unpacked(self) -> NDArray[np.uint8]:
+        """The bits of each distinct row: 0 or 1, uint8, shape (distinct, bits)."""
+        return np.unpackbits(self.rows, axis=1, count=self.bits, bitorder="little")
+
+    def bit_counts(self) -> NDArray[np.float64]:
+        """How often each bit was 1, shape (bits,)."""
+        return self.counts.astype(np.float64) @ self.unpacked()
+
+    def to_bytes(self) -> bytes:
+        """Header (bits u16, distinct u32), rows, counts u32; all little-endian.
+
+        Raises:
+            ValueError: the counts are weighted, or one does not fit 32 bits.
+        """
+        if self.counts.dtype != np.int64 or (len(self.counts) and self.counts.max() >= 2**32):
+            raise ValueError("only plain counts below 2^32 have a byte form")
+        return b"".join(
+            (
+                _HEADER.pack(self.bits, len(self.counts)),
+                self.rows.tobytes(),
+                self.counts.astype(_COUNT).tobytes(),
+            )
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: the length is not what the header says.
+        """
+        bits, distinct = _HEADER.unpack_from(data)
+        width = row_width(bits)
+        split = _HEADER.size + distinct * width
+        if len(data) != split + distinct * _COUNT.itemsize:
+            raise ValueError(f"{len(data)} bytes for {distinct} rows of {bits} bits")
+        rows = np.frombuffer(data, np.uint8, distinct * width, _HEADER.size).reshape(distinct, width)
+        return cls(bits=bits, rows=rows, counts=np.frombuffer(data, _COUNT, distinct, split).astype(np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RowCounts):
+            return NotImplemented
+        return (
+            self.bits == other.bits
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _keys(rows: NDArray[np.uint8]) -> NDArray[np.generic]:
+    """One sortable key a row, in byte order."""
+    n, width = rows.shape
+    if width <= _KEY_BYTES:
+        padded = np.zeros((n, _KEY_BYTES), dtype=np.uint8)
+        padded[:, :width] = rows
+        return padded.view(">u8").ravel().astype(np.uint64)
+    return np.ascontiguousarray(rows).view(np.dtype((np.void, width))).ravel()

@@ -41,14 +41,12 @@ class RowCounts:
 
     bits: int
     rows: NDArray[np.uint8]
-    counts: NDArray[np.int64] | NDArray[np.float64]
+    counts: NDArray[np.int64 | np.float64]
 
     @classmethod
     def empty(cls, bits: int) -> Self:
         """No reports yet."""
-        return cls(
-            bits=bits, rows=np.zeros((0, row_width(bits)), dtype=np.uint8), counts=np.zeros(0, dtype=np.int64)
-        )
+        return cls(bits=bits, rows=np.zeros((0, row_width(bits)), dtype=np.uint8), counts=np.zeros(0, dtype=np.int64))
 
     @classmethod
     def of(cls, rows: NDArray[np.uint8], *, bits: int) -> Self:

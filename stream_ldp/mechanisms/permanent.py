@@ -1,0 +1,85 @@
+"""Words that a user draws once and for ever: the memory of the permanent randomised response, without a memory.
+
+RAPPOR (Erlingsson, Pihur and Korolova, 2014) stores each permanent response. Here it is recomputed from one
+secret: the words are a keyed pseudo-random function of what is being answered, so the same value always gets the
+same response, and another value, attribute, collection or noise level an independent one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["SECRET_BYTES", "PermanentWords", "new_secret"]
+
+#: Bytes of a user's secret: the 256-bit security of the function's key.
+SECRET_BYTES = 32
+
+_BLOCK_BYTES = 64  # output of one BLAKE2b call, its maximum
+_WORD_BYTES = 4
+_PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation
+
+
+def new_secret() -> bytes:
+    """A fresh user secret from the operating system; the one thing that a client keeps."""
+    return os.urandom(SECRET_BYTES)
+
+
+class PermanentWords:
+    """Keyed words for the one-hot bits of every attribute of one collection.
+
+    The word of (secret, collection, attribute, value, bit) is taken from
+    BLAKE2b(key=secret, person="stream-ldp prr 1", data=context(attribute) || value u32 || block u32), where the
+    context is the SHA-256 of the collection's name, the attribute's name and its ordered values, and the noise
+    level f. All of them change what a bit's response means; were one of them left out, two responses would share
+    a word under two meanings, and their comparison would show the value.
+    """
+
+    def __init__(
+        self, *, collection: str, attributes: Sequence[tuple[str, Sequence[str]]], flip_threshold: int
+    ) -> None:
+        self._contexts = [
+            hashlib.sha256(
+                json.dumps(
+                    [collection, name, list(values), flip_threshold], ensure_ascii=False, separators=(",", ":")
+                ).encode()
+            ).digest()
+            for name, values in attributes
+        ]
+        self._sizes = [len(values) for _, values in attributes]
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        """The words of one user's record, uint32, shape (sum of the attributes' sizes,).
+
+        Raises:
+            ValueError: the secret is not `SECRET_BYTES` long.
+        """
+        if len(secret) != SECRET_BYTES:
+            raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        stream = bytearray()
+        for context, size, value in zip(self._contexts, self._sizes, values, strict=True):
+            prefix = context + int(value).to_bytes(4, "little")
+            needed = size * _WORD_BYTES
+            for block in range(-(-needed // _BLOCK_BYTES)):
+                digest = hashlib.blake2b(
+                    prefix + block.to_bytes(4, "little"),
+                    key=secret,
+                    digest_size=min(_BLOCK_BYTES, needed - block * _BLOCK_BYTES),
+                    person=_PERSON,
+                ).digest()
+                stream += digest
+        return np.frombuffer(bytes(stream), dtype="<u4")
+
+    def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
+        """The words of many users, shape (n, sum of sizes); `values` has shape (n, attributes)."""
+        rows = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
+        return np.stack(rows) if rows else np.zeros((0, sum(self._sizes)), dtype=np.uint32)

@@ -69,11 +69,17 @@ class RRLDP:
         return self.flip_threshold / RESOLUTION
 
     @property
+    def thresholds(self) -> tuple[int, int, int]:
+        """(f / 2, p, q) in units of 2^-32: all that the parameters mean. Without an IRR, p is 0 and q is 1."""
+        if self.p is None or self.q is None:
+            return self.flip_threshold, 0, RESOLUTION
+        return self.flip_threshold, threshold(self.p), threshold(self.q)
+
+    @property
     def response(self) -> tuple[float, float]:
         """The realised (p, q) of the IRR; (0, 1) where there is none."""
-        if self.p is None or self.q is None:
-            return 0.0, 1.0
-        return threshold(self.p) / RESOLUTION, threshold(self.q) / RESOLUTION
+        _, p, q = self.thresholds
+        return p / RESOLUTION, q / RESOLUTION
 
     def channel(self) -> BitChannel:
         """The effective channel of a bit, eqs. 8 and 9."""
@@ -109,8 +115,10 @@ class RRLDP:
         """Fresh IRR bits of PRR bits, shape (n, bits); the PRR bits themselves where there is no IRR."""
         if self.p is None or self.q is None:
             return bits
+        _, p, q = self.thresholds
+        # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
         words = entropy.words(bits.size).reshape(bits.shape).astype(np.uint64)
-        return words < np.where(bits, np.uint64(threshold(self.q)), np.uint64(threshold(self.p)))
+        return words < np.where(bits, np.uint64(q), np.uint64(p))
 
     def perturb(
         self,

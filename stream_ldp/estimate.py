@@ -1,0 +1,132 @@
+"""An estimate as it is published: JSON, self-contained, with its own error and privacy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SCHEMA_VERSION", "Axis", "Estimate", "Fit", "Independence", "Privacy", "WindowBounds"]
+
+#: Grows when a field changes its meaning or goes; a new optional field leaves it.
+SCHEMA_VERSION = 1
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Axis(_Part):
+    """One attribute of the joint distribution, its values in the order of the arrays' axis."""
+
+    attribute: str
+    values: tuple[str, ...]
+
+
+class WindowBounds(_Part):
+    """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
+
+    start_ms: int
+    end_ms: int
+
+
+class Fit(_Part):
+    """How the joint was solved, and how far from solved it may be."""
+
+    method: str = Field(description="em, lasso or lremh")
+    stop: str = Field(description="the stopping rule: certificate or paper")
+    start: str = Field(description="what the iteration started from: uniform, independence, lasso or previous")
+    iterations: int = Field(ge=0, description="evaluations of the EM map")
+    certificate: Finite = Field(description="upper bound, in nats, of what the objective could still gain")
+    certified: bool = Field(description="whether the certificate is within the estimator's tolerance")
+
+
+class Independence(_Part):
+    """The product-of-marginals baseline, and whether the reports tell the joint apart from it."""
+
+    marginals: tuple[tuple[Probability, ...], ...] = Field(description="one distribution an axis")
+    statistic: Finite = Field(description="likelihood-ratio statistic of the joint over the product")
+    p_value: Probability
+    dependent: bool = Field(description="whether independence is rejected; where not, prefer the product")
+
+
+class Privacy(_Part):
+    """Epsilon, in nats, of any two records, and the assumption that it rests on."""
+
+    per_report: float
+    for_ever: float
+    assumption: str
+
+
+class Estimate(_Part):
+    """A joint distribution over one window; the message of an estimates topic."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    estimate: str
+    window: WindowBounds
+    final: bool = Field(description="false while the window is open; a final estimate never changes")
+    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    effective_reports: Finite = Field(
+        ge=0, description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
+    )
+    axes: tuple[Axis, ...]
+    probability: Any = Field(description="nested lists, one level an axis; sums to 1")
+    standard_error: Any = Field(description="of each probability, same shape")
+    fit: Fit
+    independence: Independence
+    privacy: Privacy
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each axis."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    def joint(self) -> NDArray[np.float64]:
+        """The probabilities as an array of `shape`.
+
+        Raises:
+            ValueError: the lists do not have the shape that the axes announce.
+        """
+        return self._array(self.probability)
+
+    def standard_errors(self) -> NDArray[np.float64]:
+        """Their standard errors as an array of `shape`; raises as `joint`."""
+        return self._array(self.standard_error)
+
+    def _array(self, nested: object) -> NDArray[np.float64]:
+        array = np.array(nested, dtype=np.float64)
+        if array.shape != self.shape:
+            raise ValueError(f"estimate {self.estimate!r} has axes of shape {self.shape} and cells of {array.shape}")
+        return array
+
+    @property
+    def key(self) -> bytes:
+        """Record key: one a final window, so that compaction keeps the history; one for the live view."""
+        return f"{self.estimate}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
+
+    def to_bytes(self) -> bytes:
+        """UTF-8 JSON; every number in full precision, so that a warm start read back is the one published."""
+        return self.model_dump_json().encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Estimate:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: not an estimate, or of a schema version that this release does not read.
+        """
+        return cls.model_validate_json(data)
+
+    def distance(self, truth: NDArray[np.float64]) -> float:
+        """Average variation distance to a distribution of the same shape (Chu, Long and Liu, 2022, eq. 12)."""
+        return float(0.5 * math.fsum(np.abs(self.joint() - truth).ravel()))

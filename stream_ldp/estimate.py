@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA_VERSION", "Axis", "Estimate", "Fit", "Independence", "Privacy", "WindowBounds"]
 
 #: Grows when a field changes its meaning or goes; a new optional field leaves it.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -80,8 +80,8 @@ class Estimate(_Part):
         ge=0, description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
     )
     axes: tuple[Axis, ...]
-    probability: Any = Field(description="nested lists, one level an axis; sums to 1")
-    standard_error: Any = Field(description="of each probability, same shape")
+    probability: list[Any] = Field(description="nested lists, one level an axis; sums to 1")
+    standard_error: list[Any] = Field(description="of each probability, same shape")
     fit: Fit
     independence: Independence
     privacy: Privacy

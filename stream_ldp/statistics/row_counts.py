@@ -81,7 +81,9 @@ class RowCounts:
             total = np.zeros(len(first), dtype=np.int64)
             np.add.at(total, inverse, counts)
             return cls(bits=bits, rows=rows[first], counts=total)
-        return cls(bits=bits, rows=rows[first], counts=np.bincount(inverse, weights=counts).astype(np.float64))
+        return cls(
+            bits=bits, rows=rows[first], counts=np.asarray(np.bincount(inverse, weights=counts), dtype=np.float64)
+        )
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)

@@ -73,24 +73,28 @@ class RowCounts:
         )
 
     @classmethod
-    def _grouped(cls, bits: int, rows: NDArray[np.uint8], counts: NDArray[np.generic]) -> Self:
+    def _grouped(cls, bits: int, rows: NDArray[np.uint8], counts: NDArray[np.int64 | np.float64]) -> Self:
         if not len(rows):
             return cls.empty(bits)
         _, first, inverse = np.unique(_keys(rows), return_index=True, return_inverse=True)
-        if counts.dtype == np.int64:
-            total = np.zeros(len(first), dtype=np.int64)
-            np.add.at(total, inverse, counts)
-            return cls(bits=bits, rows=rows[first], counts=total)
-        return cls(
-            bits=bits, rows=rows[first], counts=np.asarray(np.bincount(inverse, weights=counts), dtype=np.float64)
-        )
+        # Sums of fewer than 2^53 reports are exact in float64.
+        total = np.bincount(inverse, weights=counts)
+        return cls(bits=bits, rows=rows[first], counts=total.astype(counts.dtype))
+
+    @classmethod
+    def of_patterns(cls, patterns: NDArray[np.int64], *, bits: int) -> Self:
+        """From a dense table, shape (2^bits,), whose index holds bit b of the row as its bit b."""
+        seen = np.flatnonzero(patterns)
+        rows = seen.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : row_width(bits)]
+        order = np.argsort(_keys(rows))
+        return cls(bits=bits, rows=rows[order], counts=patterns[seen[order]])
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
 
     def scaled(self, weight: float) -> RowCounts:
         """The same rows, every count times `weight` > 0 (float64)."""
-        return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts * float(weight))
+        return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts.astype(np.float64) * weight)
 
     @property
     def reports(self) -> float:

@@ -1,0 +1,290 @@
+"""One source partition, counted: records in log order become partials, a checkpoint and a watermark.
+
+A pure state machine. What it holds of the open panes is a function of the log alone, so that after a crash another
+worker arrives at the same partials by reading again from the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp import wire
+from stream_ldp.partials import Partial, Watermark
+from stream_ldp.rejection import Reason, Rejected
+from stream_ldp.statistics import RowTally
+from stream_ldp.windows import closes_at, pane_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.collection import Collection, Window
+
+__all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
+
+_NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """What a commit remembers of a source partition.
+
+    offset: of the first report of the oldest open pane; reading begins here after a restart.
+    position: all before this offset has been counted, and its refusals told; what is read again up to here is silent.
+    watermark_ms: event time, in milliseconds; None before the first batch. Lateness after a restart is decided by it.
+    """
+
+    offset: int
+    position: int
+    watermark_ms: int | None
+
+    def metadata(self) -> str:
+        """What goes beside the offset into the commit."""
+        return json.dumps({"position": self.position, "watermark_ms": self.watermark_ms})
+
+    @classmethod
+    def parse(cls, offset: int, metadata: str) -> Self:
+        """The inverse of `metadata`.
+
+        Raises:
+            ValueError: the commit was not made by this software.
+        """
+        try:
+            fields = json.loads(metadata)
+            return cls(offset=offset, position=int(fields["position"]), watermark_ms=fields["watermark_ms"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
+            ) from error
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counted:
+    """What became of some records. Reports that were read before, in an earlier life, are not told again.
+
+    reports: reports counted for the first time.
+    duplicates: reports of batches that had been counted before.
+    late: reports of batches whose pane had closed.
+    rejected: (index of the record, why) of every batch that was not counted, the late ones among them.
+    """
+
+    reports: int
+    duplicates: int
+    late: int
+    rejected: list[tuple[int, Rejected]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """What a flush has to write, in this order: partials, then the checkpoint, then the watermark.
+
+    The checkpoint is the fence: only a worker that still owns the partition can commit it, and no pane closes
+    before its watermark is on the log.
+    """
+
+    partials: list[Partial]
+    checkpoint: Checkpoint
+    watermark: Watermark | None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Pane:
+    first_offset: int
+    tallies: dict[tuple[str, ...], RowTally]
+    batch_ids: set[bytes] = field(default_factory=set)
+
+
+class SourcePartition:
+    """The state of one source partition of one collection."""
+
+    def __init__(
+        self, collection: Collection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
+    ) -> None:
+        """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`."""
+        self._collection = collection
+        self._fingerprint = collection.fingerprint.hex()
+        self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
+        self._partition = partition
+        self._panes: dict[int, _Pane] = {}
+        self._checkpoint = checkpoint
+        self._silent_ms = 0.0
+        self.position = checkpoint.offset if checkpoint else start
+        self._told = checkpoint.position if checkpoint else start
+        self._watermark = _NEVER if checkpoint is None or checkpoint.watermark_ms is None else checkpoint.watermark_ms
+        self._watermark_of_data = self._watermark
+
+    @property
+    def watermark_ms(self) -> int | None:
+        """Event time that the partition has reached, in milliseconds; None before its first batch."""
+        return None if self._watermark == _NEVER else self._watermark
+
+    @property
+    def replaying(self) -> bool:
+        """Whether it still reads what an earlier owner had read; it says nothing until it has caught up."""
+        return self.position < self._told
+
+    @property
+    def open_panes(self) -> int:
+        """Number of panes that it holds counts of."""
+        return len(self._panes)
+
+    def count(self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes]) -> Counted:
+        """Count records in log order.
+
+        offsets: ascending, the first not below `position`.
+        appended_ms: when the broker appended each, by its clock.
+        """
+        window, mechanism = self._collection.window, self._collection.mechanism
+        decoded = wire.decode(records, fingerprint=self._collection.fingerprint, bits=mechanism.bits)
+        offset = np.asarray(offsets, dtype=np.int64)
+        appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
+        time = decoded.time_ms
+        ahead, behind = time > appended + window.ahead_ms, time < appended - window.max_age_ms
+        plausible = ~(ahead | behind)
+
+        # The clock of a producer that runs ahead moves its own reports, never the watermark of everyone's.
+        reached = np.where(plausible, np.minimum(time, appended), _NEVER)
+        watermarks = np.maximum.accumulate(np.concatenate(([self._watermark], reached)))
+        pane = pane_of(np.where(plausible, time, 0), window)
+        late = plausible & (closes_at(pane, window) <= watermarks[:-1])
+        duplicate = self._add(decoded, plausible & ~late, pane, offset)
+        counted = plausible & ~late & ~duplicate
+
+        self._watermark = self._watermark_of_data = int(watermarks[-1])
+        self._silent_ms = 0.0
+        news = offset >= self._told
+        self.position = int(offset[-1]) + 1
+        self._told = max(self._told, self.position)
+
+        rejected = [(index, why) for index, why in decoded.rejected if news[index]]
+        news = news[decoded.accepted]
+        for reason, which, rule in (
+            (Reason.FUTURE_TIME, ahead, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
+            (Reason.PAST_TIME, behind, f"more than {window.max_age_ms} ms behind the broker's clock"),
+            (Reason.LATE, late, "its window had closed"),
+        ):
+            rejected += [
+                (int(decoded.accepted[i]), Rejected(reason, f"event time {time[i]} ms: {rule}"))
+                for i in np.flatnonzero(which & news)
+            ]
+        return Counted(
+            reports=int(decoded.counts[counted & news].sum()),
+            duplicates=int(decoded.counts[duplicate & news].sum()),
+            late=int(decoded.counts[late & news].sum()),
+            rejected=sorted(rejected, key=lambda entry: entry[0]),
+        )
+
+    def _add(
+        self,
+        decoded: wire.Decoded,
+        on_time: NDArray[np.bool_],
+        panes: NDArray[np.int64],
+        offset: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Add the batches that are on time to their panes; tells which had been added before."""
+        duplicate = np.zeros(len(panes), dtype=np.bool_)
+        for start in np.unique(panes[on_time]).tolist():
+            members = np.flatnonzero(on_time & (panes == start))
+            pane = self._panes.get(start)
+            if pane is None:
+                first = int(offset[decoded.accepted[members[0]]])
+                tallies = {of: RowTally(len(columns)) for of, columns in self._columns.items()}
+                pane = self._panes[start] = _Pane(first_offset=first, tallies=tallies)
+            ids = [decoded.batch_ids[i] for i in members.tolist()]
+            if len(set(ids)) < len(ids) or not pane.batch_ids.isdisjoint(ids):
+                again = _repeats(ids, pane.batch_ids)
+                duplicate[members[again]] = True
+                members = members[~again]
+            pane.batch_ids.update(ids)
+            chosen = np.zeros(len(panes), dtype=np.bool_)
+            chosen[members] = True
+            rows = decoded.rows[np.repeat(chosen, decoded.counts)] if len(members) < len(panes) else decoded.rows
+            self._tally(pane, rows)
+        return duplicate
+
+    def _tally(self, pane: _Pane, rows: NDArray[np.uint8]) -> None:
+        bits = np.unpackbits(rows, axis=1, count=self._collection.mechanism.bits, bitorder="little")
+        for of, tally in pane.tallies.items():
+            tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
+
+    def observe_silence(self, elapsed_ms: float, *, others_ms: int | None) -> bool:
+        """Note that nothing came for another `elapsed_ms`; tells whether the watermark moved.
+
+        After the idle timeout a silent partition follows the furthest of the collection's other partitions, and its
+        own clock ticks on from the last report, so that the last windows close when everyone has fallen silent.
+
+        others_ms: the furthest committed watermark of the other partitions; None where there is none.
+        """
+        window = self._collection.window
+        self._silent_ms += elapsed_ms
+        if window.idle_timeout_ms is None or self._silent_ms < window.idle_timeout_ms or self.replaying:
+            return False
+        target = others_ms if others_ms is not None else _NEVER
+        if self._watermark_of_data != _NEVER:
+            target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
+        # A step that closes no pane is not worth a commit.
+        if target <= self._watermark or _panes_closed(target, window) == _panes_closed(self._watermark, window):
+            return False
+        self._watermark = target
+        return True
+
+    def take_changes(self) -> Changes | None:
+        """What a flush has to write, or None; closed panes are forgotten with it.
+
+        Every write has to succeed, or this state must be dropped and begun again from the last checkpoint.
+        """
+        if self.replaying:
+            return None
+        window = self._collection.window
+        partials = [
+            Partial(
+                fingerprint=self._fingerprint,
+                partition=self._partition,
+                pane_ms=start,
+                pane_length_ms=window.pane_ms,
+                of=of,
+                segment=segment,
+                end=self.position,
+                counts=counts,
+            )
+            for start, pane in sorted(self._panes.items())
+            for of, tally in pane.tallies.items()
+            for segment, counts in sorted(tally.take_changed().items())
+        ]
+        for start in [start for start in self._panes if closes_at(start, window) <= self._watermark]:
+            del self._panes[start]
+        checkpoint = Checkpoint(
+            offset=min((pane.first_offset for pane in self._panes.values()), default=self.position),
+            position=self.position,
+            watermark_ms=self.watermark_ms,
+        )
+        if not partials and checkpoint == self._checkpoint:
+            return None
+        moved = self._checkpoint is None or checkpoint.watermark_ms != self._checkpoint.watermark_ms
+        self._checkpoint = checkpoint
+        return Changes(partials=partials, checkpoint=checkpoint, watermark=self.watermark_record() if moved else None)
+
+    def watermark_record(self) -> Watermark | None:
+        """The watermark for the partials topic; to be written only once its checkpoint is committed."""
+        if self._watermark == _NEVER:
+            return None
+        return Watermark(fingerprint=self._fingerprint, partition=self._partition, time_ms=self._watermark)
+
+
+def _repeats(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:
+    seen = set(known)
+    again = np.zeros(len(ids), dtype=np.bool_)
+    for i, batch_id in enumerate(ids):
+        again[i] = batch_id in seen
+        seen.add(batch_id)
+    return again
+
+
+def _panes_closed(watermark_ms: int, window: Window) -> int:
+    """Number of panes, since ever, that a watermark closes."""
+    return (watermark_ms - window.grace_ms) // window.pane_ms

@@ -1,0 +1,190 @@
+"""Partials of all source partitions, merged into the windows of one collection.
+
+A pure fold of the partials log: it replaces, never adds, so any order, repetition and restart gives the same
+windows. What has been published is told to it, and is never decided again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.partials import Partial, PartialError, Watermark
+from stream_ldp.statistics import RowCounts
+from stream_ldp.windows import closes_at, panes_of, windows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.collection import Collection, EstimateSpec
+    from stream_ldp.estimate import Estimate
+
+__all__ = ["Merge", "Question"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """One estimate of one window, with all that its answer depends on.
+
+    counts: the window's reports; with memory, those of the windows remembered too, weighted and scaled to
+        `effective_reports`.
+    reports: number of reports in the window itself.
+    effective_reports: (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of
+        equally weighted reports that say as much.
+    start: the joint of the final estimate before, which the solver starts from; None for the first.
+    """
+
+    spec: EstimateSpec
+    window_ms: int
+    final: bool
+    counts: RowCounts
+    reports: int
+    effective_reports: float
+    start: NDArray[np.float64] | None
+
+
+class Merge:
+    """The windows of one collection."""
+
+    def __init__(self, collection: Collection, *, partitions: int) -> None:
+        """`partitions`: number of source partitions, each of which has to close a window before it is final."""
+        self.collection = collection
+        self._fingerprint = collection.fingerprint.hex()
+        self._watermarks: dict[int, int | None] = dict.fromkeys(range(partitions))
+        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
+        self._decided: dict[str, Estimate] = {}
+        self._forgotten_before: int | None = None
+
+    @property
+    def watermark_ms(self) -> int | None:
+        """Event time that every source partition has passed; None until each has one."""
+        times = list(self._watermarks.values())
+        return None if None in times else min(time for time in times if time is not None)
+
+    @property
+    def panes(self) -> int:
+        """Number of panes held."""
+        return len(self._panes)
+
+    def apply(self, record: Partial | Watermark) -> None:
+        """Take a record of the partials topic into account.
+
+        Raises:
+            PartialError: it was made under another collection, or for a partition that the topic does not have.
+        """
+        if record.fingerprint != self._fingerprint:
+            raise PartialError(
+                f"a partial of fingerprint {record.fingerprint} cannot be merged into collection "
+                f"{self.collection.name!r} of fingerprint {self._fingerprint}"
+            )
+        if record.partition not in self._watermarks:
+            raise PartialError(
+                f"a partial of source partition {record.partition}, but the reports topic has "
+                f"{len(self._watermarks)} partitions"
+            )
+        if isinstance(record, Watermark):
+            known = self._watermarks[record.partition]
+            self._watermarks[record.partition] = record.time_ms if known is None else max(known, record.time_ms)
+            return
+        if record.pane_length_ms != self.collection.window.pane_ms or (
+            self._forgotten_before is not None and record.pane_ms < self._forgotten_before
+        ):
+            # Of a window length used before, or repeated by a delayed worker: no window that is still to come has it.
+            return
+        held = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
+        place = (record.partition, record.segment)
+        if place not in held or held[place].end < record.end:
+            held[place] = record
+
+    def decide(self, estimate: Estimate) -> None:
+        """Take note of a final estimate that is on the log."""
+        known = self._decided.get(estimate.estimate)
+        if known is None or known.window.start_ms < estimate.window.start_ms:
+            self._decided[estimate.estimate] = estimate
+
+    def due(self) -> list[tuple[int, EstimateSpec]]:
+        """Windows, by their start, and estimates that can be made final now; in the order in which they must be.
+
+        Each starts from the final before it, so they are answered and decided one after another.
+        """
+        watermark = self.watermark_ms
+        if watermark is None:
+            return []
+        return [(start, spec) for start, spec in self._undecided() if self._closes_at(start) <= watermark]
+
+    def open(self) -> list[tuple[int, EstimateSpec]]:
+        """Windows that hold reports and cannot be made final yet, and their estimates, earliest first."""
+        watermark = self.watermark_ms
+        return [
+            (start, spec)
+            for start, spec in self._undecided()
+            if watermark is None or self._closes_at(start) > watermark
+        ]
+
+    def question(self, window_ms: int, spec: EstimateSpec, *, final: bool) -> Question:
+        """All that the estimate of one window depends on, as of now."""
+        window = self.collection.window
+        bits = len(self.collection.bits_of(spec.of))
+        parts = [
+            self._counts(window_ms - age * window.size_ms, spec.of, bits=bits) for age in range(window.memory_windows)
+        ]
+        counts, reports, effective = parts[0], int(parts[0].reports), parts[0].reports
+        if window.memory is not None:
+            weights = [window.memory**age for age in range(len(parts))]
+            weighted = sum(weight * part.reports for weight, part in zip(weights, parts, strict=True))
+            squared = sum(weight**2 * part.reports for weight, part in zip(weights, parts, strict=True))
+            if squared:
+                effective = weighted**2 / squared
+                scale = effective / weighted
+                counts = RowCounts.sum(
+                    [part.scaled(scale * weight) for weight, part in zip(weights, parts, strict=True)], bits=bits
+                )
+        previous = self._decided.get(spec.name)
+        return Question(
+            spec=spec,
+            window_ms=window_ms,
+            final=final,
+            counts=counts,
+            reports=reports,
+            effective_reports=float(effective),
+            start=previous.joint() if previous and previous.shape == self.collection.sizes_of(spec) else None,
+        )
+
+    def forget(self) -> None:
+        """Drop the panes that no window still to come looks at; call it when nothing is due."""
+        watermark = self.watermark_ms
+        if watermark is None:
+            return
+        window = self.collection.window
+        reach = window.memory_windows * window.size_ms - window.pane_ms
+        # The last pane of the last window that remembers pane s begins at s + reach; it has closed if
+        # s + reach + pane + grace <= watermark.
+        latest = watermark - window.grace_ms - window.pane_ms - reach
+        self._forgotten_before = latest - latest % window.pane_ms + window.pane_ms
+        for start in [start for start in self._panes if start < self._forgotten_before]:
+            del self._panes[start]
+
+    def _undecided(self) -> list[tuple[int, EstimateSpec]]:
+        """Windows with reports and estimates without a final, in order of time."""
+        found = []
+        for order, spec in enumerate(self.collection.estimates):
+            known = self._decided.get(spec.name)
+            panes = [start for start, counts in self._panes.items() if spec.of in counts]
+            starts = {start for pane in panes for start in windows_of(pane, self.collection.window)}
+            found += [(start, order, spec) for start in starts if known is None or known.window.start_ms < start]
+        return [(start, spec) for start, _, spec in sorted(found, key=lambda entry: entry[:2])]
+
+    def _closes_at(self, start: int) -> int:
+        window = self.collection.window
+        return closes_at(panes_of(start, window)[-1], window)
+
+    def _counts(self, window_ms: int, of: tuple[str, ...], *, bits: int) -> RowCounts:
+        return RowCounts.sum(
+            (
+                partial.counts
+                for pane in panes_of(window_ms, self.collection.window)
+                for partial in self._panes.get(pane, {}).get(of, {}).values()
+            ),
+            bits=bits,
+        )

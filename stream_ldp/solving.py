@@ -1,0 +1,60 @@
+"""A question about a window becomes an estimate. Pure: the same question has the same answer, wherever it is asked."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+from stream_ldp.estimators import estimator
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
+    from stream_ldp.merging import Question
+
+__all__ = ["solve"]
+
+
+def solve(collection: Collection, question: Question) -> Estimate:
+    """Estimate the joint distribution that a question asks for.
+
+    Heavy: it belongs on a thread of its own, never on an event loop.
+    """
+    spec, window = question.spec, collection.window
+    mechanism = collection.mechanism
+    solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
+        question.counts, sizes=collection.sizes_of(spec), channel=mechanism.channel(), start=question.start
+    )
+    return Estimate(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        estimate=spec.name,
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        effective_reports=question.effective_reports,
+        axes=tuple(
+            Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
+        ),
+        probability=solution.joint.tolist(),
+        standard_error=solution.standard_error.tolist(),
+        fit=Fit(
+            method=solution.method,
+            stop=solution.stop,
+            start=solution.start,
+            iterations=solution.iterations,
+            certificate=solution.certificate,
+            certified=solution.certified,
+        ),
+        independence=Independence(
+            marginals=tuple(tuple(marginal.tolist()) for marginal in solution.independence.marginals),
+            statistic=solution.independence.statistic,
+            p_value=solution.independence.p_value,
+            dependent=solution.independence.dependent,
+        ),
+        privacy=Privacy(
+            per_report=mechanism.epsilon(reports=1),
+            for_ever=mechanism.epsilon(reports=math.inf),
+            assumption="any two records; a user's record does not change",
+        ),
+    )

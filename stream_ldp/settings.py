@@ -1,0 +1,295 @@
+"""Settings of a process: from flags, then the environment, then a YAML file, then defaults."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import ssl
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import yaml
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+
+if TYPE_CHECKING:
+    from pydantic_settings import PydanticBaseSettingsSource
+
+__all__ = ["CONNECTION", "ENVIRONMENT_PREFIX", "SaslMechanism", "SecurityProtocol", "Settings", "SettingsError"]
+
+ENVIRONMENT_PREFIX = "STREAM_LDP_"
+
+#: Settings that say how to reach the brokers and may be given as flags. sasl_password may not: every user of a
+#: machine can read the arguments of its processes.
+CONNECTION = (
+    "brokers",
+    "security_protocol",
+    "tls_ca_file",
+    "tls_cert_file",
+    "tls_key_file",
+    "sasl_mechanism",
+    "sasl_username",
+    "sasl_password_file",
+)
+
+
+class SecurityProtocol(StrEnum):
+    """How a client speaks to a broker, in Kafka's own words."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def encrypted(self) -> bool:
+        """Over TLS."""
+        return self in {self.SSL, self.SASL_SSL}
+
+    @property
+    def authenticated(self) -> bool:
+        """With a user name and a password."""
+        return self in {self.SASL_PLAINTEXT, self.SASL_SSL}
+
+
+class SaslMechanism(StrEnum):
+    """How the password is proved to the broker."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; one line for each problem, with the names it can be set by."""
+
+
+class Settings(BaseSettings):
+    """Everything that differs between one deployment and another.
+
+    A field is set by the flag --its-name, by STREAM_LDP_ITS_NAME, or by the key its_name of the `config` file.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    config: Path | None = Field(default=None, description="YAML file with any of these settings.")
+    brokers: str = Field(
+        default="127.0.0.1:9092", description="Kafka brokers to begin with, host:port, separated by commas."
+    )
+    security_protocol: SecurityProtocol = Field(
+        default=SecurityProtocol.PLAINTEXT, description="How to speak to the brokers."
+    )
+    tls_ca_file: Path | None = Field(
+        default=None, description="PEM file of the authority to trust; the system's authorities if not given."
+    )
+    tls_cert_file: Path | None = Field(default=None, description="PEM file of our own certificate.")
+    tls_key_file: Path | None = Field(
+        default=None, description="PEM file of its key, not encrypted, if not in the certificate's file."
+    )
+    sasl_mechanism: SaslMechanism = Field(
+        default=SaslMechanism.SCRAM_SHA_512, description="How to prove the password."
+    )
+    sasl_username: str | None = Field(default=None, description="User to authenticate as.")
+    sasl_password: SecretStr | None = Field(default=None, description="Its password.")
+    sasl_password_file: Path | None = Field(default=None, description="File that holds its password.")
+    client_id: str = Field(default="stream-ldp", description="Our name in the brokers' logs and quotas.")
+    topic_prefix: str = Field(
+        default="stream-ldp",
+        pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$",
+        description="First part of every topic's name.",
+    )
+    partials_partitions: int = Field(
+        default=4, ge=1, description="Partitions of the partials topic: so many workers can share the merging."
+    )
+    group: str = Field(
+        default_factory=lambda known: str(known.get("topic_prefix", "")),
+        min_length=1,
+        description="Consumer group of the workers, and first part of their other groups; topic_prefix if not given.",
+    )
+    session_timeout_ms: int = Field(
+        default=6_000, gt=0, description="Silence, in ms, after which a worker's partitions go to its peers."
+    )
+    heartbeat_interval_ms: int = Field(
+        default=1_500, gt=0, description="Time between heartbeats, in ms; also how soon a rebalance is noticed."
+    )
+    rebalance_timeout_ms: int = Field(
+        default=10_000, gt=0, description="Time, in ms, that a worker gets to flush before it is left behind."
+    )
+    admin_host: str = Field(default="127.0.0.1", description="Address of /metrics, /livez and /readyz.")
+    admin_port: int = Field(default=9464, ge=0, le=65_535, description="Their port; 0 for any free one.")
+
+    @classmethod
+    def load(cls, **flags: Any) -> Self:
+        """Read all sources. A flag that is None was not given.
+
+        Raises:
+            SettingsError: a value is wrong, two contradict each other, or the file cannot be read.
+        """
+        try:
+            return cls(**{name: value for name, value in flags.items() if value is not None})
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False)
+            raise SettingsError(
+                # A default that hangs on a wrong value is not a problem of its own.
+                "\n".join(_explained(each) for each in problems if each["type"] != "default_factory_not_called")
+            ) from None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  part of the hook
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  part of the hook
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment, then the file that either of them names."""
+        path = init_settings().get("config") or env_settings().get("config")
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _read(path))
+
+    @field_validator("config", "tls_ca_file", "tls_cert_file", "tls_key_file", "sasl_password_file")
+    @classmethod
+    def _files_can_be_read(cls, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                path.open("rb").close()
+            except OSError as error:
+                raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+        return path
+
+    @field_validator("brokers")
+    @classmethod
+    def _addresses_have_ports(cls, brokers: str) -> str:
+        for address in brokers.split(","):
+            host, _, port = address.strip().rpartition(":")
+            if not host or not port.isdigit():
+                raise ValueError(f"{address.strip()!r} is not host:port")
+        return brokers
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        protocol = self.security_protocol
+        tls = [self.tls_ca_file, self.tls_cert_file, self.tls_key_file]
+        if not protocol.encrypted and any(path is not None for path in tls):
+            raise ValueError(
+                f"TLS files are given, but security_protocol is {protocol}: use SSL, or SASL_SSL with a password"
+            )
+        if self.tls_key_file is not None and self.tls_cert_file is None:
+            raise ValueError("tls_key_file is given without its tls_cert_file")
+        if self.sasl_password is not None and self.sasl_password_file is not None:
+            raise ValueError("sasl_password and sasl_password_file are both given: one of them is enough")
+        has_password = self.sasl_password is not None or self.sasl_password_file is not None
+        if protocol.authenticated and (self.sasl_username is None or not has_password):
+            raise ValueError(
+                f"security_protocol {protocol} needs sasl_username and sasl_password_file (or sasl_password)"
+            )
+        if not protocol.authenticated and (self.sasl_username is not None or has_password):
+            raise ValueError(
+                f"a user or password is given, but security_protocol is {protocol}: use SASL_SSL (or SASL_PLAINTEXT)"
+            )
+        if self.heartbeat_interval_ms * 3 > self.session_timeout_ms:
+            raise ValueError(
+                f"heartbeat_interval_ms ({self.heartbeat_interval_ms}) must be at most a third of "
+                f"session_timeout_ms ({self.session_timeout_ms}), or one lost heartbeat ends the session"
+            )
+        return self
+
+    @property
+    def password(self) -> str | None:
+        """The password in clear, from wherever it was given."""
+        if self.sasl_password_file is not None:
+            return self.sasl_password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        return None if self.sasl_password is None else self.sasl_password.get_secret_value()
+
+    def ssl_context(self) -> ssl.SSLContext | None:
+        """For TLS, with the broker's host name checked; None where the protocol is not encrypted.
+
+        Raises:
+            SettingsError: a file is not what it should be.
+        """
+        if not self.security_protocol.encrypted:
+            return None
+        try:
+            context = ssl.create_default_context(cafile=self.tls_ca_file)
+        except ssl.SSLError as error:
+            raise SettingsError(f"tls_ca_file {self.tls_ca_file} is not a PEM certificate: {error}") from error
+        if self.tls_cert_file is not None:
+            try:
+                # An empty password, since without one OpenSSL would ask for an encrypted key's at the terminal.
+                context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password="")
+            except ssl.SSLError as error:
+                raise SettingsError(
+                    f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {error}"
+                ) from error
+        return context
+
+    def connection_options(self) -> dict[str, Any]:
+        """How to connect: for `aiokafka.conn.create_conn`, and part of `client_options`."""
+        options: dict[str, Any] = {
+            "client_id": self.client_id,
+            "security_protocol": self.security_protocol.value,
+            "ssl_context": self.ssl_context(),
+        }
+        if self.security_protocol.authenticated:
+            options["sasl_mechanism"] = self.sasl_mechanism.value
+            options["sasl_plain_username"] = self.sasl_username
+            options["sasl_plain_password"] = self.password
+        return options
+
+    def client_options(self) -> dict[str, Any]:
+        """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer and AIOKafkaAdminClient."""
+        return {"bootstrap_servers": self.broker_addresses, **self.connection_options()}
+
+    @property
+    def broker_addresses(self) -> list[str]:
+        """The brokers, one host:port each."""
+        return [address.strip() for address in self.brokers.split(",")]
+
+    def printable(self) -> str:
+        """All settings as YAML that `config` takes, without the password."""
+        shown = self.model_dump(mode="json", exclude={"config", "sasl_password"}, exclude_none=True)
+        hidden = "" if self.sasl_password is None else "# sasl_password is set, and not shown\n"
+        return yaml.safe_dump(shown, sort_keys=False) + hidden
+
+    def flags(self) -> str:
+        """For a shell: the flags that reach the same topics on the same cluster, without what is default."""
+        given = {name: getattr(self, name) for name in (*CONNECTION, "topic_prefix", "partials_partitions")}
+        words = [
+            (_flag(name), str(value))
+            for name, value in given.items()
+            if name == "brokers" or value != type(self).model_fields[name].default
+        ]
+        return shlex.join(word for pair in words for word in pair)
+
+
+def _read(path: str | Path | None) -> dict[str, Any]:
+    """The settings in a YAML file; none in one that cannot be read, which validation reports."""
+    if path is None or not Path(path).is_file():
+        return {}
+    try:
+        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise SettingsError(f"{path} holds no settings: expected lines such as `brokers: 127.0.0.1:9092`")
+    return document
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _explained(problem: Any) -> str:
+    message = problem["msg"].removeprefix("Value error, ")
+    if not problem["loc"]:
+        return str(message)
+    name = str(problem["loc"][0])
+    if problem["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(name, list(Settings.model_fields), n=1)
+        return f"{name}: there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+    return f"{name} ({_flag(name)}, {ENVIRONMENT_PREFIX}{name.upper()}): {message}"

@@ -1,0 +1,233 @@
+"""The topics of a deployment as data: their names, partitions and settings, with the reason of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from stream_ldp.collection import Collection, Window
+
+__all__ = ["MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "expiry_problems", "topic_specs"]
+
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+
+#: Workers may be down this long and still find what they had not finished with.
+OUTAGE_MS = 7 * _DAY_MS
+#: Subscribers may ask for the estimates of a month.
+ESTIMATES_MS = 30 * _DAY_MS
+#: Time to look at what was refused and why, with a weekend in it.
+DEAD_LETTERS_MS = 14 * _DAY_MS
+#: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
+SEGMENT_BYTES = 64 * 2**20
+#: A segment goes when its newest record has expired, so a record outlives its retention by this and a little.
+SEGMENT_MS = _HOUR_MS
+#: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
+MAX_RECORD_BYTES = 16 * 2**20
+
+#: Settings that must be as declared; any other way of writing the same value will do.
+_EXACT = frozenset({"cleanup.policy", "message.timestamp.type"})
+#: Settings that may be larger than declared; -1 is without limit.
+_AT_LEAST = frozenset({"retention.ms", "max.message.bytes"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicNames:
+    """Names under one prefix, which keeps deployments on the same cluster apart."""
+
+    prefix: str
+
+    def reports(self, collection: str) -> str:
+        """Batches of reports of one collection."""
+        return f"{self.prefix}.{collection}.reports"
+
+    def estimates(self, collection: str) -> str:
+        """Estimates of one collection."""
+        return f"{self.prefix}.{collection}.estimates"
+
+    def dead_letters(self, collection: str) -> str:
+        """Batches of one collection that were refused."""
+        return f"{self.prefix}.{collection}.dead-letters"
+
+    @property
+    def partials(self) -> str:
+        """Partial counts and watermarks of all collections."""
+        return f"{self.prefix}.partials"
+
+    @property
+    def collections(self) -> str:
+        """The registry: what each collection's name means."""
+        return f"{self.prefix}.collections"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExistingTopic:
+    """A topic as the cluster describes it; `config` holds every setting that applies to it."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicSpec:
+    """A topic as it has to be.
+
+    any_partitions: whether another number of partitions serves as well.
+    """
+
+    name: str
+    partitions: int
+    config: Mapping[str, str]
+    purpose: str
+    any_partitions: bool = False
+
+    def differences(self, existing: ExistingTopic) -> dict[str, tuple[str, str]]:
+        """Settings of the topic that are not as declared: {setting: (declared, existing)}."""
+        found = {
+            setting: (declared, existing.config[setting])
+            for setting, declared in self.config.items()
+            if not _same(setting, declared, existing.config[setting])
+        }
+        if self.partitions != existing.partitions:
+            found["partitions"] = (str(self.partitions), str(existing.partitions))
+        return found
+
+    def problems(self, existing: ExistingTopic) -> list[str]:
+        """Those of the differences that the service cannot work with, one sentence each."""
+        found = []
+        for setting, (declared, actual) in self.differences(existing).items():
+            if setting == "partitions":
+                if not self.any_partitions:
+                    found.append(f"topic {self.name} has {actual} partitions, needs {declared}")
+            elif setting in _EXACT:
+                found.append(f"topic {self.name} has {setting}={actual}, needs {declared}")
+            elif setting in _AT_LEAST and _limit(actual) < _limit(declared):
+                found.append(f"topic {self.name} has {setting}={actual}, needs {declared} or more")
+        return found
+
+
+def topic_specs(
+    collections: Sequence[Collection],
+    *,
+    prefix: str,
+    reports_partitions: int,
+    partials_partitions: int,
+) -> tuple[TopicSpec, ...]:
+    """Every topic that these collections need, the shared ones first.
+
+    reports_partitions: of each reports topic; so many workers can share its ingest.
+    partials_partitions: so many workers can share the merging, each collection being merged by one.
+    """
+    names = TopicNames(prefix=prefix)
+    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
+    # A final estimate says that its window is done with. Were it to expire before the window's partials, a merge
+    # that rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
+    estimates_ms = max(ESTIMATES_MS, partials_ms + _DAY_MS)
+    shared = (
+        TopicSpec(
+            name=names.collections,
+            partitions=1,
+            config={"cleanup.policy": "compact"},
+            purpose="what each collection's name means",
+        ),
+        TopicSpec(
+            name=names.partials,
+            partitions=partials_partitions,
+            config=_compacted_and_deleted(partials_ms),
+            purpose="partial counts and watermarks",
+        ),
+    )
+    return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
+
+
+def expiry_problems(partials: ExistingTopic, estimates: Iterable[ExistingTopic]) -> list[str]:
+    """One sentence for each estimates topic whose records may expire before the partials they answer."""
+    return [
+        f"topic {topic.name} has retention.ms={topic.config['retention.ms']}, which must be more than the "
+        f"{partials.config['retention.ms']} of {partials.name}, or finals would be published twice"
+        for topic in estimates
+        if _limit(topic.config["retention.ms"]) < _limit(partials.config["retention.ms"]) + SEGMENT_MS
+    ]
+
+
+def _own(
+    collection: Collection, names: TopicNames, reports_partitions: int, estimates_ms: int
+) -> tuple[TopicSpec, TopicSpec, TopicSpec]:
+    return (
+        TopicSpec(
+            name=names.reports(collection.name),
+            partitions=reports_partitions,
+            any_partitions=True,
+            config={
+                "cleanup.policy": "delete",
+                "retention.ms": str(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
+                # The broker's clock is what producers' clocks are held against, and what decides expiry.
+                "message.timestamp.type": "LogAppendTime",
+            },
+            purpose="perturbed reports, in batches",
+        ),
+        TopicSpec(
+            name=names.estimates(collection.name),
+            partitions=1,
+            config=_compacted_and_deleted(estimates_ms),
+            purpose="estimates: every final, and the latest of each",
+        ),
+        TopicSpec(
+            name=names.dead_letters(collection.name),
+            partitions=1,
+            config={
+                "cleanup.policy": "delete",
+                "retention.ms": str(DEAD_LETTERS_MS),
+                # A refused batch may fill a record of its reports topic, and here it has headers besides.
+                "max.message.bytes": str(MAX_RECORD_BYTES),
+            },
+            purpose="refused batches, with the reason",
+        ),
+    )
+
+
+def _open_ms(window: Window) -> int:
+    """Longest time, by the broker's clock, from a window's first report to its end.
+
+    The first report may come `ahead` before the window begins, and the last ones may be as old as `max_age`. A
+    window without idle timeout can be held open for ever by a silent partition; no retention outlasts that.
+    """
+    idle_ms = window.idle_timeout_ms or 0
+    return window.ahead_ms + window.size_ms + window.grace_ms + window.max_age_ms + idle_ms
+
+
+def _remembered_ms(window: Window) -> int:
+    """Longest time that a window's counts are looked at: while it is open and while later windows remember it."""
+    return _open_ms(window) + (window.memory_windows - 1) * window.size_ms
+
+
+def _compacted_and_deleted(retention_ms: int) -> dict[str, str]:
+    return {
+        "cleanup.policy": "compact,delete",
+        "retention.ms": str(retention_ms),
+        "segment.ms": str(SEGMENT_MS),
+        "segment.bytes": str(SEGMENT_BYTES),
+        "max.message.bytes": str(MAX_RECORD_BYTES),
+    }
+
+
+def _whole_days(duration_ms: int) -> int:
+    """Rounded up, so that a collection that comes later seldom needs more than the shared topics have."""
+    return math.ceil(duration_ms / _DAY_MS) * _DAY_MS
+
+
+def _same(setting: str, declared: str, actual: str) -> bool:
+    if setting == "cleanup.policy":
+        return {part.strip() for part in declared.split(",")} == {part.strip() for part in actual.split(",")}
+    return declared == actual
+
+
+def _limit(value: str) -> float:
+    return float("inf") if value == "-1" else float(value)

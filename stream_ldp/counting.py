@@ -117,6 +117,8 @@ class SourcePartition:
         self._told = checkpoint.position if checkpoint else start
         self._watermark = _NEVER if checkpoint is None or checkpoint.watermark_ms is None else checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
+        # The owner before may have died between its commit and its watermark, so the first flush says it again.
+        self._watermark_told: int | None = None
 
     @property
     def watermark_ms(self) -> int | None:
@@ -212,26 +214,31 @@ class SourcePartition:
         for of, tally in pane.tallies.items():
             tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
 
-    def observe_silence(self, elapsed_ms: float, *, others_ms: int | None) -> bool:
-        """Note that nothing came for another `elapsed_ms`; tells whether the watermark moved.
+    def observe_silence(self, elapsed_ms: float) -> bool:
+        """Note that nothing came for another `elapsed_ms`; tells whether the partition counts as idle now.
 
-        After the idle timeout a silent partition follows the furthest of the collection's other partitions, and its
-        own clock ticks on from the last report, so that the last windows close when everyone has fallen silent.
+        Time is added up from what the reader really waited, never taken from a clock's difference, so that a
+        worker that was stopped does not wake up to idle partitions.
+        """
+        self._silent_ms += elapsed_ms
+        idle_ms = self._collection.window.idle_timeout_ms
+        return idle_ms is not None and self._silent_ms >= idle_ms and not self.replaying
+
+    def advance_idle(self, others_ms: int | None) -> None:
+        """Let an idle partition stop holding windows open.
+
+        It follows the furthest of the collection's other partitions, and its own clock ticks on from its last
+        report, so that the last windows close when everyone has fallen silent.
 
         others_ms: the furthest committed watermark of the other partitions; None where there is none.
         """
         window = self._collection.window
-        self._silent_ms += elapsed_ms
-        if window.idle_timeout_ms is None or self._silent_ms < window.idle_timeout_ms or self.replaying:
-            return False
-        target = others_ms if others_ms is not None else _NEVER
-        if self._watermark_of_data != _NEVER:
+        target = _NEVER if others_ms is None else others_ms
+        if self._watermark_of_data != _NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # A step that closes no pane is not worth a commit.
-        if target <= self._watermark or _panes_closed(target, window) == _panes_closed(self._watermark, window):
-            return False
-        self._watermark = target
-        return True
+        if target > self._watermark and _panes_closed(target, window) > _panes_closed(self._watermark, window):
+            self._watermark = target
 
     def take_changes(self) -> Changes | None:
         """What a flush has to write, or None; closed panes are forgotten with it.
@@ -243,6 +250,7 @@ class SourcePartition:
         window = self._collection.window
         partials = [
             Partial(
+                collection=self._collection.name,
                 fingerprint=self._fingerprint,
                 partition=self._partition,
                 pane_ms=start,
@@ -263,17 +271,21 @@ class SourcePartition:
             position=self.position,
             watermark_ms=self.watermark_ms,
         )
-        if not partials and checkpoint == self._checkpoint:
+        moved = checkpoint.watermark_ms != self._watermark_told
+        if not partials and not moved and checkpoint == self._checkpoint:
             return None
-        moved = self._checkpoint is None or checkpoint.watermark_ms != self._checkpoint.watermark_ms
-        self._checkpoint = checkpoint
-        return Changes(partials=partials, checkpoint=checkpoint, watermark=self.watermark_record() if moved else None)
+        self._checkpoint, self._watermark_told = checkpoint, checkpoint.watermark_ms
+        return Changes(
+            partials=partials, checkpoint=checkpoint, watermark=self._watermark_record() if moved else None
+        )
 
-    def watermark_record(self) -> Watermark | None:
-        """The watermark for the partials topic; to be written only once its checkpoint is committed."""
-        if self._watermark == _NEVER:
-            return None
-        return Watermark(fingerprint=self._fingerprint, partition=self._partition, time_ms=self._watermark)
+    def _watermark_record(self) -> Watermark:
+        return Watermark(
+            collection=self._collection.name,
+            fingerprint=self._fingerprint,
+            partition=self._partition,
+            time_ms=self._watermark,
+        )
 
 
 def _repeats(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:

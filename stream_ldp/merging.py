@@ -27,21 +27,35 @@ __all__ = ["Merge", "Question"]
 class Question:
     """One estimate of one window, with all that its answer depends on.
 
-    counts: the window's reports; with memory, those of the windows remembered too, weighted and scaled to
-        `effective_reports`.
-    reports: number of reports in the window itself.
-    effective_reports: (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of
-        equally weighted reports that say as much.
+    windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
     start: the joint of the final estimate before, which the solver starts from; None for the first.
     """
 
     spec: EstimateSpec
     window_ms: int
     final: bool
-    counts: RowCounts
-    reports: int
-    effective_reports: float
+    windows: tuple[tuple[float, tuple[RowCounts, ...]], ...]
     start: NDArray[np.float64] | None
+
+    @property
+    def reports(self) -> int:
+        """Number of reports in the window itself."""
+        _, parts = self.windows[0]
+        return sum(int(part.reports) for part in parts)
+
+    def counts(self, *, bits: int) -> RowCounts:
+        """All the counts in one, weighted, their sum the effective number of reports.
+
+        That is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of equally
+        weighted reports that say as much, so that errors and tests made from these counts are right.
+        """
+        sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in self.windows]
+        if len(sums) == 1:
+            return sums[0][1]
+        weighted = sum(weight * counts.reports for weight, counts in sums)
+        squared = sum(weight**2 * counts.reports for weight, counts in sums)
+        scale = weighted / squared if squared else 1.0
+        return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
 
 
 class Merge:
@@ -125,29 +139,15 @@ class Merge:
     def question(self, window_ms: int, spec: EstimateSpec, *, final: bool) -> Question:
         """All that the estimate of one window depends on, as of now."""
         window = self.collection.window
-        bits = len(self.collection.bits_of(spec.of))
-        parts = [
-            self._counts(window_ms - age * window.size_ms, spec.of, bits=bits) for age in range(window.memory_windows)
-        ]
-        counts, reports, effective = parts[0], int(parts[0].reports), parts[0].reports
-        if window.memory is not None:
-            weights = [window.memory**age for age in range(len(parts))]
-            weighted = sum(weight * part.reports for weight, part in zip(weights, parts, strict=True))
-            squared = sum(weight**2 * part.reports for weight, part in zip(weights, parts, strict=True))
-            if squared:
-                effective = weighted**2 / squared
-                scale = effective / weighted
-                counts = RowCounts.sum(
-                    [part.scaled(scale * weight) for weight, part in zip(weights, parts, strict=True)], bits=bits
-                )
         previous = self._decided.get(spec.name)
         return Question(
             spec=spec,
             window_ms=window_ms,
             final=final,
-            counts=counts,
-            reports=reports,
-            effective_reports=float(effective),
+            windows=tuple(
+                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, spec.of))
+                for age in range(window.memory_windows)
+            ),
             start=previous.joint() if previous and previous.shape == self.collection.sizes_of(spec) else None,
         )
 
@@ -179,12 +179,9 @@ class Merge:
         window = self.collection.window
         return closes_at(panes_of(start, window)[-1], window)
 
-    def _counts(self, window_ms: int, of: tuple[str, ...], *, bits: int) -> RowCounts:
-        return RowCounts.sum(
-            (
-                partial.counts
-                for pane in panes_of(window_ms, self.collection.window)
-                for partial in self._panes.get(pane, {}).get(of, {}).values()
-            ),
-            bits=bits,
+    def _parts(self, window_ms: int, of: tuple[str, ...]) -> tuple[RowCounts, ...]:
+        return tuple(
+            partial.counts
+            for pane in panes_of(window_ms, self.collection.window)
+            for partial in self._panes.get(pane, {}).get(of, {}).values()
         )

@@ -27,7 +27,7 @@ class PartialError(ValueError):
 class Partial:
     """The statistic of one pane, from one source partition.
 
-    fingerprint: the collection's, hexadecimal.
+    collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
     of: the attributes whose rows are counted.
@@ -35,6 +35,7 @@ class Partial:
     end: it covers all of the partition before this offset.
     """
 
+    collection: str
     fingerprint: str
     partition: int
     pane_ms: int
@@ -49,11 +50,12 @@ class Partial:
 class Watermark:
     """A promise of a source partition's owner: every partial of the panes closed by `time_ms` is on the log.
 
-    fingerprint: the collection's, hexadecimal.
+    collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
     time_ms: event time, in milliseconds.
     """
 
+    collection: str
     fingerprint: str
     partition: int
     time_ms: int
@@ -64,20 +66,23 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
 
     writer: names one ownership of the source partition.
     """
-    header: dict[str, Any]
-    if isinstance(record, Watermark):
-        header = {"fingerprint": record.fingerprint, "partition": record.partition, "watermark": record.time_ms}
-        return _json(["watermark", record.partition, writer]), _json(header) + _SEPARATOR
-    header = {
+    header: dict[str, Any] = {
+        "collection": record.collection,
         "fingerprint": record.fingerprint,
         "partition": record.partition,
+    }
+    if isinstance(record, Watermark):
+        header["watermark"] = record.time_ms
+        key = ["watermark", record.collection, record.partition, writer]
+        return _json(key), _json(header) + _SEPARATOR
+    header |= {
         "pane": [record.pane_ms, record.pane_length_ms],
         "of": record.of,
         "segment": record.segment,
         "end": record.end,
     }
-    key = _json([record.of, record.pane_ms, record.partition, record.segment, writer])
-    return key, _json(header) + _SEPARATOR + record.counts.to_bytes()
+    key = ["partial", record.collection, record.of, record.pane_ms, record.partition, record.segment, writer]
+    return _json(key), _json(header) + _SEPARATOR + record.counts.to_bytes()
 
 
 def decode(value: bytes) -> Partial | Watermark:
@@ -89,21 +94,20 @@ def decode(value: bytes) -> Partial | Watermark:
     try:
         text, _, payload = value.partition(_SEPARATOR)
         header = json.loads(text)
+        source = {name: header[name] for name in ("collection", "fingerprint", "partition")}
         if "watermark" in header:
-            return Watermark(
-                fingerprint=header["fingerprint"], partition=header["partition"], time_ms=header["watermark"]
-            )
+            return Watermark(**source, time_ms=header["watermark"])
+        pane_ms, pane_length_ms = header["pane"]
         return Partial(
-            fingerprint=header["fingerprint"],
-            partition=header["partition"],
-            pane_ms=header["pane"][0],
-            pane_length_ms=header["pane"][1],
+            **source,
+            pane_ms=pane_ms,
+            pane_length_ms=pane_length_ms,
             of=tuple(header["of"]),
             segment=header["segment"],
             end=header["end"],
             counts=RowCounts.from_bytes(payload),
         )
-    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
+    except (ValueError, KeyError, TypeError, struct.error) as error:
         raise PartialError(f"not a partial of this release: {error!r}") from error
 
 

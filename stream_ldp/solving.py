@@ -1,4 +1,4 @@
-"""A question about a window becomes an estimate. Pure: the same question has the same answer, wherever it is asked."""
+"""A question about a window becomes an estimate. Pure: the same question has the same answer, wherever asked."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def solve(collection: Collection, question: Question) -> Estimate:
     """
     spec, window = question.spec, collection.window
     mechanism = collection.mechanism
+    counts = question.counts(bits=len(collection.bits_of(spec.of)))
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
-        question.counts, sizes=collection.sizes_of(spec), channel=mechanism.channel(), start=question.start
+        counts, sizes=collection.sizes_of(spec), channel=mechanism.channel(), start=question.start
     )
     return Estimate(
         collection=collection.name,
@@ -32,7 +33,7 @@ def solve(collection: Collection, question: Question) -> Estimate:
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
         final=question.final,
         reports=question.reports,
-        effective_reports=question.effective_reports,
+        effective_reports=float(counts.reports),
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),

@@ -270,7 +270,8 @@ def _read(path: str | Path | None) -> dict[str, Any]:
     if path is None or not Path(path).is_file():
         return {}
     try:
-        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        # The base loader keeps every scalar a string: the password 0123 is not the number 83.
+        document = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not YAML: {error}") from error
     if document is None:

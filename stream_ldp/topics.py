@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from stream_ldp.collection import Collection, Window
 
-__all__ = ["MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "expiry_problems", "topic_specs"]
+__all__ = ["MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "topic_specs"]
 
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
@@ -29,6 +29,9 @@ SEGMENT_BYTES = 64 * 2**20
 SEGMENT_MS = _HOUR_MS
 #: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
 MAX_RECORD_BYTES = 16 * 2**20
+
+#: A start: more can be added later, since whatever partition a report is in, it is counted the same.
+REPORTS_PARTITIONS = 4
 
 #: Settings that must be as declared; any other way of writing the same value will do.
 _EXACT = frozenset({"cleanup.policy", "message.timestamp.type"})
@@ -80,6 +83,7 @@ class TopicSpec:
     """A topic as it has to be.
 
     any_partitions: whether another number of partitions serves as well.
+    outlives: name of a topic whose records must expire before this one's.
     """
 
     name: str
@@ -87,6 +91,7 @@ class TopicSpec:
     config: Mapping[str, str]
     purpose: str
     any_partitions: bool = False
+    outlives: str | None = None
 
     def differences(self, existing: ExistingTopic) -> dict[str, tuple[str, str]]:
         """Settings of the topic that are not as declared: {setting: (declared, existing)}."""
@@ -99,10 +104,13 @@ class TopicSpec:
             found["partitions"] = (str(self.partitions), str(existing.partitions))
         return found
 
-    def problems(self, existing: ExistingTopic) -> list[str]:
-        """Those of the differences that the service cannot work with, one sentence each."""
+    def problems(self, existing: Mapping[str, ExistingTopic]) -> list[str]:
+        """Why the service cannot work with the topic as it is, one sentence each; none if it does not exist."""
+        if self.name not in existing:
+            return []
+        topic = existing[self.name]
         found = []
-        for setting, (declared, actual) in self.differences(existing).items():
+        for setting, (declared, actual) in self.differences(topic).items():
             if setting == "partitions":
                 if not self.any_partitions:
                     found.append(f"topic {self.name} has {actual} partitions, needs {declared}")
@@ -110,22 +118,30 @@ class TopicSpec:
                 found.append(f"topic {self.name} has {setting}={actual}, needs {declared}")
             elif setting in _AT_LEAST and _limit(actual) < _limit(declared):
                 found.append(f"topic {self.name} has {setting}={actual}, needs {declared} or more")
+        if self.outlives is not None and self.outlives in existing:
+            longer, shorter = (each.config["retention.ms"] for each in (topic, existing[self.outlives]))
+            if _limit(longer) < _limit(shorter) + SEGMENT_MS:
+                found.append(
+                    f"topic {self.name} has retention.ms={longer}, which must be more than the {shorter} of "
+                    f"{self.outlives}, or finals would be published twice"
+                )
         return found
 
 
 def topic_specs(
-    collections: Sequence[Collection],
+    collections: Iterable[Collection],
     *,
     prefix: str,
-    reports_partitions: int,
     partials_partitions: int,
+    reports_partitions: int | None = None,
 ) -> tuple[TopicSpec, ...]:
     """Every topic that these collections need, the shared ones first.
 
-    reports_partitions: of each reports topic; so many workers can share its ingest.
+    reports_partitions: of each reports topic, so many workers can share its ingest; any number if None, and
+        REPORTS_PARTITIONS for a new topic.
     partials_partitions: so many workers can share the merging, each collection being merged by one.
     """
-    names = TopicNames(prefix=prefix)
+    names, collections = TopicNames(prefix=prefix), tuple(collections)
     partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
     # A final estimate says that its window is done with. Were it to expire before the window's partials, a merge
     # that rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
@@ -147,24 +163,14 @@ def topic_specs(
     return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
 
 
-def expiry_problems(partials: ExistingTopic, estimates: Iterable[ExistingTopic]) -> list[str]:
-    """One sentence for each estimates topic whose records may expire before the partials they answer."""
-    return [
-        f"topic {topic.name} has retention.ms={topic.config['retention.ms']}, which must be more than the "
-        f"{partials.config['retention.ms']} of {partials.name}, or finals would be published twice"
-        for topic in estimates
-        if _limit(topic.config["retention.ms"]) < _limit(partials.config["retention.ms"]) + SEGMENT_MS
-    ]
-
-
 def _own(
-    collection: Collection, names: TopicNames, reports_partitions: int, estimates_ms: int
+    collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
 ) -> tuple[TopicSpec, TopicSpec, TopicSpec]:
     return (
         TopicSpec(
             name=names.reports(collection.name),
-            partitions=reports_partitions,
-            any_partitions=True,
+            partitions=reports_partitions or REPORTS_PARTITIONS,
+            any_partitions=reports_partitions is None,
             config={
                 "cleanup.policy": "delete",
                 "retention.ms": str(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
@@ -176,6 +182,7 @@ def _own(
         TopicSpec(
             name=names.estimates(collection.name),
             partitions=1,
+            outlives=names.partials,
             config=_compacted_and_deleted(estimates_ms),
             purpose="estimates: every final, and the latest of each",
         ),

@@ -1,0 +1,97 @@
+"""One command-line option for each setting, written once, in `Settings`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from stream_ldp.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "with_settings"]
+
+#: Settings of a command that produces or consumes.
+CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
+#: Settings of a command that looks after topics.
+TOPICS = (*CLIENT, "partials_partitions")
+#: Settings of a worker: all but the password, which has no flag.
+WORKER = tuple(name for name in Settings.model_fields if name != "sasl_password")
+
+
+def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take these settings as options, and hand it the whole as its parameter `settings`.
+
+        @app.command()
+        @with_settings(CLIENT)
+        def watch(collection: Path, *, settings: Settings) -> None: ...
+
+    An option that is not given leaves the setting to the environment, the file and the default, in this order.
+    """
+    names = tuple(names)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.name != "settings"]
+
+        @functools.wraps(command)
+        def run(*, print_config: bool, **arguments: Any) -> None:
+            flags = {name: arguments.pop(name) for name in names}
+            try:
+                settings = Settings.load(**flags)
+            except SettingsError as error:
+                fail(str(error), code=2)
+            if print_config:
+                typer.echo(settings.printable(), nl=False)
+                return
+            command(**arguments, settings=settings)
+
+        parameters = [*own, *map(_option, names), _PRINT_CONFIG]
+        keyword_only = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        # Typer reads both: the signature for defaults, the annotations for types.
+        run.__signature__ = signature.replace(parameters=keyword_only)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in keyword_only}
+        return run
+
+    return decorate
+
+
+def fail(message: str, *, code: int = 1) -> NoReturn:
+    """Say on standard error what is wrong and end the command."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
+    raise typer.Exit(code)
+
+
+def _option(name: str) -> inspect.Parameter:
+    field = Settings.model_fields[name]
+    kind: Any = field.annotation
+    default = "topic_prefix" if field.default_factory else field.default
+    option = typer.Option(
+        None,
+        f"--{name.replace('_', '-')}",
+        help=field.description,
+        show_default=False if default is None else str(default),
+        rich_help_panel=_PANEL,
+    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind | None)
+
+
+_PANEL = f"Settings (also {ENVIRONMENT_PREFIX}NAME, or name: in --config)"
+
+_PRINT_CONFIG = inspect.Parameter(
+    "print_config",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=typer.Option(
+        False,
+        "--print-config",
+        help="Print the settings, without the password, and end.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+    annotation=bool,
+)

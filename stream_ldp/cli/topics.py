@@ -1,0 +1,146 @@
+"""`stream-ldp topics`: make what collections need on a cluster, and see what is there."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from aiokafka.errors import KafkaError
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.options import TOPICS, fail, with_settings
+from stream_ldp.collection import Collection, CollectionError
+from stream_ldp.connection import BrokerUnreachable
+from stream_ldp.service.cluster import Cluster, ClusterError
+from stream_ldp.service.preflight import CHANGE_TOPIC, PreflightError, preflight
+from stream_ldp.service.registry import NEW_NAME, Registration, RegistryError, read_registry, register
+from stream_ldp.settings import Settings, SettingsError
+from stream_ldp.topics import ExistingTopic, TopicNames, TopicSpec, topic_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping, Sequence
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Make the topics that collections need, and see what is there.")
+
+Files = Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)]
+
+
+@app.command()
+@with_settings(TOPICS)
+def create(
+    files: Files,
+    *,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Partitions of each reports topic: so many workers can share it.")
+    ] = None,
+    replication: Annotated[
+        int | None, typer.Option(min=1, help="Brokers that hold each topic; 3, or all where there are fewer.")
+    ] = None,
+    settings: Settings,
+) -> None:
+    """Make every topic that the collections need, and register the collections.
+
+    Can be run again at any time. A topic that exists is left as it is; the command fails if it will not do. A
+    collection that is registered may change its windows and estimates while no worker runs, but not the meaning of
+    its reports.
+    """
+    _run(_create(settings, _load(files), partitions, replication))
+
+
+@app.command(name="list")
+@with_settings(TOPICS)
+def list_(files: Files, *, settings: Settings) -> None:
+    """Show the topics that the collections need and what there is; fail if a worker could not start with it."""
+    _run(_list(settings, _load(files)))
+
+
+async def _create(
+    settings: Settings, collections: Mapping[str, Collection], partitions: int | None, replication: int | None
+) -> None:
+    specs = _specs(settings, collections, partitions)
+    async with Cluster.connect(settings) as cluster:
+        existing = await cluster.topics([spec.name for spec in specs])
+        registry = {}
+        if TopicNames(prefix=settings.topic_prefix).collections in existing:
+            registry = await read_registry(settings)
+        wanted = [Registration.of(collection) for collection in collections.values()]
+        conflicts = [
+            registry[each.name].conflict(each)
+            for each in wanted
+            if each.name in registry and registry[each.name].fingerprint != each.fingerprint
+        ]
+        if conflicts:
+            fail("\n".join([*conflicts, f"  -> {NEW_NAME}"]))
+        missing = [spec for spec in specs if spec.name not in existing]
+        await cluster.create(missing, replication=replication or await cluster.usual_replication())
+    _show(specs, existing, absent="created")
+    if problems := [what for spec in specs for what in spec.problems(existing)]:
+        fail("\n".join([*problems, f"  -> {CHANGE_TOPIC}"]))
+    await register(settings, [each for each in wanted if registry.get(each.name) != each])
+    for each in wanted:
+        typer.echo(_registered(each, registry.get(each.name)))
+
+
+async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
+    specs = _specs(settings, collections, None)
+    async with Cluster.connect(settings) as cluster:
+        existing = await cluster.topics([spec.name for spec in specs])
+    _show(specs, existing, absent="missing")
+    await preflight(settings, collections)
+
+
+def _load(files: Sequence[Path]) -> dict[str, Collection]:
+    try:
+        return {str(file): Collection.load(file) for file in files}
+    except CollectionError as error:
+        fail(str(error))
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    try:
+        asyncio.run(work)
+    except (BrokerUnreachable, ClusterError, PreflightError, RegistryError, SettingsError) as error:
+        fail(str(error))
+    except KafkaError as error:
+        fail(f"the brokers answered with an error: {error}")
+
+
+def _specs(
+    settings: Settings, collections: Mapping[str, Collection], partitions: int | None
+) -> tuple[TopicSpec, ...]:
+    return topic_specs(
+        collections.values(),
+        prefix=settings.topic_prefix,
+        partials_partitions=settings.partials_partitions,
+        reports_partitions=partitions,
+    )
+
+
+def _registered(here: Registration, known: Registration | None) -> str:
+    if known is None:
+        return f"Collection {here.name} is registered, with fingerprint {here.fingerprint.hex()}."
+    if known == here:
+        return f"Collection {here.name} was registered already."
+    return (
+        f"Collection {here.name} is registered anew: {known.differences(here)}. "
+        "Stop every worker that runs with the old file."
+    )
+
+
+def _show(specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], *, absent: str) -> None:
+    table = Table("topic", "purpose", "partitions", "settings", "state", box=box.SIMPLE)
+    for spec in specs:
+        topic = existing.get(spec.name)
+        state = absent
+        if topic is not None:
+            differences = spec.differences(topic)
+            state = ", ".join(["exists", *(f"{name}={actual}" for name, (_, actual) in differences.items())])
+        settings = "\n".join(f"{name}={declared}" for name, declared in spec.config.items())
+        table.add_row(spec.name, spec.purpose, str(spec.partitions), settings, state)
+    Console().print(table)

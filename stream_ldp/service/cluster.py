@@ -1,0 +1,120 @@
+"""The Kafka cluster as its administrators see it: which topics there are, and how they are set up."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import (
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+
+from stream_ldp.connection import check_connection
+from stream_ldp.topics import ExistingTopic
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from stream_ldp.settings import Settings
+    from stream_ldp.topics import TopicSpec
+
+__all__ = ["Cluster", "ClusterError"]
+
+#: One of three may fail and another be restarted, without a report lost.
+USUAL_REPLICATION = 3
+
+
+class ClusterError(RuntimeError):
+    """The cluster refused what was asked of it."""
+
+
+class Cluster:
+    """An open connection to the cluster's administration."""
+
+    def __init__(self, admin: Any) -> None:
+        self._admin = admin
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, settings: Settings) -> AsyncIterator[Cluster]:
+        """Connect for the length of a `with` block.
+
+        Raises:
+            BrokerUnreachable, SettingsError: as `check_connection`.
+        """
+        await check_connection(settings)
+        admin = AIOKafkaAdminClient(**settings.client_options())
+        try:
+            await admin.start()
+            yield cls(admin)
+        finally:
+            await admin.close()
+
+    async def usual_replication(self) -> int:
+        """USUAL_REPLICATION, or the number of brokers where there are fewer."""
+        brokers = (await self._admin.describe_cluster())["brokers"]
+        return min(USUAL_REPLICATION, len(brokers))
+
+    async def topics(self, names: Sequence[str]) -> dict[str, ExistingTopic]:
+        """Those of the topics that exist.
+
+        Raises:
+            ClusterError: we may not look at one of them.
+        """
+        found = {}
+        for topic in await self._admin.describe_topics(list(names)):
+            error = for_code(topic["error_code"])
+            if error is UnknownTopicOrPartitionError:
+                continue
+            _raise_unless_fine(topic["topic"], topic["error_code"], None, needed="Describe")
+            found[topic["topic"]] = topic["partitions"]
+        configs = await self._configs(list(found))
+        return {
+            name: ExistingTopic(
+                name=name,
+                partitions=len(partitions),
+                replication=min(len(each["replicas"]) for each in partitions),
+                config=configs[name],
+            )
+            for name, partitions in found.items()
+        }
+
+    async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
+        """Create topics. One that exists by now is left as it is.
+
+        Raises:
+            ClusterError: the cluster refuses one of them.
+        """
+        if not specs:
+            return
+        answer = await self._admin.create_topics(
+            [NewTopic(spec.name, spec.partitions, replication, topic_configs=dict(spec.config)) for spec in specs]
+        )
+        for name, code, message in answer.topic_errors:
+            if for_code(code) is not TopicAlreadyExistsError:
+                _raise_unless_fine(name, code, message, needed="Create")
+
+    async def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        if not names:
+            return {}
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        found = {}
+        for answer in await self._admin.describe_configs(resources):
+            for code, message, _, name, entries in answer.resources:
+                _raise_unless_fine(name, code, message, needed="DescribeConfigs")
+                found[name] = {entry[0]: entry[1] for entry in entries}
+        return found
+
+
+def _raise_unless_fine(topic: str, code: int, message: str | None, *, needed: str) -> None:
+    if code == 0:
+        return
+    error = for_code(code)
+    if error is TopicAuthorizationFailedError:
+        raise ClusterError(f"topic {topic}: this user needs an access rule that allows {needed} on it")
+    raise ClusterError(f"topic {topic}: {message or error.description or error.__name__}")

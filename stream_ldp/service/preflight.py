@@ -1,0 +1,95 @@
+"""What a worker makes sure of before it starts: without it, Faust waits for ever for a topic that is not there."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.service.cluster import Cluster
+from stream_ldp.service.registry import NEW_NAME, Registration, read_registry
+from stream_ldp.topics import TopicNames, topic_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.settings import Settings
+    from stream_ldp.topics import ExistingTopic, TopicSpec
+
+__all__ = ["CHANGE_TOPIC", "PreflightError", "Problem", "preflight"]
+
+CHANGE_TOPIC = "change it with Kafka's kafka-configs.sh --alter, or delete the topic and let it be created again"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """Something that a worker cannot start with, and what to do about it."""
+
+    what: str
+    cure: str
+
+
+class PreflightError(RuntimeError):
+    """The worker must not start; the message lists the problems, those with the same cure together."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        cures = dict.fromkeys(each.cure for each in problems)
+        super().__init__(
+            "\n".join(
+                "\n".join([*(each.what for each in problems if each.cure == cure), f"  -> {cure}"]) for cure in cures
+            )
+        )
+
+
+async def preflight(settings: Settings, collections: Mapping[str, Collection]) -> dict[str, int]:
+    """Check brokers, topics and registry for the collections, given by the files they were read from.
+
+    Returns:
+        The number of partitions of every topic.
+
+    Raises:
+        BrokerUnreachable, SettingsError: no broker can be spoken to.
+        ClusterError, RegistryError: we may not look, or the registry is damaged.
+        PreflightError: a topic is missing or unsuitable, or a collection is not the one that is registered.
+    """
+    specs = topic_specs(
+        collections.values(), prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+    )
+    create = f"stream-ldp topics create {shlex.join(collections)} {settings.flags()}"
+    async with Cluster.connect(settings) as cluster:
+        existing = await cluster.topics([spec.name for spec in specs])
+    problems = list(_topic_problems(specs, existing, create))
+    if TopicNames(prefix=settings.topic_prefix).collections in existing:
+        registry = await read_registry(settings)
+        problems += _registry_problems(collections.values(), registry, create)
+    if problems:
+        raise PreflightError(problems)
+    return {name: topic.partitions for name, topic in existing.items()}
+
+
+def _topic_problems(
+    specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], create: str
+) -> Iterator[Problem]:
+    for spec in specs:
+        if spec.name not in existing:
+            yield Problem(what=f"topic {spec.name} does not exist", cure=f"create it: {create}")
+        for what in spec.problems(existing):
+            yield Problem(what=what, cure=CHANGE_TOPIC)
+
+
+def _registry_problems(
+    collections: Iterable[Collection], registry: Mapping[str, Registration], create: str
+) -> Iterator[Problem]:
+    for here in map(Registration.of, collections):
+        known = registry.get(here.name)
+        if known is None:
+            yield Problem(what=f"collection {here.name} is not registered", cure=f"register it: {create}")
+        elif known.fingerprint != here.fingerprint:
+            yield Problem(what=known.conflict(here), cure=NEW_NAME)
+        elif known != here:
+            yield Problem(
+                what=f"collection {here.name} has changed since it was registered: {known.differences(here)}",
+                cure=f"stop all of its workers, then register it again: {create}",
+            )

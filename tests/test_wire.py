@@ -70,10 +70,11 @@ batches = st.builds(
 
 @st.composite
 def records(draw: st.DrawFn) -> bytes:
-    """A good batch, one with a few bytes changed and its checksum mended or not, or any bytes at all."""
+    """A good batch, one with padding set, one with bytes changed and its checksum mended or not, or any bytes."""
     if draw(st.booleans()) and draw(st.booleans()):
         return draw(st.binary(max_size=80))
-    record = bytearray(wire.encode(draw(batches)))
+    reports = st.integers(0, 2 ** draw(st.sampled_from([BITS, BITS, 16])) - 1)
+    record = bytearray(wire.encode(batch_of(draw(st.lists(reports, min_size=1, max_size=5)))))
     for _ in range(draw(st.integers(0, 2))):
         record[draw(st.integers(0, len(record) - 1))] = draw(st.integers(0, 255))
     del record[len(record) - draw(st.sampled_from([0, 0, 0, 1, 2])) :]
@@ -168,6 +169,13 @@ def test_golden_permanent_responses() -> None:
         assert list(values) == vector["values"]
         assert words.tolist() == vector["words"]
         assert "".join(map(str, bits.astype(int))) == vector["bits"]
+
+
+def test_a_permanent_bit_is_inverted_by_words_below_the_threshold_and_by_no_other() -> None:
+    mechanism = Collection.load(GOLDEN / "care-survey.yaml").mechanism
+    below, at = mechanism.flip_threshold - 1, mechanism.flip_threshold
+    words = np.array([[at, below, below, at, at]], dtype=np.uint32)
+    assert mechanism.permanent(np.array([[0, 1]]), words).astype(int).tolist() == [[1, 1, 1, 1, 0]]
 
 
 def test_golden_instantaneous_responses() -> None:

@@ -1,0 +1,58 @@
+"""Small collections and estimates to test with."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from stream_ldp.collection import Collection
+from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+
+__all__ = ["MINUTE_MS", "collection_of", "estimate_of"]
+
+MINUTE_MS = 60_000
+
+_SURVEY = """
+collection: {name}
+mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
+attributes:
+  - {{name: bathing, values: [no, yes]}}
+  - {{name: mobility, values: [none, some, full]}}
+window: {{size: 60s, {window}}}
+estimates:
+  - {{name: bathing-mobility, of: [bathing, mobility]}}
+  - {{name: mobility, of: [mobility]}}
+"""
+
+
+@cache
+def collection_of(name: str = "care-survey", *, window: str = "grace: 5s") -> Collection:
+    """Two attributes, two and three values; windows of a minute."""
+    return Collection.parse(_SURVEY.format(name=name, window=window))
+
+
+def estimate_of(**changes: Any) -> Estimate:
+    """An estimate of `bathing` and `mobility` over the first minute of 1970, with some fields changed."""
+    fields: dict[str, Any] = {
+        "collection": "care-survey",
+        "fingerprint": collection_of().fingerprint.hex(),
+        "estimate": "bathing-mobility",
+        "window": WindowBounds(start_ms=0, end_ms=MINUTE_MS),
+        "final": True,
+        "reports": 12_345,
+        "effective_reports": 12_345.0,
+        "axes": (
+            Axis(attribute="bathing", values=("no", "yes")),
+            Axis(attribute="mobility", values=("none", "some", "full")),
+        ),
+        "probability": [[0.1, 0.2, 0.3], [0.0, 0.15, 0.25]],
+        "standard_error": [[0.01] * 3] * 2,
+        "fit": Fit(
+            method="lremh", stop="certificate", start="previous", iterations=7, certificate=1e-7, certified=True
+        ),
+        "independence": Independence(
+            marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=25.0, p_value=0.0001, dependent=True
+        ),
+        "privacy": Privacy(per_report=1.5, for_ever=7.8, assumption="the record does not change"),
+    }
+    return Estimate(**(fields | changes))

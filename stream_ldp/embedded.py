@@ -172,6 +172,8 @@ class EmbeddedKafka:
         lines of Maven or of the broker when either fails.
         """
         java, jars = _find_java(), _fetch_jars()
+        if _accepts(self.port):
+            raise EmbeddedBrokerError(f"port {self.port} is in use already, perhaps by another broker")
         classpath = ("-cp", f"{jars}/*")
         self.data.mkdir(parents=True, exist_ok=True)
         properties = self.data / "server.properties"
@@ -195,6 +197,16 @@ class EmbeddedKafka:
         except BaseException:
             self.kill()
             raise
+
+    def wait(self) -> int:
+        """Block until the broker ends by itself; its exit code."""
+        if self._guard is None:
+            raise EmbeddedBrokerError("the broker is not running")
+        return self._guard.wait()
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return _last_lines(self.log_file.read_text(errors="replace"))
 
     def stop(self) -> None:
         """Shut down in good order, or by force after STOP_TIMEOUT_SECONDS. Does nothing if not running."""
@@ -260,8 +272,7 @@ class EmbeddedKafka:
             else:
                 time.sleep(0.05)
                 continue
-            words = _last_lines(self.log_file.read_text(errors="replace"))
-            raise EmbeddedBrokerError(f"Kafka {happened}. The end of its log ({self.log_file}):\n{words}")
+            raise EmbeddedBrokerError(f"Kafka {happened}. The end of its log:\n{self.last_words()}")
 
 
 class EmbeddedMock:

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 if TYPE_CHECKING:
+    from faust.types.auth import CredentialsT
     from pydantic_settings import PydanticBaseSettingsSource
 
 __all__ = ["CONNECTION", "ENVIRONMENT_PREFIX", "SaslMechanism", "SecurityProtocol", "Settings", "SettingsError"]
@@ -117,6 +118,10 @@ class Settings(BaseSettings):
     )
     rebalance_timeout_ms: int = Field(
         default=10_000, gt=0, description="Time, in ms, that a worker gets to flush before it is left behind."
+    )
+    accept_loss: bool = Field(
+        default=False,
+        description="Go on where retention deleted reports before they were counted, instead of ending.",
     )
     admin_host: str = Field(default="127.0.0.1", description="Address of /metrics, /livez and /readyz.")
     admin_port: int = Field(default=9464, ge=0, le=65_535, description="Their port; 0 for any free one.")
@@ -242,6 +247,22 @@ class Settings(BaseSettings):
     def client_options(self) -> dict[str, Any]:
         """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer and AIOKafkaAdminClient."""
         return {"bootstrap_servers": self.broker_addresses, **self.connection_options()}
+
+    def faust_credentials(self) -> CredentialsT | None:
+        """The same connection for `faust.App(broker_credentials=...)`; None for plaintext."""
+        # Here and not above: a producer need not wait for the import of Faust.
+        from faust.auth import SASLCredentials, SSLCredentials  # noqa: PLC0415
+
+        context = self.ssl_context()
+        if self.security_protocol.authenticated:
+            # Faust takes SASL_SSL from the presence of a context, and SASL_PLAINTEXT, silently, from its absence.
+            return SASLCredentials(
+                mechanism=self.sasl_mechanism.value,
+                username=self.sasl_username,
+                password=self.password,
+                ssl_context=context,
+            )
+        return None if context is None else SSLCredentials(context)
 
     @property
     def broker_addresses(self) -> list[str]:

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Window
 
-__all__ = ["MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "topic_specs"]
+__all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "topic_specs"]
 
 _HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
+#: Milliseconds.
+DAY_MS = 24 * _HOUR_MS
 
 #: Workers may be down this long and still find what they had not finished with.
-OUTAGE_MS = 7 * _DAY_MS
+OUTAGE_MS = 7 * DAY_MS
 #: Subscribers may ask for the estimates of a month.
-ESTIMATES_MS = 30 * _DAY_MS
+ESTIMATES_MS = 30 * DAY_MS
 #: Time to look at what was refused and why, with a weekend in it.
-DEAD_LETTERS_MS = 14 * _DAY_MS
+DEAD_LETTERS_MS = 14 * DAY_MS
 #: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
 SEGMENT_BYTES = 64 * 2**20
 #: A segment goes when its newest record has expired, so a record outlives its retention by this and a little.
@@ -145,7 +146,7 @@ def topic_specs(
     partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
     # A final estimate says that its window is done with. Were it to expire before the window's partials, a merge
     # that rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
-    estimates_ms = max(ESTIMATES_MS, partials_ms + _DAY_MS)
+    estimates_ms = max(ESTIMATES_MS, partials_ms + DAY_MS)
     shared = (
         TopicSpec(
             name=names.collections,
@@ -227,7 +228,7 @@ def _compacted_and_deleted(retention_ms: int) -> dict[str, str]:
 
 def _whole_days(duration_ms: int) -> int:
     """Rounded up, so that a collection that comes later seldom needs more than the shared topics have."""
-    return math.ceil(duration_ms / _DAY_MS) * _DAY_MS
+    return math.ceil(duration_ms / DAY_MS) * DAY_MS
 
 
 def _same(setting: str, declared: str, actual: str) -> bool:

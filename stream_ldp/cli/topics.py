@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from stream_ldp.service.cluster import Cluster, ClusterError
 from stream_ldp.service.preflight import CHANGE_TOPIC, PreflightError, preflight
 from stream_ldp.service.registry import NEW_NAME, Registration, RegistryError, read_registry, register
 from stream_ldp.settings import Settings, SettingsError
-from stream_ldp.topics import ExistingTopic, TopicNames, TopicSpec, topic_specs
+from stream_ldp.topics import DAY_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -103,6 +104,8 @@ def _load(files: Sequence[Path]) -> dict[str, Collection]:
 
 
 def _run(work: Coroutine[None, None, None]) -> None:
+    # It warns of what it will try again; what fails in the end is raised.
+    logging.getLogger("aiokafka").setLevel(logging.ERROR)
     try:
         asyncio.run(work)
     except (BrokerUnreachable, ClusterError, PreflightError, RegistryError, SettingsError) as error:
@@ -134,13 +137,17 @@ def _registered(here: Registration, known: Registration | None) -> str:
 
 
 def _show(specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], *, absent: str) -> None:
-    table = Table("topic", "purpose", "partitions", "settings", "state", box=box.SIMPLE)
+    table = Table(box=box.SIMPLE)
+    table.add_column("topic", no_wrap=True)
+    table.add_column("partitions", justify="right", no_wrap=True)
+    table.add_column("policy", overflow="fold")
+    table.add_column("keeps", justify="right", no_wrap=True)
+    table.add_column("state", overflow="fold")
     for spec in specs:
-        topic = existing.get(spec.name)
         state = absent
-        if topic is not None:
-            differences = spec.differences(topic)
-            state = ", ".join(["exists", *(f"{name}={actual}" for name, (_, actual) in differences.items())])
-        settings = "\n".join(f"{name}={declared}" for name, declared in spec.config.items())
-        table.add_row(spec.name, spec.purpose, str(spec.partitions), settings, state)
+        if spec.name in existing:
+            differences = spec.differences(existing[spec.name]).items()
+            state = ", ".join(["exists", *(f"{name}={actual}" for name, (_, actual) in differences)])
+        keeps = f"{int(spec.config['retention.ms']) / DAY_MS:g} d" if "retention.ms" in spec.config else "ever"
+        table.add_row(spec.name, str(spec.partitions), spec.config["cleanup.policy"], keeps, state)
     Console().print(table)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGE_TOPIC", "PreflightError", "Problem", "preflight"]
 
-CHANGE_TOPIC = "change it with Kafka's kafka-configs.sh --alter, or delete the topic and let it be created again"
+CHANGE_TOPIC = (
+    "change it with Kafka's kafka-configs.sh or kafka-topics.sh, or ask for what is there "
+    "(--partitions, --partials-partitions)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

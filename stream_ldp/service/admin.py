@@ -1,0 +1,92 @@
+"""The admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Protocol
+
+from aiohttp import web
+from prometheus_client.exposition import choose_encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.service.metrics import Metrics
+
+__all__ = ["AdminPortError", "AdminServer", "Health"]
+
+
+class Health(Protocol):
+    """What the admin port asks of the worker."""
+
+    def live(self) -> Sequence[str]:
+        """Why the process should be restarted; empty when it should not."""
+
+    def ready(self) -> Sequence[str]:
+        """Why it does not work at full yet; empty when it does."""
+
+
+class AdminPortError(RuntimeError):
+    """The admin port cannot be opened; the message says why and how to choose another."""
+
+
+class AdminServer:
+    """Serves /metrics, /livez and /readyz on the caller's event loop.
+
+    A health page answers 200 with no problems and 503 with some, and lists them: {"problems": [...]}. Start it
+    before anything that takes long, or a worker that is rebuilding its state looks dead and is killed for it.
+    """
+
+    def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics) -> None:
+        """port: 0 for any free one."""
+        self._host = host
+        self._port = port
+        self._health = health
+        self._registry = metrics.registry
+        application = web.Application()
+        application.router.add_get("/metrics", self._metrics)
+        application.router.add_get("/livez", self._livez)
+        application.router.add_get("/readyz", self._readyz)
+        self._runner = web.AppRunner(application, access_log=None)
+
+    @property
+    def port(self) -> int:
+        """The port that is open; known once started."""
+        return int(self._runner.addresses[0][1])
+
+    async def start(self) -> None:
+        """Open the port.
+
+        Raises:
+            AdminPortError: it cannot be opened.
+        """
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self._host, self._port).start()
+        except OSError as error:
+            await self._runner.cleanup()
+            place = f"{self._host}:{self._port}"
+            if error.errno == errno.EADDRINUSE:
+                raise AdminPortError(
+                    f"the admin port {place} is in use, perhaps by another worker on this host: "
+                    "choose one with --admin-port (0 for any free one)"
+                ) from error
+            raise AdminPortError(f"the admin port {place} cannot be opened: {error.strerror or error}") from error
+
+    async def stop(self) -> None:
+        """Close the port."""
+        await self._runner.cleanup()
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(self._registry), headers={"Content-Type": content_type})
+
+    async def _livez(self, _: web.Request) -> web.Response:
+        return _health_page(self._health.live())
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        return _health_page(self._health.ready())
+
+
+def _health_page(problems: Sequence[str]) -> web.Response:
+    return web.json_response({"problems": list(problems)}, status=503 if problems else 200)

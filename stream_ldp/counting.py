@@ -7,7 +7,7 @@ worker arrives at the same partials by reading again from the checkpoint.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -46,6 +46,10 @@ class Checkpoint:
     def metadata(self) -> str:
         """What goes beside the offset into the commit."""
         return json.dumps({"position": self.position, "watermark_ms": self.watermark_ms})
+
+    def moved_to(self, beginning: int) -> Self:
+        """The same, where the log now begins at `beginning` and what was before it is gone."""
+        return replace(self, offset=beginning, position=max(self.position, beginning))
 
     @classmethod
     def parse(cls, offset: int, metadata: str) -> Self:
@@ -223,6 +227,10 @@ class SourcePartition:
         self._silent_ms += elapsed_ms
         idle_ms = self._collection.window.idle_timeout_ms
         return idle_ms is not None and self._silent_ms >= idle_ms and not self.replaying
+
+    def interrupt_silence(self) -> None:
+        """Note that nothing could have come: the wait for the idle timeout begins again."""
+        self._silent_ms = 0.0
 
     def advance_idle(self, others_ms: int | None) -> None:
         """Let an idle partition stop holding windows open.

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from stream_ldp.statistics import RowCounts
 
-__all__ = ["Partial", "PartialError", "Watermark", "decode", "encode"]
+__all__ = ["Partial", "PartialError", "Watermark", "decode", "encode", "partition_of"]
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
 
@@ -59,6 +60,11 @@ class Watermark:
     fingerprint: str
     partition: int
     time_ms: int
+
+
+def partition_of(collection: str, *, partitions: int) -> int:
+    """The partition of the partials topic that holds a collection: one, so that it has one merge at a time."""
+    return zlib.crc32(collection.encode()) % partitions
 
 
 def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:

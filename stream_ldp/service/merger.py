@@ -1,0 +1,222 @@
+"""Partials in, estimates out: the windows of the collections whose partials this worker owns.
+
+A merge speaks only once it has read the log: the estimates first, since what is published is decided, then the
+partials. After that each final is solved in order of time from the final before it, published, acknowledged, and only
+then remembered; a repeat after a crash has the same content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from mode import Service
+
+from stream_ldp import partials
+from stream_ldp.estimate import Estimate
+from stream_ldp.merging import Merge
+from stream_ldp.service.publisher import Record
+from stream_ldp.solving import solve
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+
+    from aiokafka import ConsumerRecord
+
+    from stream_ldp.collection import Collection, EstimateSpec
+    from stream_ldp.merging import Question
+    from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.publisher import Publisher
+    from stream_ldp.settings import Settings
+    from stream_ldp.topics import TopicNames
+
+__all__ = ["Merger"]
+
+log = logging.getLogger(__name__)
+
+#: Longest wait, in milliseconds, for records of a log that is read to its end.
+REBUILD_POLL_MS = 500
+
+#: Records of one turn of a rebuild: about 20 ms of the event loop.
+REBUILD_RECORDS = 1_000
+
+
+class _Owned:
+    """One collection that is merged here."""
+
+    def __init__(self, collection: Collection, *, partitions: int) -> None:
+        self.merge = Merge(collection, partitions=partitions)
+        self.rebuilt = False
+        self.wake = asyncio.Event()
+        self.task: asyncio.Future[None] | None = None
+
+
+class Merger(Service):
+    """Merges, solves and publishes."""
+
+    abstract = False
+
+    def __init__(
+        self,
+        collections: Iterable[Collection],
+        *,
+        names: TopicNames,
+        settings: Settings,
+        report_partitions: Mapping[str, int],
+        publisher: Publisher,
+        metrics: Metrics,
+    ) -> None:
+        """`report_partitions`: partitions of each collection's reports topic, by the collection's name."""
+        super().__init__()
+        self._collections = {collection.name: collection for collection in collections}
+        self._names = names
+        self._settings = settings
+        self._report_partitions = report_partitions
+        self._publisher = publisher
+        self._metrics = metrics
+        self._owned: dict[str, _Owned] = {}
+        self._assigned = False
+        # One solver: a second would fight the first, and ingest, for the same cores.
+        self._solver = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solve")
+
+    def problems(self) -> list[str]:
+        """What keeps it from being ready."""
+        if not self._assigned:
+            return [f"waiting for partitions of {self._names.partials}"]
+        return [f"{name}: rebuilding its windows" for name, owned in self._owned.items() if not owned.rebuilt]
+
+    async def take_over(self, partitions: set[int]) -> None:
+        """Begin to merge the collections of these partitions of the partials topic."""
+        self._assigned = True
+        for name, collection in self._collections.items():
+            if self._partition_of(name) in partitions and name not in self._owned:
+                owned = _Owned(collection, partitions=self._report_partitions[name])
+                self._owned[name] = owned
+                owned.task = self.add_future(self._run(owned))
+
+    async def give_up(self, partitions: set[int]) -> None:
+        """Stop merging the collections of these partitions, and forget their windows."""
+        for name in [name for name in self._owned if self._partition_of(name) in partitions]:
+            owned = self._owned.pop(name)
+            if owned.task is not None:
+                owned.task.cancel()
+
+    def apply(self, value: bytes) -> None:
+        """Take one record of the partials topic into account.
+
+        Raises:
+            PartialError: it cannot be read, or contradicts the collection.
+        """
+        record = partials.decode(value)
+        owned = self._owned.get(record.collection)
+        if owned is None:
+            # Another group of workers merges it, or its partition has just been given up.
+            return
+        owned.merge.apply(record)
+        owned.wake.set()
+
+    async def on_stop(self) -> None:
+        """Stop all merges; what is being solved is solved again by the next owner."""
+        await self.give_up(set(range(self._settings.partials_partitions)))
+        self._solver.shutdown(wait=False, cancel_futures=True)
+
+    def _partition_of(self, name: str) -> int:
+        return partials.partition_of(name, partitions=self._settings.partials_partitions)
+
+    async def _run(self, owned: _Owned) -> None:
+        await self._rebuild(owned)
+        owned.rebuilt = True
+        merge = owned.merge
+        next_at = dict.fromkeys((spec.name for spec in merge.collection.estimates), 0.0)
+        told: dict[tuple[int, str], int] = {}
+        while not self.should_stop:
+            owned.wake.clear()
+            await self._publish_finals(merge)
+            open_windows = merge.open()
+            for start, spec in open_windows:
+                if next_at[spec.name] <= time.monotonic():
+                    place = (start, spec.name)
+                    told[place] = await self._publish_provisional(merge, start, spec, told.get(place, 0))
+            for _, spec in open_windows:
+                if next_at[spec.name] <= time.monotonic():
+                    next_at[spec.name] = time.monotonic() + spec.every_ms / 1_000
+            still_open = {(start, spec.name) for start, spec in open_windows}
+            told = {place: reports for place, reports in told.items() if place in still_open}
+            # Without an open window only news can bring work, with one also the time for its next provisional.
+            left = max(0.0, min(next_at.values()) - time.monotonic()) if open_windows else None
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(owned.wake.wait(), left)
+
+    async def _publish_finals(self, merge: Merge) -> None:
+        while due := merge.due():
+            start, spec = due[0]
+            estimate = await self._solve(merge.collection, merge.question(start, spec, final=True))
+            await self._publish(estimate)
+            merge.decide(estimate)
+            closed_s = time.time() - estimate.window.end_ms / 1_000
+            self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
+        merge.forget()
+
+    async def _publish_provisional(self, merge: Merge, start: int, spec: EstimateSpec, told: int) -> int:
+        """Publish the window as it stands, unless nothing came since; its number of reports."""
+        question = merge.question(start, spec, final=False)
+        if question.reports > told:
+            await self._publish(await self._solve(merge.collection, question))
+        return question.reports
+
+    async def _solve(self, collection: Collection, question: Question) -> Estimate:
+        began = time.monotonic()
+        estimate = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
+        self._metrics.em_duration.labels(collection.name).observe(time.monotonic() - began)
+        self._metrics.em_iterations.labels(collection.name).observe(estimate.fit.iterations)
+        self._metrics.em_starts.labels(collection.name, estimate.fit.start).inc()
+        self._metrics.estimates_certified.labels(collection.name, str(estimate.fit.certified).lower()).inc()
+        return estimate
+
+    async def _publish(self, estimate: Estimate) -> None:
+        topic = self._names.estimates(estimate.collection)
+        await self._publisher.publish([Record(topic=topic, key=estimate.key, value=estimate.to_bytes(), partition=0)])
+        kind = "final" if estimate.final else "provisional"
+        self._metrics.estimates_published.labels(estimate.collection, kind).inc()
+
+    async def _rebuild(self, owned: _Owned) -> None:
+        """Read the log: what is decided, then what was counted."""
+        began = time.monotonic()
+        merge, name = owned.merge, owned.merge.collection.name
+        async for record in self._log(self._names.estimates(name), 0):
+            if record.key is not None and record.key.endswith(b"|live"):
+                continue
+            try:
+                merge.decide(Estimate.from_bytes(record.value))
+            except ValueError as error:
+                place = f"{record.topic} offset {record.offset}"
+                raise partials.PartialError(f"{place} is not an estimate that this release can go on from") from error
+        async for record in self._log(self._names.partials, self._partition_of(name)):
+            self.apply(record.value)
+        took = time.monotonic() - began
+        self._metrics.rebuild_duration.labels(name).observe(took)
+        log.info("%s: windows rebuilt from the log in %.1f s", name, took)
+
+    async def _log(self, topic: str, partition: int) -> AsyncIterator[ConsumerRecord]:
+        """All the records of one partition up to where it ends now; without a group, it moves nobody's position."""
+        source = TopicPartition(topic, partition)
+        consumer = AIOKafkaConsumer(
+            **self._settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
+        )
+        await consumer.start()
+        try:
+            consumer.assign([source])
+            end = (await consumer.end_offsets([source]))[source]
+            await consumer.seek_to_beginning(source)
+            while await consumer.position(source) < end:
+                fetched = await consumer.getmany(timeout_ms=REBUILD_POLL_MS, max_records=REBUILD_RECORDS)
+                for record in fetched.get(source, []):
+                    if record.value is not None:
+                        yield record
+        finally:
+            await consumer.stop()

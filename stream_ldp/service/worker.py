@@ -1,0 +1,209 @@
+"""One worker process: ingest and merge under a Faust app, from preflight to a clean exit.
+
+A fault of the data never stops it; a fault of the environment that outlasts its retries, or a bug, stops all of it.
+No part lives on without the others, so there is no worker that is a member of its groups and consumes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import faust
+from aiokafka.admin import AIOKafkaAdminClient
+
+from stream_ldp.service.admin import AdminServer
+from stream_ldp.service.ingest import Ingest
+from stream_ldp.service.merger import Merger
+from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.preflight import preflight
+from stream_ldp.service.publisher import Publisher
+from stream_ldp.topics import TopicNames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.settings import Settings
+
+__all__ = ["Worker", "WorkerCrashed", "run"]
+
+log = logging.getLogger(__name__)
+
+#: Seconds for the last flush and for leaving the groups. What cannot be done by then is done again by a peer.
+STOP_SECONDS = 10.0
+
+#: Seconds that a consume loop may take for one turn. A solve runs on another thread, and a turn takes milliseconds.
+LOOP_SECONDS = 30.0
+
+
+class WorkerCrashed(RuntimeError):
+    """A part of the worker failed, and with it the whole."""
+
+
+class Worker:
+    """The parts of a worker, and their health."""
+
+    def __init__(
+        self, settings: Settings, collections: Sequence[Collection], *, partitions: Mapping[str, int]
+    ) -> None:
+        """`partitions`: of every topic, as the preflight found them."""
+        names = TopicNames(prefix=settings.topic_prefix)
+        report_partitions = {each.name: partitions[names.reports(each.name)] for each in collections}
+        self.metrics = Metrics(report_partitions)
+        self._publisher = Publisher(settings)
+        self._admin = AIOKafkaAdminClient(**settings.client_options())
+        self._merger = Merger(
+            collections,
+            names=names,
+            settings=settings,
+            report_partitions=report_partitions,
+            publisher=self._publisher,
+            metrics=self.metrics,
+        )
+        self._ingests = [
+            Ingest(
+                collection,
+                names=names,
+                settings=settings,
+                admin=self._admin,
+                publisher=self._publisher,
+                metrics=self.metrics,
+            )
+            for collection in collections
+        ]
+        self._app = _faust_app(settings, collections, names, self._merger)
+        self._started = False
+
+    def live(self) -> list[str]:
+        """Why the process should be restarted; empty when it should not."""
+        now = time.monotonic()
+        return [
+            f"{ingest.collection.name}: ingest has not turned for {now - ingest.turned_at:.0f} s"
+            for ingest in self._ingests
+            if self._started and now - ingest.turned_at > LOOP_SECONDS
+        ]
+
+    def ready(self) -> list[str]:
+        """Why it does not work at full yet; empty when it does."""
+        if not self._started:
+            return ["starting"]
+        return [problem for part in self._parts() for problem in part.problems()]
+
+    def _parts(self) -> list[Merger | Ingest]:
+        return [self._merger, *self._ingests]
+
+    async def start(self) -> None:
+        """Connect and join the groups."""
+        await self._admin.start()
+        await self._publisher.start()
+        for part in self._parts():
+            await self._app.add_runtime_dependency(part)
+        self._app.finalize()
+        await self._app.start()
+        now = time.monotonic()
+        for ingest in self._ingests:
+            ingest.turned_at = now
+        self._started = True
+
+    async def wait(self) -> None:
+        """Until a part crashes.
+
+        Raises:
+            WorkerCrashed: always.
+        """
+        await self._app.wait_until_stopped()
+        raise WorkerCrashed("a part of the worker failed") from self._app.crash_reason
+
+    async def stop(self) -> None:
+        """Flush, commit, leave the groups, disconnect."""
+        await self._app.stop()
+        await self._publisher.stop()
+        await self._admin.close()
+
+
+async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:
+    """Work on collections, given by the files they were read from, until SIGINT or SIGTERM.
+
+    Raises:
+        BrokerUnreachable, SettingsError, ClusterError, RegistryError, PreflightError: as `preflight`.
+        WorkerCrashed: it had to stop.
+    """
+    partitions = await preflight(settings, collections)
+    worker = Worker(settings, list(collections.values()), partitions=partitions)
+    admin = AdminServer(host=settings.admin_host, port=settings.admin_port, health=worker, metrics=worker.metrics)
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await admin.start()
+    log.info("metrics and health on http://%s:%d", settings.admin_host, admin.port)
+    try:
+        await worker.start()
+        stopping = asyncio.ensure_future(stop.wait())
+        crashing = asyncio.ensure_future(worker.wait())
+        await asyncio.wait([stopping, crashing], return_when=asyncio.FIRST_COMPLETED)
+        if crashing.done():
+            await crashing
+        crashing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await crashing
+        log.info("stopping")
+    finally:
+        # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
+        # SIGTERM while its consumers go on heartbeating. A hard exit is safe, since kill -9 is.
+        watchdog = threading.Timer(STOP_SECONDS, os._exit, [1])
+        watchdog.daemon = True
+        watchdog.start()
+        await worker.stop()
+        await admin.stop()
+        watchdog.cancel()
+
+
+def _faust_app(settings: Settings, collections: Sequence[Collection], names: TopicNames, merger: Merger) -> Any:
+    # Workers of the same collections share the merging; those of others read the partials for themselves.
+    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
+    app = faust.App(
+        f"{settings.group}.merge.{served}",
+        broker=[f"kafka://{address}" for address in settings.broker_addresses],
+        broker_credentials=settings.faust_credentials(),
+        broker_client_id=settings.client_id,
+        broker_session_timeout=settings.session_timeout_ms / 1_000,
+        broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
+        broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
+        store="memory://",
+        consumer_auto_offset_reset="earliest",
+        # Every topic is there: the preflight has seen it.
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        # Its pages listen on all interfaces, unauthenticated, and two workers on a host collide on their port.
+        web_enabled=False,
+        stream_wait_empty=False,
+    )
+    topic = app.topic(names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes)
+
+    @app.agent(topic, name="merge")
+    async def merge(stream: Any) -> None:
+        async for event in stream.events():
+            try:
+                merger.apply(event.value)
+            except Exception as error:
+                # A plain raise would acknowledge the event and restart the agent alone, every few seconds.
+                await app.crash(error)
+                raise
+
+    async def assigned(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
+        await merger.take_over({each.partition for each in partitions[0]})
+
+    async def revoked(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
+        await merger.give_up({each.partition for each in partitions[0]})
+
+    app.on_partitions_assigned.connect(assigned)
+    app.on_partitions_revoked.connect(revoked)
+    return app

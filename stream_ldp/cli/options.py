@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from rich.console import Console
 
+from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-__all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "with_settings"]
+__all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "load_collections", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
@@ -59,6 +61,14 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
         return run
 
     return decorate
+
+
+def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
+    """Read collection files, or end the command with what is wrong in them."""
+    try:
+        return {str(file): Collection.load(file) for file in files}
+    except CollectionError as error:
+        fail(str(error))
 
 
 def fail(message: str, *, code: int = 1) -> NoReturn:

@@ -13,8 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.options import TOPICS, fail, with_settings
-from stream_ldp.collection import Collection, CollectionError
+from stream_ldp.cli.options import TOPICS, fail, load_collections, with_settings
 from stream_ldp.connection import BrokerUnreachable
 from stream_ldp.service.cluster import Cluster, ClusterError
 from stream_ldp.service.preflight import CHANGE_TOPIC, PreflightError, preflight
@@ -24,6 +23,8 @@ from stream_ldp.topics import DAY_MS, ExistingTopic, TopicNames, TopicSpec, topi
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
+
+    from stream_ldp.collection import Collection
 
 __all__ = ["app"]
 
@@ -51,14 +52,14 @@ def create(
     collection that is registered may change its windows and estimates while no worker runs, but not the meaning of
     its reports.
     """
-    _run(_create(settings, _load(files), partitions, replication))
+    _run(_create(settings, load_collections(files), partitions, replication))
 
 
 @app.command(name="list")
 @with_settings(TOPICS)
 def list_(files: Files, *, settings: Settings) -> None:
     """Show the topics that the collections need and what there is; fail if a worker could not start with it."""
-    _run(_list(settings, _load(files)))
+    _run(_list(settings, load_collections(files)))
 
 
 async def _create(
@@ -94,13 +95,6 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
         existing = await cluster.topics([spec.name for spec in specs])
     _show(specs, existing, absent="missing")
     await preflight(settings, collections)
-
-
-def _load(files: Sequence[Path]) -> dict[str, Collection]:
-    try:
-        return {str(file): Collection.load(file) for file in files}
-    except CollectionError as error:
-        fail(str(error))
 
 
 def _run(work: Coroutine[None, None, None]) -> None:

@@ -1,0 +1,60 @@
+"""What tests share: one Kafka for the whole run, and names on it that no other test uses."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.embedded import EmbeddedKafka, MissingTool
+from stream_ldp.settings import ENVIRONMENT_PREFIX, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Variables of the machine that fetch and require the broker, and are no settings of a test.
+_KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the broker, before the marks are selected by."""
+    for item in items:
+        if "kafka" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.kafka)
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[EmbeddedKafka]:
+    """A real Apache Kafka. Without Java or Maven its tests are skipped, or fail where it is required."""
+    with ExitStack() as stack:
+        try:
+            broker = stack.enter_context(EmbeddedKafka())
+        except MissingTool as missing:
+            if os.environ.get("CI") or os.environ.get("STREAM_LDP_REQUIRE_KAFKA") == "1":
+                pytest.fail(f"a real Kafka is required here: {missing}")
+            pytest.skip(f"no real Kafka: {missing}")
+        yield broker
+
+
+@pytest.fixture
+def prefix() -> str:
+    """First part of the names of topics and groups, of this test alone."""
+    return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def settings(kafka: EmbeddedKafka, prefix: str) -> Settings:
+    """Settings that reach the broker, under a prefix of this test alone."""
+    return Settings.load(brokers=kafka.bootstrap, topic_prefix=prefix, admin_port=0)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's own environment must not decide a test."""
+    for name in os.environ:
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in _KEPT:
+            monkeypatch.delenv(name)

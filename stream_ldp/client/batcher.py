@@ -1,0 +1,75 @@
+"""Gathering reports into batches: a pure state machine, time and randomness are arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.windows import pane_of
+from stream_ldp.wire import Batch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.mechanisms import Entropy
+
+__all__ = ["Batcher"]
+
+_ID_WORDS = 4  # 16 bytes
+
+
+class Batcher:
+    """Fills batches of one collection up to a size.
+
+    A batch ends early where the pane changes: it has one event time, and its reports must all belong to the windows
+    that this time belongs to. Its time is that of its newest report.
+    """
+
+    def __init__(self, collection: Collection, *, max_reports: int, entropy: Entropy) -> None:
+        """max_reports: of one batch. entropy: for batch ids and for the order of reports; see `Reporter`."""
+        self._collection = collection
+        self._max_reports = max_reports
+        self._entropy = entropy
+        self._rows: list[NDArray[np.uint8]] = []
+        self._count = 0
+        self._time_ms = 0
+
+    @property
+    def count(self) -> int:
+        """Reports that wait for their batch to fill."""
+        return self._count
+
+    def add(self, rows: NDArray[np.uint8], *, time_ms: int) -> list[Batch]:
+        """Add packed reports of one time, uint8, shape (n, row width); the batches that this has completed."""
+        window = self._collection.window
+        complete = []
+        if self._count and pane_of(time_ms, window) != pane_of(self._time_ms, window):
+            complete.append(self._cut())
+        self._time_ms = time_ms
+        while len(rows):
+            taken = rows[: self._max_reports - self._count]
+            self._rows.append(taken)
+            self._count += len(taken)
+            rows = rows[len(taken) :]
+            if self._count == self._max_reports:
+                complete.append(self._cut())
+        return complete
+
+    def cut(self) -> Batch | None:
+        """The batch as it is, however small; None if there are no reports."""
+        return self._cut() if self._count else None
+
+    def _cut(self) -> Batch:
+        rows = np.concatenate(self._rows)
+        # In the order of their making, a report's place would tell when its user answered. 64 bits a report, so
+        # that two of them never meet and keep their order.
+        order = np.argsort(self._entropy.words(2 * len(rows)).view(np.uint64))
+        self._rows, self._count = [], 0
+        return Batch(
+            fingerprint=self._collection.fingerprint,
+            batch_id=self._entropy.words(_ID_WORDS).tobytes(),
+            time_ms=self._time_ms,
+            rows=rows[order],
+        )

@@ -1,0 +1,148 @@
+"""Batches to a reports topic, every one of them accounted for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaProducer
+
+from stream_ldp import wire
+from stream_ldp.client.errors import DeliveryError, require_topic
+from stream_ldp.connection import BrokerUnreachable, check_connection
+
+if TYPE_CHECKING:
+    from stream_ldp.settings import Settings
+    from stream_ldp.wire import Batch
+
+__all__ = ["Publisher"]
+
+#: For the steps between a checked connection and a producer that can send.
+START_TIMEOUT_SECONDS = 15.0
+#: For attempts under way when a producer is given up; they end by themselves unless the broker is frozen.
+ABANDON_TIMEOUT_SECONDS = 2.0
+
+
+class Publisher:
+    """Sends batches by an idempotent producer and remembers each until it is acknowledged.
+
+    aiokafka's own `flush` says nothing of failed sends, and its idempotent producer tries for ever. Here a batch
+    that is not acknowledged in time is lost. After that nothing more is sent: the producer cannot leave a batch out,
+    so what comes later would wait behind it.
+    """
+
+    def __init__(self, topic: str, *, settings: Settings, max_in_flight: int, delivery_timeout: float) -> None:
+        """max_in_flight: batches. delivery_timeout: seconds from sending a batch to its acknowledgement."""
+        self._topic = topic
+        self._settings = settings
+        self._max_in_flight = max_in_flight
+        self._delivery_timeout = delivery_timeout
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._acknowledged = 0
+        self._lost = 0
+        self._cause: BaseException | None = None
+        self._producer: Any = None
+
+    async def start(self) -> None:
+        """Connect and find the topic.
+
+        Raises:
+            BrokerUnreachable, SettingsError: no broker can be spoken to, or none takes a producer.
+            MissingTopic: the topic does not exist.
+            KafkaError: the brokers refuse us.
+        """
+        await check_connection(self._settings)
+        self._producer = AIOKafkaProducer(**self._settings.client_options(), acks="all", enable_idempotence=True)
+        try:
+            async with asyncio.timeout(START_TIMEOUT_SECONDS):
+                await self._producer.start()
+                existing = await self._producer.client.fetch_all_metadata()
+            require_topic(self._topic, existing.topics(), self._settings)
+        except BaseException as error:
+            await self._producer.stop()
+            if isinstance(error, TimeoutError):
+                raise BrokerUnreachable(
+                    f"{self._settings.brokers} answers, but takes no producer within {START_TIMEOUT_SECONDS:g} s"
+                ) from error
+            raise
+
+    @property
+    def acknowledged(self) -> int:
+        """Reports that the brokers have."""
+        return self._acknowledged
+
+    @property
+    def full(self) -> bool:
+        """Whether as many batches are on their way as may be."""
+        return len(self._in_flight) >= self._max_in_flight
+
+    async def publish(self, batch: Batch) -> None:
+        """Send a batch as soon as there is room for it; does not wait until it has arrived.
+
+        Raises:
+            DeliveryError: a batch has been lost, and this one is not sent.
+        """
+        while self.full and self._cause is None:
+            await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
+        if self._cause is not None:
+            self._lost += len(batch.rows)
+        self._raise_if_lost()
+        self.send(batch)
+        # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
+        await asyncio.sleep(0)
+
+    def send(self, batch: Batch) -> None:
+        """Send a batch now, whether or not there is room."""
+        task = asyncio.get_running_loop().create_task(self._deliver(batch))
+        self._in_flight.add(task)
+        task.add_done_callback(functools.partial(self._settle, len(batch.rows)))
+
+    async def flush(self) -> None:
+        """Wait until every batch is acknowledged.
+
+        Raises:
+            DeliveryError: one was not.
+        """
+        while self._in_flight:
+            await asyncio.wait(self._in_flight)
+        self._raise_if_lost()
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        if self._cause is None:
+            await self._producer.stop()
+        else:
+            await self._abandon()
+
+    async def _deliver(self, batch: Batch) -> None:
+        async with asyncio.timeout(self._delivery_timeout):
+            future = await self._producer.send(self._topic, key=batch.batch_id, value=wire.encode(batch))
+            await future
+
+    def _settle(self, reports: int, delivery: asyncio.Task[None]) -> None:
+        self._in_flight.discard(delivery)
+        cause = asyncio.CancelledError() if delivery.cancelled() else delivery.exception()
+        if cause is None:
+            self._acknowledged += reports
+        else:
+            self._lost += reports
+            self._cause = self._cause or cause
+
+    def _raise_if_lost(self) -> None:
+        if self._cause is None:
+            return
+        if isinstance(self._cause, TimeoutError):
+            why = f"no answer within {self._delivery_timeout:g} s"
+        else:
+            why = str(self._cause) or type(self._cause).__name__
+        raise DeliveryError(self._lost, self._topic, why) from self._cause
+
+    async def _abandon(self) -> None:
+        """Stop without the batches that no broker takes: aiokafka's `stop` would wait for them for ever."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ABANDON_TIMEOUT_SECONDS):
+                await self._producer._sender.close()
+        self._producer._closed = True
+        await self._producer.client.close()

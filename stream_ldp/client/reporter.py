@@ -1,0 +1,199 @@
+"""Sending records: perturbed at once, gathered in batches, published, and every failure raised."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.client.batcher import Batcher
+from stream_ldp.client.errors import DeliveryError
+from stream_ldp.client.publisher import Publisher
+from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.topics import TopicNames
+from stream_ldp.wire import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.settings import Settings
+
+__all__ = ["Reporter", "now_ms"]
+
+#: A broker takes records of 2^20 bytes unless told otherwise; the rest is for the record's own overhead.
+MAX_BATCH_BYTES = 1_000_000
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Reporter:
+    """Reports records to a collection.
+
+        async with Reporter(collection, settings=Settings.load(), secret=load_or_create_secret(path)) as reporter:
+            await reporter.report({"bathing": "no", "mobility": "some"})
+
+    A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
+    that waits may be cancelled, and several tasks may share a reporter.
+
+    Nothing is lost silently. When a batch is not acknowledged, the next call raises DeliveryError, and so does every
+    later one and the end of the `async with` block; make a new reporter to go on.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        settings: Settings,
+        secret: bytes | None = None,
+        entropy: Entropy | None = None,
+        clock: Callable[[], int] = now_ms,
+        max_reports: int = 1_000,
+        linger: float = 0.2,
+        max_in_flight: int = 64,
+        delivery_timeout: float = 30.0,
+    ) -> None:
+        """secret: of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
+
+        entropy: source of the noise; the operating system's unless this is a simulation.
+        clock: event time of a report, in milliseconds since 1970-01-01 UTC.
+        max_reports: of one batch; fewer where they are so wide that they would not fit a record.
+        linger: seconds that a report waits for others to share its batch.
+        max_in_flight: batches on their way at once; beyond it, `report` waits.
+        delivery_timeout: seconds after which a batch that is not acknowledged is lost.
+        """
+        self._collection = collection
+        self._secret = secret
+        self._entropy = entropy or OSEntropy()
+        self._clock = clock
+        self._linger = linger
+        self._words = collection.permanent_words()
+        width = (collection.mechanism.bits + 7) // 8
+        self._max_reports = max(1, min(max_reports, (MAX_BATCH_BYTES - HEADER_BYTES) // width))
+        # Batch ids never come from a seed: a second simulation with the same one would repeat the ids of the first,
+        # and its batches would be taken for copies and not be counted.
+        self._batcher = Batcher(collection, max_reports=self._max_reports, entropy=OSEntropy())
+        self._publisher = Publisher(
+            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
+            settings=settings,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+        )
+        self._timer: asyncio.TimerHandle | None = None
+        self._open = False
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of reports that the brokers have acknowledged."""
+        return self._publisher.acknowledged
+
+    async def __aenter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: the collection's reports topic does not exist.
+        """
+        await self._publisher.start()
+        self._open = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Flush and disconnect, also after an exception: what was reported before it was meant to be sent.
+
+        Raises:
+            DeliveryError: reports were lost, unless the block has just raised that itself.
+        """
+        try:
+            await self.flush()
+        except DeliveryError:
+            if not isinstance(error, DeliveryError):
+                raise
+        finally:
+            self._open = False
+            if self._timer is not None:
+                self._timer.cancel()
+            await self._publisher.stop()
+
+    async def report(self, record: Mapping[str, str]) -> None:
+        """Report one record of the user whose secret this reporter has.
+
+        record: a value for each attribute of the collection.
+
+        Raises:
+            ValueError: the record does not fit the collection, or there is no secret.
+            DeliveryError: reports were lost; this one is not sent.
+            RuntimeError: the reporter is closed.
+        """
+        if self._secret is None:
+            raise ValueError(
+                "report() needs the user's secret: Reporter(..., secret=load_or_create_secret(path)); "
+                "for users who report once in their life, use report_many(..., secrets=None)"
+            )
+        await self.report_many([self._collection.encode(record)], secrets=[self._secret])
+
+    async def report_many(
+        self, values: NDArray[np.integer] | Sequence[Sequence[int]], *, secrets: Sequence[bytes] | None
+    ) -> None:
+        """Report one record for each of many users.
+
+        values: value indices as `Collection.encode` gives them, shape (n, attributes).
+        secrets: of each user, in the order of the values. None draws every permanent response afresh, which is
+            right only for users who never report again: the noise of two such reports averages out.
+
+        Raises:
+            ValueError: a value is not one of its attribute's (what comes before its batch is sent), or there is not
+                one secret for each user.
+            DeliveryError: reports were lost; these are not all sent.
+            RuntimeError: the reporter is closed.
+        """
+        values = np.asarray(values)
+        if secrets is not None and len(secrets) != len(values):
+            raise ValueError(f"{len(values)} records with {len(secrets)} secrets: give each user's own")
+        for start in range(0, len(values), self._max_reports):
+            self._require_open()
+            part = slice(start, start + self._max_reports)
+            words = None if secrets is None else self._words.words_of(secrets[part], values[part])
+            rows = self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
+            complete = self._batcher.add(rows, time_ms=self._clock())
+            self._start_timer()
+            for batch in complete:
+                await self._publisher.publish(batch)
+
+    async def flush(self) -> None:
+        """Send what is gathered and wait until all of it is acknowledged.
+
+        Raises:
+            DeliveryError: reports were lost.
+            RuntimeError: the reporter is closed.
+        """
+        self._require_open()
+        if batch := self._batcher.cut():
+            await self._publisher.publish(batch)
+        await self._publisher.flush()
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise RuntimeError("the reporter is not open: use it inside its `async with` block")
+
+    def _start_timer(self) -> None:
+        if self._timer is None and self._batcher.count:
+            self._timer = asyncio.get_running_loop().call_later(self._linger, self._linger_over)
+
+    def _linger_over(self) -> None:
+        self._timer = None
+        # A batch that cannot leave goes on filling, and `report` waits once it is full.
+        if not self._publisher.full and (batch := self._batcher.cut()):
+            self._publisher.send(batch)
+        self._start_timer()

@@ -35,7 +35,7 @@ def worker(
     """Count the reports of collections and publish their estimates, until Ctrl-C or SIGTERM.
 
     Workers share the work: start as many as a reports topic has partitions. Each checks its topics first and ends at
-    once if one is missing. Ends with 0 after a stop, with 1 when it could not go on, with 2 for settings that are wrong.
+    once if one is missing. Ends with 0 after a stop, 1 when it could not go on, 2 for settings that are wrong.
     """
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"

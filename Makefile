@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SECONDS ?=
+
+.PHONY: help demo test test-all check format install clean
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(VENV)/.installed  ## Watch a simulated population being estimated; SECONDS=30 ends by itself
+	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
+
+test: $(VENV)/.installed  ## Run the suite, against a real Kafka where there is Java and Maven
+	$(BIN)/pytest
+
+test-all: $(VENV)/.installed  ## Run the long tests too: chaos and soak
+	$(BIN)/pytest -m ""
+
+check: $(VENV)/.installed  ## Format, lint, strict types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed  ## Rewrite the sources in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+install: $(VENV)/.installed  ## Make .venv with everything in it
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[demo,dev]'
+	@touch $@
+
+clean:  ## Remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

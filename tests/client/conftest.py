@@ -1,0 +1,119 @@
+"""A broker in memory that does as it is told, for the client's own logic."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaError
+
+from stream_ldp import wire
+from stream_ldp.client import publisher
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import OSEntropy
+from tests.client.examples import collection_of
+
+__all__ = ["FakeBroker"]
+
+
+@dataclass
+class FakeBroker:
+    """What reached it, and how it answers: at once, with an error, or not until it is told to.
+
+    sent: (topic, arguments of send) of every record.
+    """
+
+    topics: set[str] = field(default_factory=lambda: {"stream-ldp.care-survey.reports"})
+    sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    error: KafkaError | None = None
+    holding: bool = False
+    stopped: list[str] = field(default_factory=list)
+    arrival: asyncio.Event = field(default_factory=asyncio.Event)
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list)
+
+    def receive(self, topic: str, **arguments: Any) -> asyncio.Future[None]:
+        self.sent.append((topic, arguments))
+        self.arrival.set()
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.error is not None:
+            answer.set_exception(self.error)
+        elif self.holding:
+            self._waiting.append(answer)
+        else:
+            answer.set_result(None)
+        return answer
+
+    def release(self) -> None:
+        """Acknowledge all that is held."""
+        self.holding = False
+        for answer in self._waiting:
+            if not answer.done():
+                answer.set_result(None)
+
+    def decoded(self, collection: Collection | None = None) -> wire.Decoded:
+        """All batches as a worker reads them; every one must be good."""
+        collection = collection or collection_of()
+        values = [arguments["value"] for _, arguments in self.sent]
+        decoded = wire.decode(values, fingerprint=collection.fingerprint, bits=collection.mechanism.bits)
+        assert decoded.rejected == []
+        return decoded
+
+
+class FakeProducer:
+    """The part of aiokafka's producer that the client uses, on a `FakeBroker`."""
+
+    def __init__(self, broker: FakeBroker, options: dict[str, Any]) -> None:
+        assert options["acks"] == "all"
+        assert options["enable_idempotence"] is True
+        self._broker = broker
+        self._closed = False
+        self.client = SimpleNamespace(fetch_all_metadata=self._fetch_all_metadata, close=self._close_client)
+        self._sender = SimpleNamespace(close=self._close_sender)
+
+    async def start(self) -> None:
+        return
+
+    async def send(self, topic: str, **arguments: Any) -> asyncio.Future[None]:
+        return self._broker.receive(topic, **arguments)
+
+    async def stop(self) -> None:
+        self._broker.stopped.append("producer")
+
+    async def _fetch_all_metadata(self) -> Any:
+        return SimpleNamespace(topics=lambda: self._broker.topics)
+
+    async def _close_sender(self) -> None:
+        self._broker.stopped.append("sender")
+
+    async def _close_client(self) -> None:
+        self._broker.stopped.append("client")
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
+    """The broker that every `Reporter` of the test talks to."""
+    fake = FakeBroker()
+
+    async def reachable(settings: object) -> None:
+        return
+
+    monkeypatch.setattr(publisher, "AIOKafkaProducer", lambda **options: FakeProducer(fake, options))
+    monkeypatch.setattr(publisher, "check_connection", reachable)
+    return fake
+
+
+@pytest.fixture
+def os_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many words each call has drawn from the operating system."""
+    drawn: list[int] = []
+    original = OSEntropy.words
+
+    def words(self: OSEntropy, n: int) -> Any:
+        drawn.append(n)
+        return original(self, n)
+
+    monkeypatch.setattr(OSEntropy, "words", words)
+    return drawn

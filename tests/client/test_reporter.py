@@ -1,0 +1,345 @@
+"""The producer SDK against a broker that fails on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError
+from numpy.typing import NDArray
+
+from stream_ldp.client import DeliveryError, MissingTopic, Reporter
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.settings import Settings
+from tests.client.conftest import FakeBroker
+from tests.client.examples import MINUTE_MS, collection_of
+
+SECRET = bytes(range(32))
+RECORD = {"bathing": "no", "mobility": "some"}
+SETTINGS = Settings.load(brokers="nowhere:1")
+
+PERMANENT_ONLY = Collection.model_validate(
+    collection_of().document | {"mechanism_spec": {"kind": "rr-ldp", "f": 0.25}}
+)
+
+
+def reporter(collection: Collection | None = None, **options: Any) -> Reporter:
+    defaults: dict[str, Any] = {"secret": SECRET, "linger": 3600.0, "clock": lambda: 0}
+    return Reporter(collection or collection_of(), settings=SETTINGS, **(defaults | options))
+
+
+def users(n: int) -> NDArray[np.int64]:
+    return np.zeros((n, 2), dtype=np.int64)
+
+
+async def test_what_was_reported_arrives_as_batches_that_a_worker_reads(broker: FakeBroker) -> None:
+    async with reporter(max_reports=10, clock=lambda: 5 * MINUTE_MS) as sender:
+        await sender.report_many(users(25), secrets=None)
+        await sender.flush()
+        assert sender.acknowledged == 25
+    decoded = broker.decoded()
+    assert decoded.counts.tolist() == [10, 10, 5]
+    assert decoded.time_ms.tolist() == [5 * MINUTE_MS] * 3
+    assert [arguments["key"] for _, arguments in broker.sent] == decoded.batch_ids
+    assert {topic for topic, _ in broker.sent} == {"stream-ldp.care-survey.reports"}
+    assert {tuple(arguments) for _, arguments in broker.sent} == {("key", "value")}, "no headers, no timestamp"
+    assert broker.stopped == ["producer"]
+
+
+async def test_the_same_answer_always_has_the_same_permanent_response(broker: FakeBroker) -> None:
+    async with reporter(PERMANENT_ONLY) as sender:
+        for _ in range(20):
+            await sender.report(RECORD)
+    values = PERMANENT_ONLY.encode(RECORD)
+    words = PERMANENT_ONLY.permanent_words().words(SECRET, values)
+    permanent = PERMANENT_ONLY.mechanism.permanent(np.array([values]), words[None, :])
+    expected = np.packbits(permanent, axis=1, bitorder="little").tolist()
+    assert broker.decoded(PERMANENT_ONLY).rows.tolist() == expected * 20
+
+
+async def test_each_user_has_the_response_of_their_own_secret(broker: FakeBroker) -> None:
+    secrets = [bytes([user]) * 32 for user in range(50)]
+    async with reporter(PERMANENT_ONLY, max_reports=7) as sender:
+        await sender.report_many(users(50), secrets=secrets)
+    words = PERMANENT_ONLY.permanent_words().words_of(secrets, users(50))
+    permanent = np.packbits(PERMANENT_ONLY.mechanism.permanent(users(50), words), axis=1, bitorder="little")
+    assert sorted(broker.decoded(PERMANENT_ONLY).rows.tolist()) == sorted(permanent.tolist())
+
+
+async def test_instantaneous_noise_is_fresh_in_every_report(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        for _ in range(200):
+            await sender.report(RECORD)
+    # One report in 32 at the most likely row: all 200 alike has probability below 10^-100.
+    assert len(np.unique(broker.decoded().rows)) > 1
+
+
+async def test_noise_comes_from_the_operating_system(broker: FakeBroker, os_words: list[int]) -> None:
+    async with reporter() as sender:
+        await sender.report(RECORD)
+        assert os_words == [5], "one word a bit for the instantaneous response"
+        os_words.clear()
+        await sender.report_many(users(3), secrets=None)
+        assert os_words == [15, 15], "and one for the permanent response of users without a secret"
+
+
+async def test_a_seed_repeats_the_noise_but_never_a_batch_id(broker: FakeBroker) -> None:
+    for _ in range(2):
+        async with reporter(entropy=SeededEntropy(7)) as sender:
+            await sender.report_many(users(100), secrets=None)
+    decoded = broker.decoded()
+    first, second = np.split(decoded.rows.ravel(), 2)
+    assert sorted(first) == sorted(second)
+    assert decoded.batch_ids[0] != decoded.batch_ids[1]
+
+
+async def test_a_batch_that_does_not_fill_leaves_when_its_linger_is_over(broker: FakeBroker) -> None:
+    async with reporter(linger=0.001) as sender:
+        await sender.report(RECORD)
+        async with asyncio.timeout(30):
+            await broker.arrival.wait()
+            broker.arrival.clear()
+            await sender.report(RECORD)
+            await broker.arrival.wait()
+    assert broker.decoded().counts.tolist() == [1, 1]
+
+
+async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> None:
+    times = iter([MINUTE_MS - 1, MINUTE_MS - 1, MINUTE_MS])
+    async with reporter(clock=lambda: next(times)) as sender:
+        for _ in range(3):
+            await sender.report(RECORD)
+    decoded = broker.decoded()
+    assert decoded.time_ms.tolist() == [MINUTE_MS - 1, MINUTE_MS]
+    assert decoded.counts.tolist() == [2, 1]
+
+
+async def test_a_batch_fits_a_record_however_many_reports_it_may_have(broker: FakeBroker) -> None:
+    async with reporter(max_reports=10**7) as sender:
+        await sender.report_many(users(1_100_000), secrets=None)
+    assert broker.decoded().counts.sum() == 1_100_000
+    assert max(len(arguments["value"]) for _, arguments in broker.sent) <= 1_000_000
+
+
+# Failures are raised.
+
+
+async def test_a_failed_send_is_raised_by_flush(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    sender = reporter(max_reports=2)
+
+    async def scenario() -> None:
+        async with sender:
+            await sender.report_many(users(3), secrets=None)
+            await sender.flush()
+            pytest.fail("flush returned")
+
+    with pytest.raises(DeliveryError, match=r"3 reports to topic \S+ were not acknowledged: .*TooLarge") as failure:
+        await scenario()
+    assert failure.value.reports == 3
+    assert sender.acknowledged == 0
+
+
+async def test_a_failed_send_is_raised_by_a_later_report(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with reporter(max_reports=1) as sender:
+            for _ in range(100):
+                await sender.report(RECORD)
+            pytest.fail("report went on")
+
+    with pytest.raises(DeliveryError):
+        await scenario()
+    assert len(broker.sent) < 100
+
+
+async def test_a_failed_send_is_raised_by_the_end_of_the_block(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+    with pytest.raises(DeliveryError, match=r"^1 reports"):
+        async with reporter() as sender:
+            await sender.report(RECORD)
+
+
+async def test_a_failed_send_of_a_lingering_batch_is_raised(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with reporter(linger=0.001) as sender:
+            await sender.report(RECORD)
+            async with asyncio.timeout(30):
+                await broker.arrival.wait()
+
+    with pytest.raises(DeliveryError):
+        await scenario()
+
+
+async def test_an_error_of_the_application_does_not_hide_lost_reports(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with reporter() as sender:
+            await sender.report(RECORD)
+            raise LookupError("of the application")
+
+    with pytest.raises(DeliveryError) as failure:
+        await scenario()
+    assert isinstance(failure.value.__context__, LookupError)
+
+
+async def test_what_was_reported_before_an_error_of_the_application_is_sent(broker: FakeBroker) -> None:
+    async def scenario() -> None:
+        async with reporter() as sender:
+            await sender.report(RECORD)
+            raise LookupError("of the application")
+
+    with pytest.raises(LookupError):
+        await scenario()
+    assert broker.decoded().counts.tolist() == [1]
+
+
+async def test_an_error_that_is_not_kafkas_is_raised_too(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def receive(topic: str, **arguments: Any) -> None:
+        raise AssertionError("inside the producer")
+
+    monkeypatch.setattr(broker, "receive", receive)
+    with pytest.raises(DeliveryError, match=r"inside the producer"):
+        async with reporter() as sender:
+            await sender.report(RECORD)
+
+
+async def test_a_batch_that_is_never_acknowledged_is_lost_and_closing_does_not_wait_for_it(
+    broker: FakeBroker,
+) -> None:
+    broker.holding = True
+    with pytest.raises(DeliveryError, match=r"no answer within 0.01 s"):
+        async with reporter(delivery_timeout=0.01) as sender:
+            await sender.report(RECORD)
+    assert broker.stopped == ["sender", "client"], "the producer's own stop waits for ever"
+
+
+async def test_after_a_loss_nothing_more_is_sent_and_all_of_it_is_counted(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with reporter(max_reports=1) as sender:
+            await sender.report(RECORD)
+            with pytest.raises(DeliveryError, match=r"^1 reports"):
+                await sender.flush()
+            broker.error = None
+            for _ in range(3):
+                with pytest.raises(DeliveryError):
+                    await sender.report(RECORD)
+
+    with pytest.raises(DeliveryError, match=r"^4 reports"):
+        await scenario()
+    assert len(broker.sent) == 1
+
+
+# Memory is bounded.
+
+
+async def test_with_too_many_batches_on_their_way_report_waits(broker: FakeBroker) -> None:
+    broker.holding = True
+    async with reporter(max_reports=10, max_in_flight=3) as sender:
+        reporting = asyncio.create_task(sender.report_many(users(1_000), secrets=None))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(broker.sent) == 3
+        assert not reporting.done()
+        broker.release()
+        await reporting
+    assert broker.decoded().counts.sum() == 1_000
+
+
+async def test_lingering_batches_do_not_go_past_the_bound(broker: FakeBroker) -> None:
+    broker.holding = True
+    async with reporter(linger=0.0, max_in_flight=2) as sender:
+        for _ in range(50):
+            await sender.report(RECORD)
+            await asyncio.sleep(0.0001)
+        assert len(broker.sent) == 2
+        broker.release()
+    assert broker.decoded().counts.sum() == 50
+
+
+async def test_several_tasks_may_share_a_reporter(broker: FakeBroker) -> None:
+    async with reporter(max_reports=3, max_in_flight=2) as sender:
+        await asyncio.gather(*(sender.report_many(users(7), secrets=None) for _ in range(20)))
+    assert broker.decoded().counts.sum() == 140
+
+
+# Misuse gets a clear answer.
+
+
+async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker) -> None:
+    broker.topics = {"stream-ldp.other.reports"}
+    with pytest.raises(MissingTopic, match=r"(?s)stream-ldp\.care-survey\.reports does not exist.*topics create"):
+        async with reporter():
+            pytest.fail("it was opened")
+    assert broker.stopped == ["producer"]
+
+
+async def test_a_record_that_does_not_fit_is_refused_without_its_value_and_without_harm(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        await sender.report(RECORD)
+        with pytest.raises(
+            ValueError, match=r"'mobility': the given value is not one of none, some, full"
+        ) as refusal:
+            await sender.report({"bathing": "no", "mobility": "wheelchair"})
+        assert "wheelchair" not in str(refusal.value)
+        with pytest.raises(ValueError, match=r"attribute 1 has a value outside 0\.\.2"):
+            await sender.report_many([[0, 3]], secrets=None)
+    assert broker.decoded().counts.sum() == 1
+
+
+async def test_a_user_without_a_secret_is_not_reported_by_mistake(broker: FakeBroker) -> None:
+    async with reporter(secret=None) as sender:
+        with pytest.raises(ValueError, match=r"needs the user's secret"):
+            await sender.report(RECORD)
+        with pytest.raises(ValueError, match=r"3 records with 2 secrets"):
+            await sender.report_many(users(3), secrets=[SECRET, SECRET])
+        with pytest.raises(ValueError, match=r"a user secret has 32 bytes, got 5"):
+            await sender.report_many(users(1), secrets=[b"short"])
+    assert broker.sent == []
+
+
+async def test_a_reporter_that_is_not_open_says_so(broker: FakeBroker) -> None:
+    sender = reporter()
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.report(RECORD)
+    async with sender:
+        await sender.report(RECORD)
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.report(RECORD)
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.flush()
+
+
+async def test_neither_secret_nor_answer_is_logged_sent_or_shown(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    telltale = Collection.model_validate(
+        collection_of().document
+        | {
+            "attributes": [
+                {"name": "bathing", "values": ["no", "yes"]},
+                {"name": "mobility", "values": ["x", "zebra"]},
+            ]
+        }
+    )
+    broker.error = MessageSizeTooLargeError()
+    secret = b"an unmistakable secret, 32 bytes"
+    sender = reporter(telltale, secret=secret)
+    with pytest.raises(DeliveryError) as failure:
+        async with sender:
+            await sender.report({"bathing": "no", "mobility": "zebra"})
+    seen = [caplog.text, repr(sender), str(failure.value), repr(broker.sent)]
+    for telling in ("zebra", repr(secret)[2:-1], secret.hex()):
+        assert not any(telling in text for text in seen)

@@ -118,8 +118,8 @@ class EmbeddedKafka:
 
     def __init__(self, *, data: Path | None = None, port: int | None = None) -> None:
         """data: directory of the log, kept afterwards; a temporary one if None. port: a free one if None."""
-        self._resources = ExitStack()
-        self.data = data if data is not None else self._temporary_directory()
+        self._data = data
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.port, self._controller_port = _free_ports(2)
         if port is not None:
             self.port = port
@@ -129,6 +129,15 @@ class EmbeddedKafka:
     def bootstrap(self) -> str:
         """Address for clients, host:port."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        """Where the broker keeps everything; known once started."""
+        if self._data is not None:
+            return self._data
+        if self._scratch is None:
+            raise EmbeddedBrokerError("the broker is not running, and its temporary directory is gone")
+        return Path(self._scratch.name)
 
     @property
     def log_file(self) -> Path:
@@ -174,28 +183,15 @@ class EmbeddedKafka:
         java, jars = _find_java(), _fetch_jars()
         if _accepts(self.port):
             raise EmbeddedBrokerError(f"port {self.port} is in use already, perhaps by another broker")
-        classpath = ("-cp", f"{jars}/*")
+        if self._data is None and self._scratch is None:
+            # A killed broker's last writes may race with the removal.
+            self._scratch = tempfile.TemporaryDirectory(prefix="stream-ldp-kafka-", ignore_cleanup_errors=True)
         self.data.mkdir(parents=True, exist_ok=True)
-        properties = self.data / "server.properties"
-        properties.write_text("".join(f"{name}={value}\n" for name, value in self.properties().items()))
-        if not (self.data / "log" / "meta.properties").exists():
-            self._format(java, classpath, properties)
-        # C1 code and the serial collector: a third of the memory, and a start in half the time.
-        options = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=WARN")
-        command = (java, *options, *classpath, "kafka.Kafka", str(properties))
-        with self.log_file.open("ab") as output:
-            self._guard = subprocess.Popen(  # noqa: S603  no user input in the command
-                ("/bin/sh", "-c", _GUARD, "sh", *command),
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                # Ctrl-C in the terminal is for us: we stop the broker after its clients.
-                start_new_session=True,
-            )
         try:
+            self._guard = self._spawn(java, jars)
             self._wait_until_ready(self._guard)
         except BaseException:
-            self.kill()
+            self._end()
             raise
 
     def wait(self) -> int:
@@ -209,19 +205,18 @@ class EmbeddedKafka:
         return _last_lines(self.log_file.read_text(errors="replace"))
 
     def stop(self) -> None:
-        """Shut down in good order, or by force after STOP_TIMEOUT_SECONDS. Does nothing if not running."""
-        if self._guard is None or self._guard.stdin is None:
-            return
-        try:
-            self._guard.stdin.write(b"stop\n")
-            self._guard.stdin.flush()
-            self._guard.wait(STOP_TIMEOUT_SECONDS)
-        except (BrokenPipeError, subprocess.TimeoutExpired):
-            log.warning("The embedded Kafka did not stop in good order: killing it")
-        self.kill()
+        """Shut down in good order, by force after STOP_TIMEOUT_SECONDS, and remove the data if temporary."""
+        if self._guard is not None and self._guard.stdin is not None:
+            try:
+                self._guard.stdin.write(b"stop\n")
+                self._guard.stdin.flush()
+                self._guard.wait(STOP_TIMEOUT_SECONDS)
+            except (BrokenPipeError, subprocess.TimeoutExpired):
+                log.warning("The embedded Kafka did not stop in good order: killing it")
+        self._end()
 
     def kill(self) -> None:
-        """End the broker at once, as kill -9 does. Does nothing if not running."""
+        """End the broker at once, as kill -9 does, and keep its data."""
         if self._guard is None:
             return
         if self._guard.poll() is None:
@@ -235,25 +230,38 @@ class EmbeddedKafka:
         self.start()
 
     def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self._resources.close()
-            raise
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self.stop()
-        finally:
-            self._resources.close()
+        self.stop()
 
-    def _temporary_directory(self) -> Path:
-        # A killed broker's last writes may race with the removal; what is left is in the temporary directory.
-        directory = tempfile.TemporaryDirectory(prefix="stream-ldp-kafka-", ignore_cleanup_errors=True)
-        return Path(self._resources.enter_context(directory))
+    def _end(self) -> None:
+        self.kill()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+    def _spawn(self, java: str, jars: Path) -> subprocess.Popen[bytes]:
+        classpath = ("-cp", f"{jars}/*")
+        properties = self.data / "server.properties"
+        properties.write_text("".join(f"{name}={value}\n" for name, value in self.properties().items()))
+        if not (self.data / "log" / "meta.properties").exists():
+            self._format(java, classpath, properties)
+        # C1 code and the serial collector: a third of the memory, and a start in half the time.
+        options = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=WARN")
+        command = (java, *options, *classpath, "kafka.Kafka", str(properties))
+        with self.log_file.open("ab") as output:
+            return subprocess.Popen(  # noqa: S603  no user input in the command
+                ("/bin/sh", "-c", _GUARD, "sh", *command),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C in the terminal is for us: we stop the broker after its clients.
+                start_new_session=True,
+            )
 
     def _format(self, java: str, classpath: tuple[str, str], properties: Path) -> None:
         command = (java, "-XX:TieredStopAtLevel=1", *classpath, "kafka.tools.StorageTool", "format")

@@ -66,9 +66,13 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
 def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
     """Read collection files, or end the command with what is wrong in them."""
     try:
-        return {str(file): Collection.load(file) for file in files}
+        collections = {str(file): Collection.load(file) for file in files}
     except CollectionError as error:
         fail(str(error))
+    names = [collection.name for collection in collections.values()]
+    if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
+        fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
+    return collections
 
 
 def fail(message: str, *, code: int = 1) -> NoReturn:

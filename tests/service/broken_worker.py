@@ -1,0 +1,34 @@
+"""Workers with one rule of the design broken on purpose: the controls of the fault tests.
+
+python broken_worker.py RULE worker COLLECTION ...
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from stream_ldp.cli import main
+from stream_ldp.counting import SourcePartition
+
+if TYPE_CHECKING:
+    from stream_ldp.counting import Changes
+
+_take_changes = SourcePartition.take_changes
+
+
+def _commit_the_read_position(self: SourcePartition) -> Changes | None:
+    changes = _take_changes(self)
+    if changes is None:
+        return None
+    return replace(changes, checkpoint=replace(changes.checkpoint, offset=changes.checkpoint.position))
+
+
+if __name__ == "__main__":
+    rule = sys.argv.pop(1)
+    if rule == "commit-read-position":
+        SourcePartition.take_changes = _commit_the_read_position  # type: ignore[method-assign]
+    else:
+        sys.exit(f"no such rule: {rule}")
+    main()

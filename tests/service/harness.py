@@ -1,0 +1,260 @@
+"""Workers as processes, a naive oracle of what they must publish, and the log read back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from stream_ldp import wire
+from stream_ldp.collection import Collection
+from stream_ldp.estimate import Estimate
+from stream_ldp.merging import Question
+from stream_ldp.service.cluster import Cluster
+from stream_ldp.service.registry import Registration, register
+from stream_ldp.settings import Settings
+from stream_ldp.solving import solve
+from stream_ldp.statistics import RowCounts
+from stream_ldp.topics import TopicNames, topic_specs
+from stream_ldp.windows import pane_of, windows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from aiokafka import ConsumerRecord
+
+SURVEY = """
+collection: {name}
+mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
+attributes:
+  - {{name: bathing, values: [no, yes]}}
+  - {{name: mobility, values: [none, some, full]}}
+window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
+estimates:
+  - {{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 500ms}}
+"""
+
+BROKEN_WORKERS = Path(__file__).with_name("broken_worker.py")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(kw_only=True)
+class Deployment:
+    """One collection on one broker, under topics of its own."""
+
+    directory: Path
+    settings: Settings
+    file: Path
+    collection: Collection
+
+    @classmethod
+    async def create(
+        cls, directory: Path, *, brokers: str, prefix: str, text: str = SURVEY, partitions: int = 4
+    ) -> Deployment:
+        file = directory / "survey.yaml"
+        file.write_text(text.format(name="survey"), encoding="utf-8")
+        settings = Settings.load(brokers=brokers, topic_prefix=prefix)
+        collection = Collection.load(file)
+        specs = topic_specs(
+            [collection],
+            prefix=prefix,
+            reports_partitions=partitions,
+            partials_partitions=settings.partials_partitions,
+        )
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create(specs, replication=1)
+        await register(settings, [Registration.of(collection)])
+        return cls(directory=directory, settings=settings, file=file, collection=collection)
+
+    @property
+    def names(self) -> TopicNames:
+        return TopicNames(prefix=self.settings.topic_prefix)
+
+    def worker(self, *, broken: str | None = None) -> WorkerProcess:
+        return WorkerProcess(self, broken=broken)
+
+    async def records(self, topic: str) -> list[ConsumerRecord]:
+        """All that a topic holds now."""
+        consumer = AIOKafkaConsumer(**self.settings.client_options(), enable_auto_commit=False)
+        await consumer.start()
+        try:
+            await consumer.topics()
+            partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+            consumer.assign(partitions)
+            await consumer.seek_to_beginning(*partitions)
+            ends = await consumer.end_offsets(partitions)
+            found: list[ConsumerRecord] = []
+            for partition in partitions:
+                while await consumer.position(partition) < ends[partition]:
+                    for records in (await consumer.getmany(timeout_ms=200)).values():
+                        found += records
+            return found
+        finally:
+            await consumer.stop()
+
+    async def finals(self) -> list[Estimate]:
+        """The final estimates on the log, in its order."""
+        records = await self.records(self.names.estimates(self.collection.name))
+        return [estimate for record in records if (estimate := Estimate.from_bytes(record.value)).final]
+
+    async def finals_of(self, reports: int, *, within: float = 60.0) -> list[Estimate]:
+        """Wait until the final estimates of each kind hold this many reports; the finals as they are then."""
+        async with asyncio.timeout(within):
+            while True:
+                finals = await self.finals()
+                distinct = {(each.estimate, each.window.start_ms): each.reports for each in finals}
+                totals: dict[str, int] = defaultdict(int)
+                for (name, _), counted in distinct.items():
+                    totals[name] += counted
+                if len(totals) == len(self.collection.estimates) and min(totals.values()) >= reports:
+                    return finals
+                await asyncio.sleep(0.5)
+
+    async def send(self, values: Iterable[bytes], *, topic: str | None = None, key: bytes | None = None) -> None:
+        """Write raw records, to the reports topic and with random keys unless told otherwise."""
+        topic = topic or self.names.reports(self.collection.name)
+        producer = AIOKafkaProducer(**self.settings.client_options(), acks="all", enable_idempotence=True)
+        await producer.start()
+        try:
+            await asyncio.gather(*[await producer.send(topic, value, key=key or os.urandom(8)) for value in values])
+        finally:
+            await producer.stop()
+
+    async def expected(self) -> dict[int, RowCounts]:
+        """The counts of every tumbling window by loops over the reports topic: good batches, each id once.
+
+        Valid where nothing is late, which the tests see to.
+        """
+        of = self.collection.estimates[0].of
+        columns, bits = self.collection.bits_of(of), self.collection.mechanism.bits
+        seen: set[bytes] = set()
+        windows: dict[int, list[np.ndarray[Any, np.dtype[np.uint8]]]] = defaultdict(list)
+        for record in await self.records(self.names.reports(self.collection.name)):
+            decoded = wire.decode([record.value], fingerprint=self.collection.fingerprint, bits=bits)
+            if len(decoded.accepted) and decoded.batch_ids[0] not in seen:
+                seen.add(decoded.batch_ids[0])
+                rows = np.unpackbits(decoded.rows, axis=1, count=bits, bitorder="little")[:, columns]
+                pane = pane_of(int(decoded.time_ms[0]), self.collection.window)
+                for window in windows_of(pane, self.collection.window):
+                    windows[window].append(np.packbits(rows, axis=1, bitorder="little"))
+        return {
+            window: RowCounts.of(np.concatenate(rows), bits=len(columns)) for window, rows in sorted(windows.items())
+        }
+
+    async def offline(self) -> list[Estimate]:
+        """The finals as the same estimator gives them without a stream: from the reports, one after another."""
+        start = None
+        answers = []
+        for window, counts in (await self.expected()).items():
+            question = Question(
+                spec=self.collection.estimates[0],
+                window_ms=window,
+                final=True,
+                windows=((1.0, (counts,)),),
+                start=start,
+            )
+            answers.append(solve(self.collection, question))
+            start = answers[-1].joint()
+        return answers
+
+
+class WorkerProcess:
+    """`stream-ldp worker` as an operator runs it."""
+
+    def __init__(self, deployment: Deployment, *, broken: str | None) -> None:
+        self.port = free_port()
+        self._log = deployment.directory / f"worker-{self.port}.log"
+        program = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    *program,
+                    "worker",
+                    str(deployment.file),
+                    *("--brokers", deployment.settings.brokers),
+                    *("--topic-prefix", deployment.settings.topic_prefix),
+                    *("--admin-port", str(self.port)),
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    async def ready(self, *, within: float = 30.0) -> None:
+        """Wait until /readyz says so."""
+        async with asyncio.timeout(within):
+            while (await self.get("/readyz"))[0] != 200:
+                if self.process.poll() is not None:
+                    raise AssertionError(f"the worker ended with {self.process.returncode}:\n{self.log}")
+                await asyncio.sleep(0.1)
+
+    async def get(self, page: str) -> tuple[int, str]:
+        """Status and body of a page of the admin port; status 0 where nobody answers."""
+        return await asyncio.to_thread(self._get, page)
+
+    def _get(self, page: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{page}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    async def problems(self) -> list[str]:
+        """What /readyz lists."""
+        status, body = await self.get("/readyz")
+        return list(json.loads(body)["problems"]) if status else ["not there"]
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def ended(self, *, within: float = 20.0) -> int:
+        """Wait for its end; the exit code."""
+        return await asyncio.to_thread(self.process.wait, within)
+
+
+def batches(
+    collection: Collection, times_ms: Sequence[int], *, reports: int, rng: np.random.Generator
+) -> list[bytes]:
+    """One good batch of random reports for each event time."""
+    width = (collection.mechanism.bits + 7) // 8
+    bits = rng.integers(2, size=(len(times_ms), reports, collection.mechanism.bits), dtype=np.uint8)
+    rows = np.packbits(bits, axis=2, bitorder="little").reshape(len(times_ms), reports, width)
+    return [
+        wire.encode(
+            wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=time_ms, rows=rows[i])
+        )
+        for i, time_ms in enumerate(times_ms)
+    ]

@@ -1,0 +1,202 @@
+"""The whole road on a real Kafka, with workers as an operator runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream_ldp import wire
+from stream_ldp.client import Reporter
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.rejection import Reason
+from tests.service.harness import Deployment, batches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stream_ldp.embedded import EmbeddedKafka
+
+SEED = 20260717
+
+
+@pytest.fixture
+async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> Deployment:
+    return await Deployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+
+
+async def play(deployment: Deployment, *, users: int, seconds: float) -> None:
+    """A population that reports at an even rate over some windows."""
+    collection = deployment.collection
+    rng = np.random.default_rng(SEED)
+    values = np.stack([rng.integers(size, size=users) for size in collection.sizes], axis=1)
+    ticks = max(1, int(seconds / 0.05))
+    async with Reporter(
+        collection, settings=deployment.settings, entropy=SeededEntropy(SEED), max_reports=200, linger=0.02
+    ) as reporter:
+        began = time.monotonic()
+        for tick, part in enumerate(np.array_split(values, ticks)):
+            await reporter.report_many(part, secrets=None)
+            await asyncio.sleep(max(0.0, began + (tick + 1) * 0.05 - time.monotonic()))
+
+
+async def assert_finals_are_exact(deployment: Deployment, *, reports: int) -> None:
+    """Every window once, with the reports and, to 1e-9, the joint that the same estimator gives offline."""
+    finals = await deployment.finals_of(reports)
+    offline = await deployment.offline()
+    published = {estimate.window.start_ms: estimate for estimate in finals}
+    for estimate in finals:
+        assert estimate == published[estimate.window.start_ms], "a final was published twice, with other content"
+    assert [(each.window.start_ms, each.reports) for each in published.values()] == [
+        (each.window.start_ms, each.reports) for each in offline
+    ]
+    assert sum(each.reports for each in published.values()) == reports
+    for streamed, batch in zip(published.values(), offline, strict=True):
+        np.testing.assert_allclose(streamed.joint(), batch.joint(), rtol=0, atol=1e-9)
+
+
+async def test_every_report_is_in_one_final_estimate_and_the_estimate_is_the_offline_one(
+    deployment: Deployment,
+) -> None:
+    with deployment.worker() as first, deployment.worker() as second:
+        await asyncio.gather(first.ready(), second.ready())
+        await play(deployment, users=60_000, seconds=5)
+        await assert_finals_are_exact(deployment, reports=60_000)
+        for worker in (first, second):
+            worker.signal(signal.SIGTERM)
+        assert await first.ended() == 0
+        assert await second.ended() == 0
+
+
+async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment: Deployment) -> None:
+    with deployment.worker() as first, deployment.worker() as second:
+        await asyncio.gather(first.ready(), second.ready())
+        playing = asyncio.create_task(play(deployment, users=100_000, seconds=9))
+        await asyncio.sleep(4.7)
+        first.signal(signal.SIGKILL)
+        await playing
+        await assert_finals_are_exact(deployment, reports=100_000)
+
+
+async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead(deployment: Deployment) -> None:
+    with deployment.worker(broken="commit-read-position") as first:
+        await first.ready()
+        playing = asyncio.create_task(play(deployment, users=50_000, seconds=5))
+        await asyncio.sleep(3)
+        first.signal(signal.SIGKILL)
+        await playing
+        with deployment.worker(broken="commit-read-position") as second:
+            await second.ready()
+            await play(deployment, users=200, seconds=5)
+            finals = await deployment.finals_of(1, within=30)
+            await asyncio.sleep(6)
+            finals = await deployment.finals()
+    expected = {window: counts.reports for window, counts in (await deployment.expected()).items()}
+    assert any(estimate.reports < expected[estimate.window.start_ms] for estimate in finals)
+
+
+async def test_a_stopped_worker_hands_over_at_once_and_ends_with_zero(deployment: Deployment) -> None:
+    with deployment.worker() as first:
+        await first.ready()
+        await play(deployment, users=10_000, seconds=3)
+        first.signal(signal.SIGTERM)
+        assert await first.ended() == 0
+    with deployment.worker() as second:
+        await assert_finals_are_exact(deployment, reports=10_000)
+        second.signal(signal.SIGINT)
+        assert await second.ended() == 0
+
+
+async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_and_place(
+    deployment: Deployment,
+) -> None:
+    collection, now = deployment.collection, time.time_ns() // 1_000_000
+    rng = np.random.default_rng(SEED)
+    good, future, past = batches(collection, [now, now + 3_600_000, now - 30 * 86_400_000], reports=3, rng=rng)
+    (old,) = batches(collection, [now - 60_000], reports=4, rng=rng)
+    foreign = wire.encode(
+        wire.Batch(
+            fingerprint=os.urandom(16), batch_id=os.urandom(16), time_ms=now, rows=np.zeros((1, 1), dtype=np.uint8)
+        )
+    )
+    bad = {
+        Reason.TOO_SHORT: b"hello",
+        Reason.BAD_MAGIC: b"X" + good[1:],
+        Reason.WRONG_LENGTH: good[:-1],
+        Reason.BAD_CHECKSUM: good[:-1] + bytes([good[-1] ^ 1]),
+        Reason.UNKNOWN_FINGERPRINT: foreign,
+        Reason.FUTURE_TIME: future,
+        Reason.PAST_TIME: past,
+    }
+    with deployment.worker() as worker:
+        await worker.ready()
+        await deployment.send([good, *bad.values()])
+        await deployment.finals_of(3)
+        # By now every partition has passed this one's window.
+        await deployment.send([old, good])
+        async with asyncio.timeout(20):
+            while len(letters := await deployment.records(deployment.names.dead_letters("survey"))) < len(bad) + 2:
+                await asyncio.sleep(0.3)
+        _, metrics = await worker.get("/metrics")
+    told = {(dict(letter.headers)["reason"].decode(), letter.value) for letter in letters}
+    assert told == {(reason.value, value) for reason, value in bad.items()} | {("late", old), ("late", good)}
+    sent = {
+        (record.topic, record.partition, record.offset): record.value
+        for record in await deployment.records(deployment.names.reports("survey"))
+    }
+    for letter in letters:
+        headers = {name: value.decode() for name, value in letter.headers}
+        place = headers["source-topic"], int(headers["source-partition"]), int(headers["source-offset"])
+        assert sent[place] == letter.value
+    for reason in bad:
+        assert f'stream_ldp_batches_rejected_total{{collection="survey",reason="{reason.value}"}} 1.0' in metrics
+    assert 'stream_ldp_reports_late_total{collection="survey"} 7.0' in metrics
+    assert 'stream_ldp_reports_counted_total{collection="survey"} 3.0' in metrics
+
+
+async def test_a_batch_that_arrives_twice_counts_once(deployment: Deployment) -> None:
+    now = time.time_ns() // 1_000_000
+    first, second = batches(deployment.collection, [now, now], reports=5, rng=np.random.default_rng(SEED))
+    key = b"one key, so that the copies meet in one partition"
+    with deployment.worker() as worker:
+        await worker.ready()
+        await deployment.send([first, second, first, first], key=key)
+        (final,) = await deployment.finals_of(10)
+        _, metrics = await worker.get("/metrics")
+    assert final.reports == 10
+    assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
+
+
+async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: Deployment) -> None:
+    with deployment.worker() as worker:
+        await worker.ready()
+        await deployment.send([b"not a partial"], topic=deployment.names.partials)
+        assert await worker.ended(within=30) == 1
+        assert "not a partial of this release" in worker.log
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_a_million_reports_survive_a_kill_and_a_worker_that_comes_back_from_the_dead(
+    deployment: Deployment,
+) -> None:
+    with deployment.worker() as first, deployment.worker() as second:
+        await asyncio.gather(first.ready(), second.ready())
+        playing = asyncio.create_task(play(deployment, users=1_000_000, seconds=40))
+        await asyncio.sleep(8)
+        first.signal(signal.SIGKILL)
+        await asyncio.sleep(4)
+        with deployment.worker() as third:
+            await third.ready()
+            await asyncio.sleep(2)
+            # Longer than the session: it wakes up to find that its partitions have gone to the other.
+            second.signal(signal.SIGSTOP)
+            await asyncio.sleep(10)
+            second.signal(signal.SIGCONT)
+            await playing
+            await assert_finals_are_exact(deployment, reports=1_000_000)

@@ -14,6 +14,8 @@ from stream_ldp.client.errors import DeliveryError, require_topic
 from stream_ldp.connection import BrokerUnreachable, check_connection
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.settings import Settings
     from stream_ldp.wire import Batch
 
@@ -78,20 +80,21 @@ class Publisher:
         """Whether as many batches are on their way as may be."""
         return len(self._in_flight) >= self._max_in_flight
 
-    async def publish(self, batch: Batch) -> None:
-        """Send a batch as soon as there is room for it; does not wait until it has arrived.
+    async def publish(self, batches: Sequence[Batch]) -> None:
+        """Send batches as soon as there is room for each; does not wait until they have arrived.
 
         Raises:
-            DeliveryError: a batch has been lost, and this one is not sent.
+            DeliveryError: a batch has been lost, and the rest of these is not sent.
         """
-        while self.full and self._cause is None:
-            await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
-        if self._cause is not None:
-            self._lost += len(batch.rows)
-        self._raise_if_lost()
-        self.send(batch)
-        # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
-        await asyncio.sleep(0)
+        for position, batch in enumerate(batches):
+            while self.full and self._cause is None:
+                await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
+            if self._cause is not None:
+                self._lost += sum(len(unsent.rows) for unsent in batches[position:])
+            self._raise_if_lost()
+            self.send(batch)
+            # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
+            await asyncio.sleep(0)
 
     def send(self, batch: Batch) -> None:
         """Send a batch now, whether or not there is room."""

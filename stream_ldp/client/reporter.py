@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.client.batcher import Batcher
-from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.publisher import Publisher
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.topics import TopicNames
@@ -113,13 +112,10 @@ class Reporter:
         """Flush and disconnect, also after an exception: what was reported before it was meant to be sent.
 
         Raises:
-            DeliveryError: reports were lost, unless the block has just raised that itself.
+            DeliveryError: reports were lost.
         """
         try:
             await self.flush()
-        except DeliveryError:
-            if not isinstance(error, DeliveryError):
-                raise
         finally:
             self._open = False
             if self._timer is not None:
@@ -168,8 +164,7 @@ class Reporter:
             rows = self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
             complete = self._batcher.add(rows, time_ms=self._clock())
             self._start_timer()
-            for batch in complete:
-                await self._publisher.publish(batch)
+            await self._publisher.publish(complete)
 
     async def flush(self) -> None:
         """Send what is gathered and wait until all of it is acknowledged.
@@ -180,7 +175,7 @@ class Reporter:
         """
         self._require_open()
         if batch := self._batcher.cut():
-            await self._publisher.publish(batch)
+            await self._publisher.publish([batch])
         await self._publisher.flush()
 
     def _require_open(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,13 @@ async def test_a_batch_that_does_not_fill_leaves_when_its_linger_is_over(broker:
             await sender.report(RECORD)
             await broker.arrival.wait()
     assert broker.decoded().counts.tolist() == [1, 1]
+
+
+async def test_a_full_batch_leaves_while_the_caller_reports_on_without_a_pause(broker: FakeBroker) -> None:
+    async with reporter(max_reports=1) as sender:
+        for reported in range(1, 4):
+            await sender.report(RECORD)
+            assert len(broker.sent) == reported
 
 
 async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> None:
@@ -241,7 +250,35 @@ async def test_after_a_loss_nothing_more_is_sent_and_all_of_it_is_counted(broker
     assert len(broker.sent) == 1
 
 
+async def test_a_lost_call_counts_all_of_its_batches(broker: FakeBroker) -> None:
+    broker.error = MessageSizeTooLargeError()
+    now = [0]
+
+    async def scenario() -> None:
+        async with reporter(max_reports=2, clock=lambda: now[0]) as sender:
+            await sender.report_many(users(2), secrets=None)
+            with pytest.raises(DeliveryError):
+                await sender.flush()
+            await sender.report_many(users(1), secrets=None)
+            now[0] = MINUTE_MS
+            await sender.report_many(users(2), secrets=None)
+
+    with pytest.raises(DeliveryError, match=r"^5 reports"):
+        await scenario()
+
+
 # Memory is bounded.
+
+
+async def test_a_closed_reporter_leaves_nothing_behind(broker: FakeBroker) -> None:
+    sender = reporter()
+    async with sender:
+        await sender.report(RECORD)
+    reference = weakref.ref(sender)
+    del sender
+    gc.collect()
+    assert reference() is None
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_with_too_many_batches_on_their_way_report_waits(broker: FakeBroker) -> None:
@@ -264,8 +301,11 @@ async def test_lingering_batches_do_not_go_past_the_bound(broker: FakeBroker) ->
             await sender.report(RECORD)
             await asyncio.sleep(0.0001)
         assert len(broker.sent) == 2
+        broker.arrival.clear()
         broker.release()
-    assert broker.decoded().counts.sum() == 50
+        async with asyncio.timeout(30):
+            await broker.arrival.wait()
+        assert broker.decoded().counts.sum() == 50, "what had waited left by itself"
 
 
 async def test_several_tasks_may_share_a_reporter(broker: FakeBroker) -> None:

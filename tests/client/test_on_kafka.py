@@ -1,0 +1,202 @@
+"""Reporter and subscriber on a real broker: nothing lost, nothing twice, no waiting for what will not come."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from stream_ldp import wire
+from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber
+from stream_ldp.connection import BrokerUnreachable
+from stream_ldp.embedded import EmbeddedKafka
+from stream_ldp.estimate import Estimate, WindowBounds
+from stream_ldp.settings import Settings
+from stream_ldp.topics import TopicNames
+from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+
+PARTITIONS = 4
+SECRET = bytes(range(32))
+RECORD = {"bathing": "no", "mobility": "some"}
+
+
+@asynccontextmanager
+async def admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
+    client = AIOKafkaAdminClient(**settings.client_options())
+    await client.start()
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def create_topics(settings: Settings) -> None:
+    names = TopicNames(prefix=settings.topic_prefix)
+    async with admin(settings) as client:
+        await client.create_topics(
+            [NewTopic(names.reports("care-survey"), PARTITIONS, 1), NewTopic(names.estimates("care-survey"), 1, 1)]
+        )
+
+
+@pytest.fixture
+async def topics(settings: Settings) -> Settings:
+    """Settings of a cluster that has the topics of the collection."""
+    await create_topics(settings)
+    return settings
+
+
+@pytest.fixture
+def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
+    """A broker of this test alone, to be killed; where the shared one cannot be had, neither can this."""
+    with EmbeddedKafka() as broker:
+        yield broker
+
+
+async def batches_of(settings: Settings) -> wire.Decoded:
+    """Every batch on the reports topic; each must be good."""
+    topic = TopicNames(prefix=settings.topic_prefix).reports("care-survey")
+    partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        consumer.assign(partitions)
+        ends = await consumer.end_offsets(partitions)
+        records = []
+        while any([await consumer.position(partition) < ends[partition] for partition in partitions]):
+            for some in (await consumer.getmany(timeout_ms=100)).values():
+                records += some
+    finally:
+        await consumer.stop()
+    collection = collection_of()
+    decoded = wire.decode(
+        [record.value for record in records], fingerprint=collection.fingerprint, bits=collection.mechanism.bits
+    )
+    assert decoded.rejected == []
+    assert [record.key for record in records] == decoded.batch_ids
+    assert all(record.headers == () for record in records)
+    return decoded
+
+
+async def test_every_report_arrives_once(topics: Settings) -> None:
+    values = np.zeros((100_000, 2), dtype=np.int64)
+    async with Reporter(collection_of(), settings=topics, secret=SECRET) as reporter:
+        await reporter.report_many(values, secrets=None)
+        await reporter.report(RECORD)
+    assert reporter.acknowledged == 100_001
+    decoded = await batches_of(topics)
+    assert decoded.counts.sum() == 100_001
+    assert len(set(decoded.batch_ids)) == len(decoded.batch_ids)
+
+
+async def test_a_missing_topic_is_said_at_once_and_not_made_by_asking(settings: Settings) -> None:
+    async with asyncio.timeout(20):
+        for _ in range(2):
+            with pytest.raises(
+                MissingTopic, match=r"topics create COLLECTION\.yaml --brokers .* --topic-prefix test-"
+            ):
+                await Reporter(collection_of(), settings=settings).__aenter__()
+            with pytest.raises(MissingTopic, match=r"estimates does not exist"):
+                await Subscriber("care-survey", settings=settings).__aenter__()
+    async with admin(settings) as client:
+        assert not [topic for topic in await client.list_topics() if topic.startswith(settings.topic_prefix)]
+
+
+async def test_a_broker_that_is_not_there_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can
+        nowhere = Settings.load(brokers=f"127.0.0.1:{taken.getsockname()[1]}")
+        async with asyncio.timeout(20):
+            with pytest.raises(BrokerUnreachable, match=r"connection refused"):
+                await Reporter(collection_of(), settings=nowhere).__aenter__()
+            with pytest.raises(BrokerUnreachable, match=r"connection refused"):
+                await Subscriber("care-survey", settings=nowhere).__aenter__()
+
+
+async def test_a_broker_that_comes_back_gets_every_report_once_and_one_that_does_not_is_not_waited_for(
+    mortal: EmbeddedKafka,
+) -> None:
+    settings = Settings.load(brokers=mortal.bootstrap)
+    await create_topics(settings)
+    async with Reporter(collection_of(), settings=settings, secret=SECRET, max_reports=1) as reporter:
+        for count in range(600):
+            await reporter.report(RECORD)
+            if count == 300:
+                await asyncio.to_thread(mortal.kill)
+                restart = asyncio.create_task(asyncio.to_thread(mortal.start))
+        await restart
+    assert (await batches_of(settings)).counts.sum() == 600
+
+    async def scenario() -> None:
+        async with Reporter(collection_of(), settings=settings, secret=SECRET, delivery_timeout=1.0) as reporter:
+            await asyncio.to_thread(mortal.kill)
+            await reporter.report(RECORD)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(DeliveryError, match=r"^1 reports .* no answer within 1 s"):
+            await scenario()
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "nobody goes on trying"
+
+
+async def publish(settings: Settings, *estimates: Estimate) -> None:
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        topic = TopicNames(prefix=settings.topic_prefix).estimates("care-survey")
+        for estimate in estimates:
+            await producer.send_and_wait(topic, key=estimate.key, value=estimate.to_bytes())
+
+
+def of_minute(minute: int) -> Estimate:
+    return estimate_of(window=WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS))
+
+
+async def take(subscriber: Subscriber, count: int) -> list[Estimate]:
+    async with asyncio.timeout(30):
+        return [await anext(subscriber) for _ in range(count)]
+
+
+async def test_history_and_news(topics: Settings) -> None:
+    await publish(topics, of_minute(0), of_minute(1))
+    async with Subscriber("care-survey", settings=topics, from_beginning=True, follow=False) as history:
+        assert [estimate async for estimate in history] == [of_minute(0), of_minute(1)]
+    async with (
+        Subscriber("care-survey", settings=topics) as news,
+        Subscriber("care-survey", settings=topics, from_beginning=True) as both,
+    ):
+        await publish(topics, of_minute(2))
+        assert await take(news, 1) == [of_minute(2)]
+        assert await take(both, 3) == [of_minute(0), of_minute(1), of_minute(2)]
+
+
+async def test_an_empty_topic_has_no_history(topics: Settings) -> None:
+    async with (
+        asyncio.timeout(30),
+        Subscriber("care-survey", settings=topics, from_beginning=True, follow=False) as history,
+    ):
+        assert [estimate async for estimate in history] == []
+
+
+async def test_a_group_goes_on_where_it_stopped_and_repeats_what_may_not_have_been_dealt_with(
+    topics: Settings, prefix: str
+) -> None:
+    await publish(topics, *map(of_minute, range(4)))
+
+    def member() -> Subscriber:
+        return Subscriber("care-survey", settings=topics, from_beginning=True, group=f"{prefix}-readers")
+
+    async with member() as subscriber:
+        assert await take(subscriber, 2) == [of_minute(0), of_minute(1)]
+
+    async def scenario() -> None:
+        async with member() as subscriber:
+            assert await take(subscriber, 1) == [of_minute(2)]
+            raise LookupError("of the application")
+
+    with pytest.raises(LookupError):
+        await scenario()
+    async with member() as subscriber:
+        assert await take(subscriber, 2) == [of_minute(2), of_minute(3)]

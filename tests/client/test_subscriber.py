@@ -1,0 +1,169 @@
+"""What a subscriber hands out, leaves out and refuses, with a topic in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stream_ldp.client import MissingTopic, NotAnEstimate, Subscriber, subscriber
+from stream_ldp.estimate import Estimate, WindowBounds
+from stream_ldp.settings import Settings
+from tests.client.examples import MINUTE_MS, estimate_of
+
+SETTINGS = Settings.load(brokers="nowhere:1")
+TOPIC = "stream-ldp.care-survey.estimates"
+
+
+class FakeConsumer:
+    """The part of aiokafka's consumer that a subscriber without a group uses, on a list."""
+
+    def __init__(self, log: list[bytes | None], topics: set[str]) -> None:
+        self._log = log
+        self._topics = topics
+        self._position = 0
+        self.stopped = False
+
+    async def start(self) -> None:
+        return
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+    async def topics(self) -> set[str]:
+        return self._topics
+
+    def assign(self, partitions: list[Any]) -> None:
+        assert [(each.topic, each.partition) for each in partitions] == [(TOPIC, 0)]
+
+    async def seek_to_end(self, _: Any) -> None:
+        self._position = len(self._log)
+
+    async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        return {partition: len(self._log) for partition in partitions}
+
+    async def position(self, _: Any) -> int:
+        return self._position
+
+    async def getone(self) -> Any:
+        while self._position >= len(self._log):
+            await asyncio.sleep(0.001)
+        self._position += 1
+        return SimpleNamespace(partition=0, offset=self._position - 1, value=self._log[self._position - 1])
+
+
+class Topic:
+    """An estimates topic in memory, and its subscribers."""
+
+    def __init__(self) -> None:
+        self.log: list[bytes | None] = []
+        self.existing = {TOPIC}
+        self.consumers: list[FakeConsumer] = []
+
+    def write(self, *estimates: Estimate) -> None:
+        self.log += [estimate.to_bytes() for estimate in estimates]
+
+    def consumer(self, **options: Any) -> FakeConsumer:
+        assert options["group_id"] is None
+        assert options["enable_auto_commit"] is False
+        self.consumers.append(FakeConsumer(self.log, self.existing))
+        return self.consumers[-1]
+
+    async def read(self, **options: Any) -> list[Estimate]:
+        async with subscribe(from_beginning=True, follow=False, **options) as estimates:
+            return [estimate async for estimate in estimates]
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    fake = Topic()
+
+    async def reachable(settings: object) -> None:
+        return
+
+    monkeypatch.setattr(subscriber, "AIOKafkaConsumer", fake.consumer)
+    monkeypatch.setattr(subscriber, "check_connection", reachable)
+    return fake
+
+
+def subscribe(**options: Any) -> Subscriber:
+    return Subscriber("care-survey", settings=SETTINGS, **options)
+
+
+def of_minute(minute: int, **changes: Any) -> Estimate:
+    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
+    return estimate_of(window=window, **changes)
+
+
+async def test_estimates_come_typed_and_in_order(topic: Topic) -> None:
+    written = [of_minute(0, final=False), of_minute(0), of_minute(1, final=False), of_minute(1)]
+    topic.write(*written)
+    assert await topic.read() == written
+    assert topic.consumers[0].stopped
+
+
+async def test_only_what_is_wanted_comes(topic: Topic) -> None:
+    one, other = of_minute(0), of_minute(0, estimate="other")
+    topic.write(of_minute(0, final=False), one, other, of_minute(0, estimate="third"))
+    assert await topic.read(finals_only=True, estimates=["bathing-mobility", "other"]) == [one, other]
+    assert await topic.read(finals_only=True, estimates=[]) == []
+
+
+async def test_a_final_estimate_is_handed_out_once_and_no_provisional_one_after_it(topic: Topic) -> None:
+    final, newer = of_minute(1), of_minute(2, final=False)
+    delayed = [of_minute(1, final=False), of_minute(0, final=False), of_minute(1), of_minute(0)]
+    topic.write(final, *delayed, newer)
+    assert await topic.read() == [final, newer]
+
+
+async def test_estimates_do_not_hide_each_other(topic: Topic) -> None:
+    written = [
+        of_minute(5),
+        of_minute(0, estimate="other", final=False),
+        of_minute(0, fingerprint="0" * 32),
+    ]
+    topic.write(*written)
+    assert await topic.read() == written
+
+
+async def test_a_provisional_estimate_of_a_window_that_is_open_may_be_revised(topic: Topic) -> None:
+    written = [of_minute(0, final=False, reports=reports) for reports in (1, 2, 3)]
+    topic.write(*written)
+    assert await topic.read() == written
+
+
+@pytest.mark.parametrize("stranger", [b"{}", b"\x00", None, estimate_of().to_bytes()[:-2]])
+async def test_a_record_that_is_no_estimate_is_named_and_the_next_step_goes_on_behind_it(
+    topic: Topic, stranger: bytes | None
+) -> None:
+    topic.write(of_minute(0))
+    topic.log.append(stranger)
+    topic.write(of_minute(1))
+    async with subscribe(from_beginning=True, follow=False) as estimates:
+        assert await anext(estimates) == of_minute(0)
+        with pytest.raises(NotAnEstimate, match=rf"topic {TOPIC}, partition 0, offset 1: not an estimate") as refusal:
+            await anext(estimates)
+        assert (refusal.value.topic, refusal.value.partition, refusal.value.offset) == (TOPIC, 0, 1)
+        assert await anext(estimates) == of_minute(1)
+
+
+async def test_without_the_beginning_only_what_comes_later_is_handed_out(topic: Topic) -> None:
+    topic.write(of_minute(0))
+    async with subscribe() as estimates:
+        topic.write(of_minute(1))
+        async with asyncio.timeout(30):
+            assert await anext(estimates) == of_minute(1)
+
+
+async def test_a_missing_topic_is_named_with_the_cure(topic: Topic) -> None:
+    topic.existing.clear()
+    with pytest.raises(MissingTopic, match=r"(?s)care-survey\.estimates does not exist.*topics create"):
+        await topic.read()
+    assert topic.consumers[0].stopped
+
+
+def test_a_group_member_that_does_not_follow_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a group member follows"):
+        subscribe(group="readers", follow=False)

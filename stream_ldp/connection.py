@@ -7,7 +7,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING
 
-from aiokafka.conn import create_conn
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import (
     IllegalSaslStateError,
     IncompatibleBrokerVersion,
@@ -28,6 +28,8 @@ __all__ = ["BrokerUnreachable", "check_connection"]
 
 #: For each broker. Long enough for a handshake across an ocean, short enough for an operator to wait for.
 TIMEOUT_SECONDS = 5.0
+#: For the broker's part in closing a TLS connection, before we leave it to itself.
+CLOSE_SECONDS = 1.0
 
 
 class BrokerUnreachable(RuntimeError):
@@ -68,12 +70,16 @@ async def _first_answer(addresses: list[str], settings: Settings, timeout_second
 
 async def _ask(address: str, settings: Settings) -> list[str]:
     host, _, port = address.rpartition(":")
-    connection = await create_conn(host.strip("[]"), int(port), **settings.connection_options())
+    # Not by create_conn, which would leave a connection that is refused to the garbage collector.
+    connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
     try:
+        await connection.connect()
         # A broker that wants a password still tells anyone its versions; only a request shows that we are let in.
         metadata = await connection.send(MetadataRequest([]))
-    finally:
-        connection.close()
+    except KafkaError:
+        await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
+        raise
+    await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
     return [f"{broker[1]}:{broker[2]}" for broker in metadata.brokers]
 
 

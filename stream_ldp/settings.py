@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         return context
 
     def connection_options(self) -> dict[str, Any]:
-        """How to connect: for `aiokafka.conn.create_conn`, and part of `client_options`."""
+        """How to connect: for aiokafka's AIOKafkaConnection, and part of `client_options`."""
         options: dict[str, Any] = {
             "client_id": self.client_id,
             "security_protocol": self.security_protocol.value,

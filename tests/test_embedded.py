@@ -181,25 +181,25 @@ def test_of_two_fetches_at_once_the_second_takes_the_first_ones_jars(
     assert list((tmp_path / "cache").iterdir()) == [other]
 
 
-async def test_the_mock_keeps_commits_and_their_metadata_for_the_next_member_of_a_group() -> None:
+async def test_the_mock_gives_a_group_its_records_and_keeps_a_commit_with_its_metadata() -> None:
     pytest.importorskip("confluent_kafka", reason="the demo extra is not installed")
+    partition = TopicPartition("reports", 2)
     with EmbeddedMock() as mock:
         mock.touch(["reports"])
-        partition = TopicPartition("reports", 2)
         async with AIOKafkaProducer(bootstrap_servers=mock.bootstrap, enable_idempotence=True) as producer:
-            for value in (b"read", b"unread"):
-                await producer.send_and_wait("reports", value, partition=2)
+            await producer.send_and_wait("reports", b"first", partition=2)
         async with AIOKafkaConsumer(
-            "reports", bootstrap_servers=mock.bootstrap, group_id="g", enable_auto_commit=False
+            "reports",
+            bootstrap_servers=mock.bootstrap,
+            group_id="group",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
         ) as consumer:
+            assert (await consumer.getone()).value == b"first"
             await consumer.commit({partition: OffsetAndMetadata(1, "watermark 7")})
         async with _administration(mock.bootstrap) as admin:
-            commits = await admin.list_consumer_group_offsets("g", partitions=[partition])
+            commits = await admin.list_consumer_group_offsets("group", partitions=[partition])
         assert commits == {partition: OffsetAndMetadata(1, "watermark 7")}
-        async with AIOKafkaConsumer(
-            "reports", bootstrap_servers=mock.bootstrap, group_id="g", enable_auto_commit=False
-        ) as consumer:
-            assert (await consumer.getone()).value == b"unread"
 
 
 def test_the_mock_ends_with_the_block_that_uses_it() -> None:

@@ -1,0 +1,100 @@
+"""The admin port: what a probe and a scraper see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import aiohttp
+import pytest
+
+from stream_ldp.service.admin import AdminPortError, AdminServer
+from stream_ldp.service.metrics import Metrics
+
+
+@dataclass
+class _Worker:
+    live_problems: list[str] = field(default_factory=list)
+    ready_problems: list[str] = field(default_factory=list)
+
+    def live(self) -> list[str]:
+        return self.live_problems
+
+    def ready(self) -> list[str]:
+        return self.ready_problems
+
+
+@pytest.fixture
+def worker() -> _Worker:
+    return _Worker()
+
+
+@pytest.fixture
+async def server(worker: _Worker) -> AsyncIterator[AdminServer]:
+    server = AdminServer(host="127.0.0.1", port=0, health=worker, metrics=Metrics(["care"]))
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def client(server: AdminServer) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as session:
+        yield session
+
+
+async def _status(client: aiohttp.ClientSession, page: str) -> tuple[int, object]:
+    async with client.get(page) as answer:
+        return answer.status, await answer.json()
+
+
+async def test_a_worker_that_is_still_rebuilding_is_live_but_not_ready(
+    client: aiohttp.ClientSession, worker: _Worker
+) -> None:
+    worker.ready_problems = ["care: rebuilding its windows"]
+    assert await _status(client, "/livez") == (200, {"problems": []})
+    assert await _status(client, "/readyz") == (503, {"problems": ["care: rebuilding its windows"]})
+
+
+async def test_a_worker_that_hangs_is_not_live(client: aiohttp.ClientSession, worker: _Worker) -> None:
+    worker.live_problems = ["care: ingest has not turned for 40 s"]
+    assert await _status(client, "/livez") == (503, {"problems": ["care: ingest has not turned for 40 s"]})
+
+
+async def test_prometheus_gets_the_format_that_it_asks_for(client: aiohttp.ClientSession) -> None:
+    async with client.get("/metrics") as plain:
+        assert plain.content_type == "text/plain"
+        assert 'stream_ldp_reports_counted_total{collection="care"} 0.0' in await plain.text()
+    async with client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"}) as open_:
+        assert open_.content_type == "application/openmetrics-text"
+        assert (await open_.text()).endswith("# EOF\n")
+
+
+async def test_nothing_can_be_changed_through_the_port(client: aiohttp.ClientSession) -> None:
+    for page in ("/metrics", "/livez", "/readyz"):
+        async with client.post(page) as answer:
+            assert answer.status == 405
+    async with client.get("/") as answer:
+        assert answer.status == 404
+
+
+async def test_a_port_in_use_is_named_with_the_way_out(server: AdminServer, worker: _Worker) -> None:
+    second = AdminServer(host="127.0.0.1", port=server.port, health=worker, metrics=Metrics([]))
+    with pytest.raises(AdminPortError, match=f"the admin port 127.0.0.1:{server.port} is in use.*--admin-port"):
+        await second.start()
+
+
+async def test_an_address_that_is_not_ours_is_named(worker: _Worker) -> None:
+    server = AdminServer(host="192.0.2.1", port=0, health=worker, metrics=Metrics([]))
+    with pytest.raises(AdminPortError, match="the admin port 192.0.2.1:0 cannot be opened"):
+        await server.start()
+
+
+async def test_a_stopped_server_frees_its_port(worker: _Worker) -> None:
+    server = AdminServer(host="127.0.0.1", port=0, health=worker, metrics=Metrics([]))
+    await server.start()
+    port = server.port
+    await server.stop()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)

@@ -64,6 +64,7 @@ class Deployment:
     settings: Settings
     file: Path
     collection: Collection
+    partitions: dict[str, int]
 
     @classmethod
     async def create(
@@ -82,7 +83,13 @@ class Deployment:
         async with Cluster.connect(settings) as cluster:
             await cluster.create(specs, replication=1)
         await register(settings, [Registration.of(collection)])
-        return cls(directory=directory, settings=settings, file=file, collection=collection)
+        return cls(
+            directory=directory,
+            settings=settings,
+            file=file,
+            collection=collection,
+            partitions={spec.name: spec.partitions for spec in specs},
+        )
 
     @property
     def names(self) -> TopicNames:
@@ -96,8 +103,7 @@ class Deployment:
         consumer = AIOKafkaConsumer(**self.settings.client_options(), enable_auto_commit=False)
         await consumer.start()
         try:
-            await consumer.topics()
-            partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+            partitions = [TopicPartition(topic, number) for number in range(self.partitions[topic])]
             consumer.assign(partitions)
             await consumer.seek_to_beginning(*partitions)
             ends = await consumer.end_offsets(partitions)

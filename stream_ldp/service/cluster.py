@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ __all__ = ["Cluster", "ClusterError"]
 
 #: One of three may fail and another be restarted, without a report lost.
 USUAL_REPLICATION = 3
+#: A created topic is known to every broker in well under a second; until then it seems not to exist.
+LEADER_SECONDS = 10.0
 
 
 class ClusterError(RuntimeError):
@@ -85,10 +88,10 @@ class Cluster:
         }
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
-        """Create topics. One that exists by now is left as it is.
+        """Create topics, and wait until they can be used. One that exists by now is left as it is.
 
         Raises:
-            ClusterError: the cluster refuses one of them.
+            ClusterError: the cluster refuses one of them, or has no leader for it in time.
         """
         if not specs:
             return
@@ -98,6 +101,19 @@ class Cluster:
         for name, code, message in answer.topic_errors:
             if for_code(code) is not TopicAlreadyExistsError:
                 _raise_unless_fine(name, code, message, needed="Create")
+        try:
+            async with asyncio.timeout(LEADER_SECONDS):
+                while not await self._have_leaders([spec.name for spec in specs]):
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise ClusterError(f"new topics have no leader after {LEADER_SECONDS:.0f} s") from error
+
+    async def _have_leaders(self, names: Sequence[str]) -> bool:
+        described = await self._admin.describe_topics(list(names))
+        return all(
+            topic["error_code"] == 0 and all(each["error_code"] == 0 for each in topic["partitions"])
+            for topic in described
+        )
 
     async def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         if not names:

@@ -136,7 +136,7 @@ class Settings(BaseSettings):
         try:
             return cls(**{name: value for name, value in flags.items() if value is not None})
         except ValidationError as error:
-            problems = error.errors(include_url=False, include_input=False)
+            problems = error.errors()
             raise SettingsError(
                 # A default that hangs on a wrong value is not a problem of its own.
                 "\n".join(_explained(each) for each in problems if each["type"] != "default_factory_not_called")

@@ -87,7 +87,7 @@ async def test_a_port_in_use_is_named_with_the_way_out(server: AdminServer, work
 
 async def test_an_address_that_is_not_ours_is_named(worker: _Worker) -> None:
     server = AdminServer(host="192.0.2.1", port=0, health=worker, metrics=Metrics([]))
-    with pytest.raises(AdminPortError, match="the admin port 192.0.2.1:0 cannot be opened"):
+    with pytest.raises(AdminPortError, match=r"the admin port 192\.0\.2\.1:0 cannot be opened"):
         await server.start()
 
 

@@ -61,7 +61,7 @@ def test_every_reason_to_reject_has_its_series_at_zero(metrics: Metrics) -> None
 
 
 def test_a_partition_that_is_not_owned_has_no_watermark_of_1970(metrics: Metrics) -> None:
-    assert not [family.samples for family in _families(metrics) if "watermark" in family.name][0]
+    assert not next(family.samples for family in _families(metrics) if "watermark" in family.name)
 
 
 def test_two_workers_in_one_process_do_not_share_or_collide() -> None:

@@ -125,8 +125,8 @@ async def test_topics_set_up_by_hand_are_held_against_what_the_service_relies_on
         f"topic PREFIX.care.estimates has retention.ms={week}, needs 2592000000 or more",
         "topic PREFIX.care.estimates has max.message.bytes=1048588, needs 16777216 or more",
         "topic PREFIX.care.estimates has 2 partitions, needs 1",
-        f"topic PREFIX.care.estimates has retention.ms={week}, which must be more than the {week} of PREFIX.partials, "
-        "or finals would be published twice",
+        f"topic PREFIX.care.estimates has retention.ms={week}, which must be more than the {week} of "
+        "PREFIX.partials, or finals would be published twice",
         f"topic PREFIX.care.dead-letters has retention.ms={week}, needs 1209600000 or more",
         "topic PREFIX.care.dead-letters has max.message.bytes=1048588, needs 16777216 or more",
         "topic PREFIX.care.dead-letters has 2 partitions, needs 1",
@@ -205,6 +205,8 @@ async def test_replication_is_what_the_brokers_can_carry(settings: Settings) -> 
 
 async def test_a_broker_that_is_not_there_is_noticed_within_seconds() -> None:
     began = time.monotonic()
-    with pytest.raises(BrokerUnreachable, match=r"^127\.0\.0\.1:1: connection refused: no broker listens on this port$"):
+    with pytest.raises(
+        BrokerUnreachable, match=r"^127\.0\.0\.1:1: connection refused: no broker listens on this port$"
+    ):
         await preflight(Settings.load(brokers="127.0.0.1:1"), {FILE: _care()})
     assert time.monotonic() - began < 10

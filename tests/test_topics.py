@@ -27,9 +27,7 @@ def _collection(name: str = "care", **window: Any) -> Collection:
 
 
 def _specs(*collections: Collection, reports_partitions: int | None = None) -> dict[str, TopicSpec]:
-    specs = topic_specs(
-        collections, prefix="p", partials_partitions=4, reports_partitions=reports_partitions
-    )
+    specs = topic_specs(collections, prefix="p", partials_partitions=4, reports_partitions=reports_partitions)
     return {spec.name: spec for spec in specs}
 
 
@@ -131,7 +129,11 @@ def test_a_setting_that_is_as_good_or_better_is_no_problem(config: dict[str, str
             "has message.timestamp.type=CreateTime, needs LogAppendTime",
         ),
         ("p.care.reports", {"retention_ms": "1000"}, f"has retention.ms=1000, needs {9 * DAY_MS} or more"),
-        ("p.care.estimates", {"max_message_bytes": "1048588"}, "has max.message.bytes=1048588, needs 16777216 or more"),
+        (
+            "p.care.estimates",
+            {"max_message_bytes": "1048588"},
+            "has max.message.bytes=1048588, needs 16777216 or more",
+        ),
     ],
 )
 def test_a_setting_that_will_not_do_is_named_with_what_is_needed(

@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from stream_ldp.cli.topics import app
 from stream_ldp.collection import Collection

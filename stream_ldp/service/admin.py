@@ -64,7 +64,6 @@ class AdminServer:
         try:
             await web.TCPSite(self._runner, self._host, self._port).start()
         except OSError as error:
-            await self._runner.cleanup()
             place = f"{self._host}:{self._port}"
             if error.errno == errno.EADDRINUSE:
                 raise AdminPortError(

@@ -103,7 +103,8 @@ class Cluster:
                 _raise_unless_fine(name, code, message, needed="Create")
         try:
             async with asyncio.timeout(LEADER_SECONDS):
-                while not await self._have_leaders([spec.name for spec in specs]):
+                # There is nothing to be told by: the only way to know is to ask again.
+                while not await self._have_leaders([spec.name for spec in specs]):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         except TimeoutError as error:
             raise ClusterError(f"new topics have no leader after {LEADER_SECONDS:.0f} s") from error

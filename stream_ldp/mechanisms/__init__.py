@@ -2,7 +2,9 @@
 
 from stream_ldp.mechanisms.channel import BitChannel
 from stream_ldp.mechanisms.entropy import RESOLUTION, Entropy, OSEntropy, SeededEntropy
+from stream_ldp.mechanisms.mechanism import Mechanism
 from stream_ldp.mechanisms.permanent import SECRET_BYTES, PermanentWords, new_secret
+from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 
 __all__ = [
@@ -11,8 +13,12 @@ __all__ = [
     "SECRET_BYTES",
     "BitChannel",
     "Entropy",
+    "Mechanism",
+    "NotCovered",
     "OSEntropy",
     "PermanentWords",
+    "PrivacyLoss",
     "SeededEntropy",
+    "Values",
     "new_secret",
 ]

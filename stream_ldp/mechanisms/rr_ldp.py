@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from stream_ldp.mechanisms.channel import BitChannel
 from stream_ldp.mechanisms.entropy import RESOLUTION, Entropy, threshold
-from stream_ldp.privacy import rr_epsilon
+from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
+from stream_ldp.mechanisms.rr_loss import rr_epsilon, rr_parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +53,27 @@ class RRLDP:
                 raise ValueError(
                     f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}"
                 )
+
+    @classmethod
+    def with_epsilon(
+        cls,
+        *,
+        sizes: tuple[int, ...],
+        for_ever: float,
+        per_report: float | None = None,
+        neighbours: int | None = None,
+    ) -> Self:
+        """The mechanism that spends at most these epsilons on a record that does not change; see `rr_parameters`.
+
+        for_ever, per_report: epsilon of all reports of one record and of one report, in nats. Without `per_report`
+            there is no IRR, and the first report costs as much as all.
+        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
+
+        Raises:
+            ValueError: no parameters spend that, or a size is out of its range.
+        """
+        f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=_neighbours(neighbours, sizes))
+        return cls(sizes=sizes, f=f, p=p, q=q)
 
     @property
     def bits(self) -> int:
@@ -97,10 +119,33 @@ class RRLDP:
         Raises:
             ValueError: neighbours or reports is out of range.
         """
-        neighbours = len(self.sizes) if neighbours is None else neighbours
-        if not 1 <= neighbours <= len(self.sizes):
-            raise ValueError(f"two records differ in 1 to {len(self.sizes)} attributes, got neighbours={neighbours}")
-        return rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports)
+        return self.privacy_loss(neighbours=neighbours, reports=reports).epsilon
+
+    def privacy_loss(
+        self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
+    ) -> PrivacyLoss:
+        """The privacy loss of `epsilon` with what it is a promise of.
+
+        values: what is assumed of the user's record over these reports. Where it may change, one report is all
+            that a formula covers: each new value draws a new permanent response, and the change itself shows.
+
+        Raises:
+            ValueError: neighbours or reports is out of range.
+            NotCovered: more than one report of a record that may change.
+        """
+        neighbours = _neighbours(neighbours, self.sizes)
+        if values is Values.CHANGING and reports != 1:
+            raise NotCovered(
+                "the formula for several reports holds only while the record does not change; when it may, ask for "
+                "reports=1, or for a few reports stream_ldp.privacy.Enumeration.changing_epsilon"
+            )
+        return PrivacyLoss(
+            epsilon=rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports),
+            neighbours=neighbours,
+            attributes=len(self.sizes),
+            reports=reports,
+            values=values,
+        )
 
     def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """PRR bits, shape (n, bits), of `values`, shape (n, attributes), from words of shape (n, bits).
@@ -154,3 +199,11 @@ class RRLDP:
         offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         hot[np.arange(len(values))[:, None], values + offsets] = True
         return hot
+
+
+def _neighbours(neighbours: int | None, sizes: tuple[int, ...]) -> int:
+    if neighbours is None:
+        return len(sizes)
+    if not 1 <= neighbours <= len(sizes):
+        raise ValueError(f"two records differ in 1 to {len(sizes)} attributes, got neighbours={neighbours}")
+    return neighbours

@@ -1,5 +1,1 @@
-"""What a report costs in privacy."""
-
-from stream_ldp.privacy.accounting import rr_epsilon
-
-__all__ = ["rr_epsilon"]
+"""A mechanism's promise, checked from outside: by enumeration of all outputs, and by attack."""

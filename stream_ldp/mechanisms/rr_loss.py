@@ -1,0 +1,98 @@
+"""Privacy loss of RR-LDP in closed form, and the parameters for a wanted one.
+
+Two records that differ in m attributes differ in 2m bits, one up and one down in each. The loss of t reports of
+one memoised permanent response is attained by the outputs that send the rising bit t times and the falling bit
+never. `stream_ldp.privacy.Enumeration` finds the same numbers by enumerating all outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+from stream_ldp.mechanisms.entropy import RESOLUTION
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+
+__all__ = ["rr_epsilon", "rr_parameters"]
+
+
+def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, reports: float) -> float:
+    """Epsilon, in nats, of `reports` reports of one constant record; never rounded down.
+
+    flip: f / 2, the chance that the permanent response inverts a bit.
+    response: (p, q), the chance to send 1 for a permanent 0 and for a permanent 1; (0, 1) without an IRR.
+    neighbours: m, number of attributes in which two records may differ.
+    reports: t, or math.inf for ever.
+
+    For t = 1 this is m ln[q*(1-p*) / (p*(1-q*))], m times eq. 11 of Chu, Long and Liu (2022), which forgets the m;
+    for ever it is 2 m ln((2-f)/f), their eq. 10. In between it is m (ln U_t + ln D_t), U_t the likelihood ratio of
+    t ones for a rising bit and D_t that of t zeros for a falling one. It holds while the record does not change.
+
+    Raises:
+        ValueError: reports is neither a positive whole number nor infinite.
+    """
+    if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
+        raise ValueError(f"reports must be a positive whole number or math.inf, got {reports}")
+    with localcontext(PRECISION):
+        inverted = Decimal(flip)
+        kept = 1 - inverted
+        if math.isinf(reports):
+            return round_up(2 * neighbours * (kept / inverted).ln())
+        p, q = (Decimal(value) for value in response)
+        # How much less likely a run of equal bits is from the other permanent bit; in the limit it never happens.
+        ones = (p / q) ** int(reports)
+        zeros = ((1 - q) / (1 - p)) ** int(reports)
+        rising = (kept + inverted * ones) / (inverted + kept * ones)
+        falling = (kept + inverted * zeros) / (inverted + kept * zeros)
+        return round_up(neighbours * (rising.ln() + falling.ln()))
+
+
+def rr_parameters(
+    *, for_ever: float, per_report: float | None, neighbours: int
+) -> tuple[float, float | None, float | None]:
+    """(f, p, q) whose epsilon is at most as wanted, and below it by no more than the resolution of 2^-32 costs.
+
+    for_ever, per_report: epsilon of all reports and of one, in nats; without `per_report`, or where it leaves
+        nothing to an IRR, p and q are None.
+    neighbours: m, number of attributes in which two records may differ.
+
+    f follows from `for_ever`. One `per_report` leaves a family of (p, q); of it, this is the one with the smallest
+    standard error of the count of a rare value, p*(1-p*) / (q*-p*)^2: the optimised unary encoding of Wang, Blocki,
+    Li and Jha (2017), q* = 1/2, or where the permanent response forbids it, the nearest that it allows, p = 0.
+
+    Raises:
+        ValueError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
+            does not do for it.
+    """
+    for name, epsilon in (("for_ever", for_ever), ("per_report", per_report)):
+        if epsilon is not None and not 0 < epsilon < math.inf:
+            raise ValueError(f"{name} must be a positive, finite epsilon, got {epsilon}")
+    if per_report is not None and per_report > for_ever:
+        raise ValueError(f"one report is one of all: per_report={per_report} must not exceed for_ever={for_ever}")
+    with localcontext(PRECISION):
+        # All roundings go towards more noise, in each of f, p and q: a target is never exceeded.
+        inverted = _multiple(1 / (1 + (Decimal(for_ever) / (2 * neighbours)).exp()), ROUND_CEILING)
+        if 2 * inverted >= 1:
+            raise ValueError(f"for_ever={for_ever} leaves no information at a resolution of 2^-32")
+        f = float(2 * inverted)
+        kept = 1 - inverted
+        limit = kept / inverted
+        odds = None if per_report is None else (Decimal(per_report) / neighbours).exp()
+        if odds is None or odds >= limit**2:
+            return f, None, None
+        if (odds + 1) / 2 <= limit:
+            one, zero = Decimal("0.5"), 1 / (odds + 1)
+            spread = (one - zero) / (kept - inverted)
+            exact_p = zero - inverted * spread
+            exact_q = exact_p + spread
+        else:
+            exact_p = Decimal(0)
+            exact_q = (odds - limit) / (odds - 1) / kept
+        p, q = _multiple(exact_p, ROUND_CEILING), _multiple(exact_q, ROUND_FLOOR)
+        if p >= q:
+            raise ValueError(f"per_report={per_report} leaves no information at a resolution of 2^-32")
+        return f, float(p), float(q)
+
+
+def _multiple(probability: Decimal, rounding: str) -> Decimal:
+    return (probability * RESOLUTION).to_integral_value(rounding) / RESOLUTION

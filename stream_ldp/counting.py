@@ -121,6 +121,7 @@ class SourcePartition:
         self._told = checkpoint.position if checkpoint else start
         self._watermark = _NEVER if checkpoint is None or checkpoint.watermark_ms is None else checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
+        self._watermark_if_idle = _NEVER
         # The owner before may have died between its commit and its watermark, so the first flush says it again.
         self._watermark_told: int | None = None
 
@@ -162,6 +163,7 @@ class SourcePartition:
         counted = plausible & ~late & ~duplicate
 
         self._watermark = self._watermark_of_data = int(watermarks[-1])
+        self._watermark_if_idle = _NEVER
         self._silent_ms = 0.0
         news = offset >= self._told
         self.position = int(offset[-1]) + 1
@@ -236,7 +238,9 @@ class SourcePartition:
         """Let an idle partition stop holding windows open.
 
         It follows the furthest of the collection's other partitions, and its own clock ticks on from its last
-        report, so that the last windows close when everyone has fallen silent.
+        report, so that the last windows close when everyone has fallen silent. It takes effect with the next flush,
+        whose commit makes it known, unless something is counted before: were reports judged late by an advance that
+        was never committed, the next owner would count other reports up to the same offset.
 
         others_ms: the furthest committed watermark of the other partitions; None where there is none.
         """
@@ -246,7 +250,7 @@ class SourcePartition:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # A step that closes no pane is not worth a commit.
         if target > self._watermark and _panes_closed(target, window) > _panes_closed(self._watermark, window):
-            self._watermark = target
+            self._watermark_if_idle = target
 
     def take_changes(self) -> Changes | None:
         """What a flush has to write, or None; closed panes are forgotten with it.
@@ -272,6 +276,7 @@ class SourcePartition:
             for of, tally in pane.tallies.items()
             for segment, counts in sorted(tally.take_changed().items())
         ]
+        self._watermark = max(self._watermark, self._watermark_if_idle)
         for start in [start for start in self._panes if closes_at(start, window) <= self._watermark]:
             del self._panes[start]
         checkpoint = Checkpoint(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
+from pydantic import ValidationError
 
 from stream_ldp.client.errors import NotAnEstimate, require_topic
 from stream_ldp.connection import check_connection
@@ -128,8 +129,8 @@ class Subscriber:
             self._handed_out = record.offset + 1
             try:
                 estimate = Estimate.from_bytes(record.value)
-            except ValueError as error:
-                raise NotAnEstimate(self._topic, record.partition, record.offset, str(error)) from error
+            except ValidationError as error:
+                raise NotAnEstimate(self._topic, record.partition, record.offset, _explained(error)) from error
             if self._is_wanted(estimate):
                 return estimate
 
@@ -166,3 +167,11 @@ class Subscriber:
         except (CommitFailedError, IllegalStateError):
             # The partition went to another member of the group, which begins where the last commit was.
             return
+
+
+def _explained(error: ValidationError) -> str:
+    """The first problem, and how many there are."""
+    problems = error.errors(include_url=False, include_input=False)
+    place = ".".join(map(str, problems[0]["loc"]))
+    others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    return f"{place}: {problems[0]['msg']}{others}".removeprefix(": ")

@@ -1,0 +1,193 @@
+"""`stream-ldp simulate`: play a table as a population whose truth is known."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stream_ldp.cli._client import run_client
+from stream_ldp.cli._population import PopulationError, load_population, sample
+from stream_ldp.cli._render import truth_line
+from stream_ldp.cli._truth import Tally
+from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.client import Reporter
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
+from stream_ldp.settings import Settings
+from stream_ldp.windows import pane_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["simulate"]
+
+#: Reports that get one event time, at most; a batch of the reporter's.
+_STEP = 1_000
+#: Steps, at least, into which the reports of a past window are cut, so that its time is filled evenly.
+_STEPS_A_WINDOW = 20
+#: Steps a second, at least, of a given rate.
+_STEPS_A_SECOND = 10
+#: Seconds between two versions of the truth's file.
+_SAVE_INTERVAL = 1.0
+
+
+@with_settings(CLIENT)
+def simulate(
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="CSV file, gzipped or not, with a column for each attribute; others are left out.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Simulated users, each with one report: rows of the table in random order, drawn with replacement "
+            "if there are fewer.",
+            show_default="one for each row",
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Reports a second.", show_default="as fast as it goes"),
+    ] = None,
+    windows: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Spread the reports evenly over so many windows that have just passed.", show_default="now"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draw users and noise from this seed, to play the same again.")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Write the truth to this JSON file, again and again, for watch --truth.", dir_okay=False),
+    ] = None,
+    settings: Settings,
+) -> None:
+    """Play a table as a population: each row answers once, with noise, as if a user had sent it.
+
+    Prints the true joint of every estimate for every window, of exactly what was sent, or writes it to --truth. Past
+    windows must not be closed already: use a collection that nobody else reports to. The last of them closes when
+    its partitions have been idle for the collection's idle_timeout.
+    """
+    collection = load_collections([file])[str(file)]
+    try:
+        population = load_population(data, collection)
+    except PopulationError as error:
+        fail(str(error))
+    count = users or len(population)
+    event_time = _live if windows is None else _past(windows, count, collection, now_ms())
+    sampling, noise = np.random.SeedSequence(seed).spawn(2)
+    if seed is not None:
+        typer.echo(f"The noise comes from seed {seed} and hides nothing: for simulated users only.", err=True)
+    simulation = _Simulation(
+        collection=collection,
+        people=sample(population, count, np.random.default_rng(sampling)),
+        event_time=event_time,
+        rate=rate,
+        step=max(
+            1, min(_STEP, count // ((windows or 1) * _STEPS_A_WINDOW), int((rate or np.inf) // _STEPS_A_SECOND))
+        ),
+        entropy=OSEntropy() if seed is None else SeededEntropy(noise),
+        tally=Tally(collection, population),
+        truth_file=truth,
+    )
+    run_client(simulation.play(settings))
+
+
+def _live(_: int) -> int:
+    return now_ms()
+
+
+def _past(windows: int, count: int, collection: Collection, now: int) -> Callable[[int], int]:
+    """Event time of a report by its number: evenly over the last windows before `now`, in milliseconds."""
+    window = collection.window
+    end = pane_of(now, window)
+    span = windows * window.size_ms
+    if now - (end - span) > window.max_age_ms:
+        most = (window.max_age_ms - (now - end)) // window.size_ms
+        fail(f"--windows {windows}: reports older than max_age, {window.max_age_ms} ms, are refused; at most {most}")
+    return lambda number: end - span + span * number // count
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Simulation:
+    """One run.
+
+    people: value indices, shape (users, attributes), in the order of reporting.
+    event_time: of a report, by its number, in milliseconds.
+    rate: reports a second; None for as many as go.
+    step: reports that share an event time.
+    """
+
+    collection: Collection
+    people: NDArray[np.int64]
+    event_time: Callable[[int], int]
+    rate: float | None
+    step: int
+    entropy: Entropy
+    tally: Tally
+    truth_file: Path | None
+
+    async def play(self, settings: Settings) -> None:
+        begun = time.monotonic()
+        time_ms = 0
+        saved = -np.inf
+        reporter = Reporter(
+            self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
+        )
+        with _progress() as progress:
+            task = progress.add_task("reports", total=len(self.people))
+            async with reporter:
+                for first in range(0, len(self.people), self.step):
+                    if self.rate is not None:
+                        await asyncio.sleep(begun + first / self.rate - time.monotonic())
+                    time_ms = self.event_time(first)
+                    people = self.people[first : first + self.step]
+                    self.tally.add(people, time_ms=time_ms)
+                    await reporter.report_many(people, secrets=None)
+                    progress.update(task, advance=len(people))
+                    if time.monotonic() - saved > _SAVE_INTERVAL:
+                        self._save()
+                        saved = time.monotonic()
+        self._save()
+        seconds = time.monotonic() - begun
+        typer.echo(f"{reporter.acknowledged} reports of as many simulated users in {seconds:.1f} s")
+        if self.truth_file is None:
+            for line in self._truth_lines():
+                typer.echo(line)
+
+    def _save(self) -> None:
+        if self.truth_file is not None:
+            self.tally.truth().save(self.truth_file)
+
+    def _truth_lines(self) -> Iterator[str]:
+        truth = self.tally.truth()
+        for estimate in self.collection.estimates:
+            axes = [attribute.values for attribute in self.collection.attributes_of(estimate)]
+            for each in truth.windows[estimate.name]:
+                yield truth_line(estimate.name, axes, each)
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal)

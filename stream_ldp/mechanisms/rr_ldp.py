@@ -202,8 +202,7 @@ class RRLDP:
 
 
 def _neighbours(neighbours: int | None, sizes: tuple[int, ...]) -> int:
-    if neighbours is None:
-        return len(sizes)
+    neighbours = len(sizes) if neighbours is None else neighbours
     if not 1 <= neighbours <= len(sizes):
         raise ValueError(f"two records differ in 1 to {len(sizes)} attributes, got neighbours={neighbours}")
     return neighbours

@@ -67,6 +67,7 @@ def _milliseconds_or_never(value: object) -> object:
 
 Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
 PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
+DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
 Name = Annotated[
     str,
     # It becomes part of topic names and of record keys.
@@ -124,9 +125,7 @@ class Window(_Part):
     size_ms: PositiveDuration = Field(alias="size")
     hop_ms: PositiveDuration | None = Field(alias="hop", default=None)
     grace_ms: Duration = Field(alias="grace", default=5_000)
-    idle_timeout_ms: Annotated[int | None, BeforeValidator(_milliseconds_or_never), Field(gt=0)] = Field(
-        alias="idle_timeout", default=10_000
-    )
+    idle_timeout_ms: DurationOrNever = Field(alias="idle_timeout", default=10_000)
     ahead_ms: Duration = Field(alias="ahead", default=10_000)
     max_age_ms: PositiveDuration = Field(alias="max_age", default=_UNITS_MS["d"])
     memory: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -279,7 +278,7 @@ class Collection(_Part):
     @cached_property
     def document(self) -> dict[str, Any]:
         """All of it as plain data, equal for equal collections however they are written."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     @cached_property
     def fingerprint(self) -> bytes:

@@ -62,6 +62,12 @@ CHECK_SECONDS = 1.0
 BROKER_LOST_SECONDS = 60.0
 
 
+#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds, what an election
+#: takes, and well within the session, so that a peer is not made to wait for us.
+COORDINATOR_TRIES = 10
+COORDINATOR_WAIT_SECONDS = 0.3
+
+
 class ReportsLost(RuntimeError):
     """Retention deleted reports before they were counted."""
 
@@ -325,12 +331,27 @@ class Ingest(Service):
         )
 
     async def _commits(self) -> dict[TopicPartition, Checkpoint]:
-        # `consumer.committed` hides the metadata, the admin client does not.
-        commits = await self._admin.list_consumer_group_offsets(self._group)
+        """The last commit of every partition of the topic that has one.
+
+        Raises:
+            KafkaError: the group's coordinator could not be asked, though it was given time to be elected.
+        """
+        partitions = [
+            TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic)
+        ]
+        for tries_left in reversed(range(COORDINATOR_TRIES)):
+            try:
+                # `consumer.committed` hides the metadata, the admin client does not.
+                commits = await self._admin.list_consumer_group_offsets(self._group, partitions=partitions)
+                break
+            except KafkaError as error:
+                if not error.retriable or not tries_left:
+                    raise
+                await asyncio.sleep(COORDINATOR_WAIT_SECONDS)
         return {
             partition: Checkpoint.parse(commit.offset, commit.metadata)
             for partition, commit in commits.items()
-            if partition.topic == self._topic and commit.offset >= 0
+            if commit.offset >= 0
         }
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:

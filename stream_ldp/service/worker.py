@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import signal
+import tempfile
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,8 @@ class Worker:
             )
             for collection in collections
         ]
-        self._app = _faust_app(settings, collections, names, self._merger)
+        self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
+        self._app = _faust_app(settings, collections, names, self._merger, datadir=self._datadir.name)
         self._started = False
 
     def live(self) -> list[str]:
@@ -127,6 +129,7 @@ class Worker:
         await self._app.stop()
         await self._publisher.stop()
         await self._admin.close()
+        self._datadir.cleanup()
 
 
 async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:
@@ -178,6 +181,8 @@ def _faust_app(settings: Settings, collections: Sequence[Collection], names: Top
         broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
         broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
         store="memory://",
+        # Faust makes this directory even where nothing is stored, by default in the current one.
+        datadir=datadir,
         consumer_auto_offset_reset="earliest",
         # Every topic is there: the preflight has seen it.
         topic_allow_declare=False,

@@ -1,0 +1,1 @@
+"""The only rooms that know Kafka, Faust, asyncio, the clock and Prometheus."""

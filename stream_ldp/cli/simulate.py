@@ -103,14 +103,21 @@ def simulate(
         people=sample(population, count, np.random.default_rng(sampling)),
         event_time=event_time,
         rate=rate,
-        step=max(
-            1, min(_STEP, count // ((windows or 1) * _STEPS_A_WINDOW), int((rate or np.inf) // _STEPS_A_SECOND))
-        ),
+        step=_step(count, windows, rate),
         entropy=OSEntropy() if seed is None else SeededEntropy(noise),
         tally=Tally(collection, population),
         truth_file=truth,
     )
     run_client(simulation.play(settings))
+
+
+def _step(count: int, windows: int | None, rate: float | None) -> int:
+    limits = [_STEP]
+    if windows is not None:
+        limits.append(count // (windows * _STEPS_A_WINDOW))
+    if rate is not None:
+        limits.append(int(rate / _STEPS_A_SECOND))
+    return max(1, min(limits))
 
 
 def _live(_: int) -> int:

@@ -62,8 +62,8 @@ CHECK_SECONDS = 1.0
 BROKER_LOST_SECONDS = 60.0
 
 
-#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds, what an election
-#: takes, and well within the session, so that a peer is not made to wait for us.
+#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds, what an
+#: election takes, and well within the session, so that a peer is not made to wait for us.
 COORDINATOR_TRIES = 10
 COORDINATOR_WAIT_SECONDS = 0.3
 

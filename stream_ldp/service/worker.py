@@ -169,7 +169,9 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         watchdog.cancel()
 
 
-def _faust_app(settings: Settings, collections: Sequence[Collection], names: TopicNames, merger: Merger) -> Any:
+def _faust_app(
+    settings: Settings, collections: Sequence[Collection], names: TopicNames, merger: Merger, *, datadir: str
+) -> Any:
     # Workers of the same collections share the merging; those of others read the partials for themselves.
     served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
     app = faust.App(

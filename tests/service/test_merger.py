@@ -1,0 +1,52 @@
+"""The merge's service without a broker: what must hold whatever Kafka does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.collection import Collection
+from stream_ldp.merging import Merge
+from stream_ldp.service.merger import Merger
+from stream_ldp.service.metrics import Metrics
+from stream_ldp.settings import Settings
+from stream_ldp.solving import solve
+from stream_ldp.topics import TopicNames
+from tests.service.harness import SURVEY
+
+if TYPE_CHECKING:
+    from stream_ldp.estimate import Estimate
+    from stream_ldp.merging import Question
+    from stream_ldp.service.publisher import Publisher
+
+SOLVE_SECONDS = 0.5
+
+
+async def test_the_event_loop_turns_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(collection: Collection, question: Question) -> Estimate:
+        time.sleep(SOLVE_SECONDS)
+        return solve(collection, question)
+
+    monkeypatch.setattr("stream_ldp.service.merger.solve", slow)
+    collection = Collection.parse(SURVEY.format(name="survey"))
+    publisher: Publisher = None  # type: ignore[assignment]
+    merger = Merger(
+        [collection],
+        names=TopicNames(prefix="test"),
+        settings=Settings.load(),
+        report_partitions={"survey": 1},
+        publisher=publisher,
+        metrics=Metrics(["survey"]),
+    )
+    question = Merge(collection, partitions=1).question(0, collection.estimates[0], final=True)
+    solving = asyncio.create_task(merger._solve(collection, question))
+    turns = 0
+    while not solving.done():
+        await asyncio.sleep(SOLVE_SECONDS / 20)
+        turns += 1
+    # On the loop, the solve would leave no more than the turn that began it; on a thread, twenty fit beside it.
+    assert turns > 5
+    assert (await solving).reports == 0

@@ -29,9 +29,6 @@ def report(
         typer.Argument(
             metavar="RECORDS",
             help="CSV or JSON lines, one record a line; - for standard input.",
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
             show_default=False,
         ),
     ] = Path("-"),

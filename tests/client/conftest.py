@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 from aiokafka.errors import KafkaError
+from typer.testing import CliRunner, Result
 
 from stream_ldp import wire
 from stream_ldp.client import publisher
 from stream_ldp.collection import Collection
 from stream_ldp.mechanisms import OSEntropy
-from tests.client.examples import collection_of
+from tests.client.examples import collection_of, write_survey
 
 __all__ = ["FakeBroker"]
 
@@ -117,3 +122,28 @@ def os_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(OSEntropy, "words", words)
     return drawn
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Result]]:
+    """Runs a client command in this process; it must not end by an exception that nobody meant."""
+    logger = logging.getLogger("aiokafka")
+    level = logger.level
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(command: Callable[..., None], *arguments: object) -> Result:
+        app = typer.Typer(pretty_exceptions_enable=False)
+        app.command()(command)
+        result = CliRunner().invoke(app, [str(each) for each in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    yield run
+    logger.setLevel(level)
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    """The file of the example collection."""
+    return write_survey(tmp_path / "survey.yaml")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from stream_ldp.collection import Collection
 from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
 
-__all__ = ["MINUTE_MS", "collection_of", "estimate_of"]
+__all__ = ["MINUTE_MS", "collection_of", "estimate_of", "write_survey"]
 
 MINUTE_MS = 60_000
 
 _SURVEY = """
 collection: {name}
-mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
+mechanism: {mechanism}
 attributes:
   - {{name: bathing, values: [no, yes]}}
   - {{name: mobility, values: [none, some, full]}}
@@ -25,10 +26,23 @@ estimates:
 """
 
 
+_MECHANISM = "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}"
+
+
+def _text(name: str = "care-survey", *, window: str = "grace: 5s", mechanism: str = _MECHANISM) -> str:
+    return _SURVEY.format(name=name, window=window, mechanism=mechanism)
+
+
 @cache
-def collection_of(name: str = "care-survey", *, window: str = "grace: 5s") -> Collection:
-    """Two attributes, two and three values; windows of a minute."""
-    return Collection.parse(_SURVEY.format(name=name, window=window))
+def collection_of(**changes: str) -> Collection:
+    """Two attributes, two and three values; windows of a minute. Changes of `name`, `window`, `mechanism`."""
+    return Collection.parse(_text(**changes))
+
+
+def write_survey(path: Path, **changes: str) -> Path:
+    """The same as a file."""
+    path.write_text(_text(**changes), encoding="utf-8")
+    return path
 
 
 def estimate_of(**changes: Any) -> Estimate:

@@ -24,9 +24,7 @@ SECRET = bytes(range(32))
 RECORD = {"bathing": "no", "mobility": "some"}
 SETTINGS = Settings.load(brokers="nowhere:1")
 
-PERMANENT_ONLY = Collection.model_validate(
-    collection_of().document | {"mechanism_spec": {"kind": "rr-ldp", "f": 0.25}}
-)
+PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 
 
 def reporter(collection: Collection | None = None, **options: Any) -> Reporter:

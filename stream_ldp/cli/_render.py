@@ -40,7 +40,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     largest = max(joint.max(), 0.0 if truth is None else truth.max())
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(", ".join(axis.attribute for axis in estimate.axes))
+    table.add_column(Text(", ".join(axis.attribute for axis in estimate.axes)))
     table.add_column()
     table.add_column("probability", justify="right")
     table.add_column("± s.e.", justify="right")

@@ -67,7 +67,7 @@ def watch(
         run(lambda estimate: console.print(panel(estimate, truth=truth_of(estimate), cells=cells)))
     else:
         with Live(Text(f"waiting for estimates of {name}"), console=console) as live:
-            run(_screen(live, truth_of, cells))
+            run(screen(live, truth_of, cells))
 
 
 def _name_of(collection: str) -> str:
@@ -131,9 +131,10 @@ class Newest:
         return found
 
 
-def _screen(
+def screen(
     live: Live, truth_of: Callable[[Estimate], NDArray[np.float64] | None], cells: int
 ) -> Callable[[Estimate], None]:
+    """Shows an estimate by drawing the newest of each anew, with at most so many cells."""
     newest = Newest()
 
     def show(estimate: Estimate) -> None:

@@ -1,0 +1,282 @@
+"""`stream-ldp simulate`: what was sent is exactly what the truth says."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError
+from numpy.typing import NDArray
+from typer.testing import Result
+
+from stream_ldp import wire
+from stream_ldp.cli._population import PopulationError, load_population, sample
+from stream_ldp.cli._truth import Tally, Truth, TruthError
+from stream_ldp.cli.simulate import simulate
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.collection import Collection
+from stream_ldp.estimate import WindowBounds
+from stream_ldp.settings import Settings
+from stream_ldp.windows import pane_of, windows_of
+from tests.client.conftest import FakeBroker
+from tests.client.examples import MINUTE_MS, collection_of, estimate_of, write_survey
+from tests.client.test_on_kafka import batches_of, create_topics
+
+Run = Callable[..., Result]
+
+#: Noise that inverts one bit in 4 billion: reports are their records, and show what was really sent.
+NOISELESS = "{kind: rr-ldp, f: 0.0000000005}"
+
+PEOPLE = ["no,none,17", "no,some,20", "no,some,21", "yes,full,80", "yes,some,55"]
+
+
+def table(tmp_path: Path, *rows: str) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["bathing,mobility,age", *(rows or PEOPLE)]) + "\n", encoding="utf-8")
+    return path
+
+
+def joint_of(rows: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """The joint of `bathing` and `mobility` in noiseless reports."""
+    bits = np.unpackbits(rows, axis=1, count=5, bitorder="little")
+    assert (bits[:, :2].sum(axis=1) == 1).all()
+    assert (bits[:, 2:].sum(axis=1) == 1).all()
+    cells = 3 * bits[:, :2].argmax(axis=1) + bits[:, 2:].argmax(axis=1)
+    return np.bincount(cells, minlength=6).reshape(2, 3) / len(rows)
+
+
+def windows_sent(sent: wire.Decoded, collection: Collection) -> dict[int, NDArray[np.uint8]]:
+    """The reports of every window, by its start."""
+    found: dict[int, list[NDArray[np.uint8]]] = {}
+    ends = np.cumsum(sent.counts)
+    for time_ms, end, count in zip(sent.time_ms.tolist(), ends.tolist(), sent.counts.tolist(), strict=True):
+        for start in windows_of(pane_of(time_ms, collection.window), collection.window):
+            found.setdefault(start, []).append(sent.rows[end - count : end])
+    return {start: np.concatenate(parts) for start, parts in found.items()}
+
+
+@pytest.mark.parametrize("window", ["grace: 5s", "hop: 20s"], ids=["tumbling", "sliding"])
+def test_the_truth_is_of_exactly_what_was_sent(
+    broker: FakeBroker, command_line: Run, tmp_path: Path, window: str
+) -> None:
+    changes = {"window": window, "mechanism": NOISELESS}
+    collection = collection_of(**changes)
+    survey = write_survey(tmp_path / "survey.yaml", **changes)
+    truth_file = tmp_path / "truth.json"
+    result = command_line(
+        simulate, survey, "--data", table(tmp_path), "--users", 12_345, "--windows", 4, "--truth", truth_file
+    )
+    assert result.exit_code == 0
+    assert result.stdout.startswith("12345 reports of as many simulated users")
+
+    sent = broker.decoded(collection)
+    assert sent.counts.sum() == 12_345
+    assert sent.time_ms.max() < pane_of(now_ms(), collection.window), "past windows only"
+    truth = Truth.load(truth_file)
+    assert truth.population["bathing-mobility"] == [[0.2, 0.4, 0.0], [0.0, 0.2, 0.2]]
+    assert truth.population["mobility"] == pytest.approx([0.2, 0.6, 0.2])
+    by_window = windows_sent(sent, collection)
+    assert [each.window.start_ms for each in truth.windows["bathing-mobility"]] == sorted(by_window)
+    for each in truth.windows["bathing-mobility"]:
+        rows = by_window[each.window.start_ms]
+        assert each.reports == len(rows)
+        assert each.probability == joint_of(rows).tolist()
+        assert each.window.end_ms - each.window.start_ms == MINUTE_MS
+    marginals = [np.array(each.probability).sum(axis=0) for each in truth.windows["bathing-mobility"]]
+    assert np.allclose([each.probability for each in truth.windows["mobility"]], marginals)
+
+
+def test_past_windows_are_filled_evenly_and_live_reports_are_of_now(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    people = table(tmp_path)
+    assert command_line(simulate, survey, "--data", people, "--users", 10_000, "--windows", 5).exit_code == 0
+    sent = broker.decoded()
+    per_window = Counter[int]()
+    for time_ms, count in zip(sent.time_ms.tolist(), sent.counts.tolist(), strict=True):
+        per_window[pane_of(time_ms, collection_of().window)] += count
+    assert len(per_window) == 5
+    assert list(per_window.values()) == [2_000] * 5
+
+    broker.sent.clear()
+    before = now_ms()
+    assert command_line(simulate, survey, "--data", people, "--users", 3_000).exit_code == 0
+    assert before <= broker.decoded().time_ms.min() <= broker.decoded().time_ms.max() <= now_ms()
+
+
+def test_without_a_file_the_truth_is_printed_by_window(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 100, "--windows", 2)
+    lines = result.stdout.splitlines()
+    assert len(lines) == 1 + 2 * 2
+    assert sum("bathing-mobility truth reports=50" in line for line in lines) == 2
+    assert sum(" mobility truth reports=50" in line for line in lines) == 2
+    assert "seed" not in result.stderr
+
+
+def test_a_seed_plays_the_same_again_and_says_that_it_protects_nobody(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    runs = []
+    for seed in (1, 1, 2):
+        broker.sent.clear()
+        result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 500, "--seed", seed)
+        assert result.exit_code == 0
+        assert "hides nothing: for simulated users only" in result.stderr
+        runs.append((sorted(broker.decoded().rows.ravel().tolist()), broker.decoded().batch_ids))
+    assert runs[0][0] == runs[1][0]
+    assert runs[0][0] != runs[2][0]
+    assert not set(runs[0][1]) & set(runs[1][1]), "a repeated id would be taken for a copy"
+
+
+def test_without_a_seed_no_two_runs_are_alike(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    runs = []
+    for _ in range(2):
+        broker.sent.clear()
+        command_line(simulate, survey, "--data", table(tmp_path), "--users", 500)
+        runs.append(sorted(broker.decoded().rows.ravel().tolist()))
+    assert runs[0] != runs[1]
+
+
+def test_a_rate_is_not_exceeded(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
+    begun = time.monotonic()
+    command_line(simulate, survey, "--data", table(tmp_path), "--users", 200, "--rate", 500)
+    # The last of the steps of 50 is due after 150 of the 200 reports.
+    assert time.monotonic() - begun >= 0.3
+    assert broker.decoded().counts.sum() == 200
+
+
+def test_lost_reports_end_it(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
+    broker.error = MessageSizeTooLargeError()
+    result = command_line(simulate, survey, "--data", table(tmp_path))
+    assert result.exit_code == 1
+    assert "were not acknowledged" in result.stderr
+
+
+def test_windows_that_are_too_old_to_be_counted_are_refused(
+    broker: FakeBroker, command_line: Run, tmp_path: Path
+) -> None:
+    survey = write_survey(tmp_path / "survey.yaml", window="max_age: 10m")
+    refused = command_line(simulate, survey, "--data", table(tmp_path), "--windows", 10)
+    assert refused.exit_code == 1
+    assert "older than max_age, 600000 ms, are refused; at most 9" in refused.stderr
+    assert broker.sent == []
+    assert command_line(simulate, survey, "--data", table(tmp_path), "--windows", 9).exit_code == 0
+
+
+# The table.
+
+
+def test_nobody_reports_twice_where_there_are_enough_rows() -> None:
+    population = np.arange(100).reshape(100, 1)
+    generator = np.random.default_rng(1)
+    assert sorted(sample(population, 100, generator).ravel()) == list(range(100))
+    assert len(set(sample(population, 60, generator).ravel())) == 60
+    assert sample(population, 60, generator).ravel().tolist() != list(range(60))
+    drawn = sample(population, 1_000, generator).ravel()
+    assert len(drawn) == 1_000
+    # Each row is missed with probability 0.99^1000 = 4e-5.
+    assert len(set(drawn)) > 95
+
+
+def test_columns_are_found_by_name_and_others_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("\ufeffage,mobility,bathing\n17,some,yes\n\n18,none,no\n")
+    assert load_population(path, collection_of()).tolist() == [[1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("bathing,age\nno,17\n", r"no column 'mobility'; it has bathing, age"),
+        ("", r"no column 'bathing'"),
+        ("bathing,mobility\n", r"no rows below the first line"),
+        (
+            "bathing,mobility\nno,some\nno,wheelchair\n",
+            r":3: attribute 'mobility': the given value is not one of none",
+        ),
+        ("bathing,mobility\nno\n", r":2: not as many values as there are columns, 2"),
+        ("bathing,mobility\nno,some,more\n", r":2: not as many values as there are columns, 2"),
+        ('bathing,mobility\nno,"some\n', r"cannot be read: unexpected end of data"),
+        ("bathing,mobility\nno,s\udcffme\n", r"cannot be read"),
+    ],
+)
+def test_a_table_that_is_no_population_is_refused_without_an_answer(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(PopulationError, match=problem) as refusal:
+        load_population(path, collection_of())
+    assert "wheelchair" not in str(refusal.value)
+
+
+def test_a_table_that_is_no_population_ends_the_command(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    result = command_line(simulate, survey, "--data", table(tmp_path, "no,wheelchair,1"))
+    assert result.exit_code == 1
+    assert "people.csv:2" in result.stderr
+    not_gzip = tmp_path / "people.csv.gz"
+    not_gzip.write_bytes(b"bathing")
+    assert "cannot be read" in command_line(simulate, survey, "--data", not_gzip).stderr
+
+
+# The truth.
+
+
+def truth_of_two_windows(path: Path) -> Truth:
+    values = np.array([[0, 0], [1, 2], [1, 2]])
+    tally = Tally(collection_of(), values)
+    tally.add(values[:1], time_ms=0)
+    tally.add(values[1:2], time_ms=MINUTE_MS - 1)
+    tally.add(values[1:], time_ms=MINUTE_MS)
+    tally.truth().save(path)
+    return Truth.load(path)
+
+
+def test_an_estimate_is_held_against_its_own_window_and_else_against_the_population(tmp_path: Path) -> None:
+    truth = truth_of_two_windows(tmp_path / "truth.json")
+    expected: list[list[list[float]]] = [
+        [[0.5, 0, 0], [0, 0, 0.5]],
+        [[0, 0, 0], [0, 0, 1]],
+        [[1 / 3, 0, 0], [0, 0, 2 / 3]],
+    ]
+    for minute, joint in enumerate(expected):
+        window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
+        found = truth.of(estimate_of(window=window))
+        assert found is not None
+        assert np.allclose(found, joint)
+
+
+@pytest.mark.parametrize("changes", [{"fingerprint": "0" * 32}, {"estimate": "other"}])
+def test_an_estimate_of_something_else_has_no_truth(tmp_path: Path, changes: dict[str, Any]) -> None:
+    assert truth_of_two_windows(tmp_path / "truth.json").of(estimate_of(**changes)) is None
+
+
+def test_a_file_that_is_no_truth_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "truth.json"
+    with pytest.raises(TruthError, match=r"cannot be read: No such file"):
+        Truth.load(path)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(TruthError, match=r"not the truth of a simulation"):
+        Truth.load(path)
+
+
+def test_a_population_reaches_a_real_broker(
+    settings: Settings, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    asyncio.run(create_topics(settings))
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 50_000, "--windows", 3, *flags)
+    assert result.exit_code == 0
+    assert asyncio.run(batches_of(settings)).counts.sum() == 50_000

@@ -120,6 +120,8 @@ class Window(_Part):
     ahead: how far a report's event time may lie ahead of the broker's clock.
     max_age: how far it may lie behind.
     memory: weight of the window before relative to this one, in (0, 1): exponential forgetting; None for none.
+    reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 where nobody
+        reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
     """
 
     size_ms: PositiveDuration = Field(alias="size")
@@ -129,6 +131,7 @@ class Window(_Part):
     ahead_ms: Duration = Field(alias="ahead", default=10_000)
     max_age_ms: PositiveDuration = Field(alias="max_age", default=_UNITS_MS["d"])
     memory: Annotated[float, Field(gt=0, lt=1)] | None = None
+    reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _hop_divides_size(self) -> Self:

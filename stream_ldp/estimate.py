@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA_VERSION", "Axis", "Estimate", "Fit", "Independence", "Privacy", "WindowBounds"]
+__all__ = ["SCHEMA_VERSION", "Axis", "Estimate", "Fit", "Independence", "Plausibility", "Privacy", "WindowBounds"]
 
 #: Grows when a field changes its meaning or goes; a new optional field leaves it.
 SCHEMA_VERSION: Literal[1] = 1
@@ -58,6 +58,17 @@ class Independence(_Part):
     dependent: bool = Field(description="whether independence is rejected; where not, prefer the product")
 
 
+class Plausibility(_Part):
+    """Whether the reports look as the mechanism makes them; a window that does not is marked, not hidden."""
+
+    statistic: Finite = Field(description="of the numbers of set bits against what the channel allows")
+    degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")
+    p_value: Probability = Field(description="chance that honest reports agree no better")
+    flagged: bool = Field(
+        description="whether honest reports would so rarely look like this that they are not all honest"
+    )
+
+
 class Privacy(_Part):
     """Epsilon, in nats, of any two records, and the assumption that it rests on."""
 
@@ -84,6 +95,7 @@ class Estimate(_Part):
     standard_error: list[Any] = Field(description="of each probability, same shape")
     fit: Fit
     independence: Independence
+    plausibility: Plausibility
     privacy: Privacy
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+from stream_ldp import plausibility
+from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, Privacy, WindowBounds
 from stream_ldp.estimators import estimator
 
 if TYPE_CHECKING:
@@ -23,8 +24,16 @@ def solve(collection: Collection, question: Question) -> Estimate:
     spec, window = question.spec, collection.window
     mechanism = collection.mechanism
     counts = question.counts(bits=len(collection.bits_of(spec.of)))
+    sizes, channel = collection.sizes_of(spec), mechanism.channel()
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
-        counts, sizes=collection.sizes_of(spec), channel=mechanism.channel(), start=question.start
+        counts, sizes=sizes, channel=channel, start=question.start
+    )
+    one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    likeness = plausibility.check(
+        counts,
+        sizes=sizes,
+        channel=channel,
+        design_effect=plausibility.design_effect(mechanism, reports_per_user=window.reports_per_user),
     )
     return Estimate(
         collection=collection.name,
@@ -53,9 +62,11 @@ def solve(collection: Collection, question: Question) -> Estimate:
             p_value=solution.independence.p_value,
             dependent=solution.independence.dependent,
         ),
-        privacy=Privacy(
-            per_report=mechanism.epsilon(reports=1),
-            for_ever=mechanism.epsilon(reports=math.inf),
-            assumption="any two records; a user's record does not change",
+        plausibility=Plausibility(
+            statistic=likeness.statistic,
+            degrees_of_freedom=likeness.degrees_of_freedom,
+            p_value=likeness.p_value,
+            flagged=likeness.flagged,
         ),
+        privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
     )

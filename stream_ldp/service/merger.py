@@ -158,9 +158,17 @@ class Merger(Service):
             estimate = await self._solve(merge.collection, merge.question(start, spec, final=True))
             await self._publish(estimate)
             merge.decide(estimate)
+            self._tell_plausibility(estimate)
             closed_s = time.time() - estimate.window.end_ms / 1_000
             self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
         merge.forget()
+
+    def _tell_plausibility(self, estimate: Estimate) -> None:
+        labels = estimate.collection, estimate.estimate
+        self._metrics.window_plausibility.labels(*labels).set(estimate.plausibility.statistic)
+        if estimate.plausibility.flagged:
+            self._metrics.windows_implausible.labels(*labels).inc()
+            log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), estimate.window)
 
     async def _publish_provisional(self, merge: Merge, start: int, spec: EstimateSpec, told: int) -> int:
         """Publish the window as it stands, unless nothing came since; its number of reports."""

@@ -48,6 +48,20 @@ class Metrics:
         self.offsets_lost = self._counter(
             "offsets_lost", "Records of a reports topic that retention deleted before they were counted."
         )
+        self.batches_implausible = self._counter(
+            "batches_implausible",
+            "Batches with more or fewer set bits than honest reports have; counted all the same.",
+        )
+        self.windows_implausible = self._counter(
+            "windows_implausible",
+            "Final estimates whose reports do not look as the mechanism makes them.",
+            "estimate",
+        )
+        self.window_plausibility = self._gauge(
+            "window_plausibility_statistic",
+            "Test statistic of the last final estimate's reports against the mechanism.",
+            "estimate",
+        )
         self.consumer_lag = Gauge(
             "consumer_lag_records",
             "Records of a reports topic that are still to be read.",
@@ -81,6 +95,7 @@ class Metrics:
             self.reports_late,
             self.reports_duplicate,
             self.offsets_lost,
+            self.batches_implausible,
             self.panes_open,
             self.rebalances,
             self.partials_published,

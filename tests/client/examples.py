@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_ldp.collection import Collection
-from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, Privacy, WindowBounds
 
 __all__ = ["MINUTE_MS", "collection_of", "estimate_of", "write_survey"]
 
@@ -67,6 +67,7 @@ def estimate_of(**changes: Any) -> Estimate:
         "independence": Independence(
             marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=25.0, p_value=0.0001, dependent=True
         ),
+        "plausibility": Plausibility(statistic=9.5, degrees_of_freedom=5, p_value=0.09, flagged=False),
         "privacy": Privacy(per_report=1.5, for_ever=7.8, assumption="the record does not change"),
     }
     return Estimate(**(fields | changes))

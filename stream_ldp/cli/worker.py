@@ -41,9 +41,9 @@ def worker(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
     )
     if not verbose:
-        # They print the values of messages, and repeat what the worker says itself.
+        # They print the values of messages, and repeat, many times a second, what the worker says itself.
         for name in ("aiokafka", "faust", "mode"):
-            logging.getLogger(name).setLevel(logging.ERROR)
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     collections = load_collections(files)
     try:
         asyncio.run(run(settings, collections))

@@ -19,14 +19,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.privacy.bit_law import BitLaw, realised_laws
+from stream_ldp.privacy.bit_law import BitLaw, realised_laws, stated_law
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import RRLDP
 
-__all__ = ["Enumeration", "TooManyHistories"]
+__all__ = ["Enumeration", "TooLarge"]
+
+#: Reports that one question may be about: each doubles the outputs of a bit, to 65,536 of the last.
+MAX_REPORTS = 16
 
 #: Pairs of histories that one question may look at: about a second.
 MAX_PAIRS = 5_000
@@ -39,8 +42,8 @@ History = tuple[int, ...]
 _SETTING = 0
 
 
-class TooManyHistories(ValueError):
-    """More pairs of histories than can be enumerated."""
+class TooLarge(ValueError):
+    """More reports or histories than can be enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +53,13 @@ class Enumeration:
     laws: tuple[tuple[BitLaw, ...], ...]
 
     @classmethod
-    def of(cls, mechanism: RRLDP) -> Self:
+    def stated(cls, mechanism: RRLDP) -> Self:
+        """Of the probabilities that a mechanism states to the decoder."""
+        law = stated_law(mechanism)
+        return cls(laws=tuple((law,) * size for size in mechanism.sizes))
+
+    @classmethod
+    def realised(cls, mechanism: RRLDP) -> Self:
         """Of the probabilities that a mechanism's code realises.
 
         Raises:
@@ -65,6 +74,10 @@ class Enumeration:
 
         Each bit has 2^reports outputs. For ever, they are those of the permanent response, which is all that
         infinitely many reports tell.
+
+        Raises:
+            TooLarge: more than `MAX_REPORTS` reports.
+            ValueError: neighbours is out of range.
         """
         return _largest([_constant_loss(laws, reports) for laws in self.laws], neighbours)
 
@@ -77,8 +90,9 @@ class Enumeration:
         a value has changed, as a changed permanent response does without an IRR.
 
         Raises:
-            TooManyHistories: see the message; fewer reports or smaller attributes can be enumerated.
-            ValueError: two bits of an attribute have different laws, so that its values cannot be renamed.
+            TooLarge: more than `MAX_PAIRS` pairs; fewer reports or smaller attributes can be enumerated.
+            ValueError: neighbours is out of range, or the bits of an attribute have different laws, so that its
+                values cannot be renamed.
         """
         return _largest([_changing_loss(laws, reports) for laws in self.laws], neighbours)
 
@@ -92,6 +106,8 @@ class Enumeration:
 
 def _largest(losses: Sequence[Decimal], neighbours: int) -> float:
     """The loss of records that differ in those attributes which lose most."""
+    if not 1 <= neighbours <= len(losses):
+        raise ValueError(f"two records differ in 1 to {len(losses)} attributes, got neighbours={neighbours}")
     with localcontext(PRECISION):
         return round_up(sum(sorted(losses)[-neighbours:], start=Decimal(0)))
 
@@ -100,6 +116,8 @@ def _largest(losses: Sequence[Decimal], neighbours: int) -> float:
 def _constant_loss(laws: tuple[BitLaw, ...], reports: float) -> Decimal:
     if math.isinf(reports):
         return _constant_loss(tuple(law.for_ever for law in laws), 1)
+    if reports > MAX_REPORTS:
+        raise TooLarge(f"{reports} reports: the outputs of at most {MAX_REPORTS} are enumerated, or those for ever")
     is_set, is_clear = (_SETTING,) * int(reports), (_SETTING + 1,) * int(reports)
     with localcontext(PRECISION):
         rising = [_bit_loss(law, is_set, is_clear) for law in laws]
@@ -114,7 +132,7 @@ def _changing_loss(laws: tuple[BitLaw, ...], reports: int) -> Decimal:
     size = len(laws)
     pairs = list(itertools.islice(_up_to_renaming(2 * reports, size), MAX_PAIRS + 1))
     if len(pairs) > MAX_PAIRS:
-        raise TooManyHistories(
+        raise TooLarge(
             f"{reports} reports of an attribute with {size} values that may change: more than {MAX_PAIRS:,} pairs of "
             "histories"
         )

@@ -1,0 +1,235 @@
+"""`stream-ldp audit`: check the privacy that a collection or a mechanism promises, by enumeration or by attack."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy
+from stream_ldp.privacy import Enumeration, NotAThreshold, TooLarge, attacks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["audit"]
+
+_TRIALS = 200_000
+_CONFIDENCE = 0.99
+
+#: By which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and then once more.
+_TOLERANCE = 1e-9
+
+#: Reports for which a record that does not change is enumerated, and one that may.
+_REPORTS = (1, 2, 3, math.inf)
+_CHANGING_REPORTS = (2, 3, 4, 5, 6)
+
+_EXAMPLE = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
+
+
+def audit(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLLECTION|MECHANISM", help=f"Collection file, or a mechanism written like {_EXAMPLE}."
+        ),
+    ],
+    *,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Enumerate all inputs and outputs instead of attacking.")
+    ] = False,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=100,
+            show_default=str(_TRIALS),
+            help="Simulated users with each of two records whose reports are attacked.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            show_default=str(_CONFIDENCE), help="Chance that no lower bound is above the true epsilon, in (0, 1)."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Take all randomness from this seed instead of the operating system's."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check the privacy that a collection or a mechanism promises.
+
+    Without --exact, simulated users with two different records report, and what an attacker can show of epsilon
+    from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the telling
+    reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code realises.
+
+    Fails if a claim is disproved.
+    """
+    if exact and not (trials is confidence is seed is None):
+        fail("--exact draws nothing: it takes no --trials, --confidence or --seed", code=2)
+    if confidence is not None and not 0 < confidence < 1:
+        fail(f"--confidence is between 0 and 1, both excluded, got {confidence}", code=2)
+    mechanism, words = _read(subject)
+    if exact:
+        _enumerate(mechanism, as_json=as_json)
+    else:
+        _attack(
+            mechanism,
+            words,
+            trials=trials or _TRIALS,
+            confidence=confidence or _CONFIDENCE,
+            seed=seed,
+            as_json=as_json,
+        )
+
+
+def _read(subject: str) -> tuple[RRLDP, PermanentWords]:
+    if not subject.startswith("rr-ldp:"):
+        (collection,) = load_collections([Path(subject)]).values()
+        return collection.mechanism, collection.permanent_words()
+    given = dict(part.partition("=")[::2] for part in subject.removeprefix("rr-ldp:").split(","))
+    try:
+        sizes = tuple(int(size) for size in given.pop("sizes").split("x"))
+        mechanism = RRLDP(sizes=sizes, **{name: float(value) for name, value in given.items()})
+    except (KeyError, TypeError):
+        fail(f"{subject}: not a mechanism; write it like {_EXAMPLE}", code=2)
+    except ValueError as error:
+        fail(f"{subject}: {error}\n  -> write it like {_EXAMPLE}", code=2)
+    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(sizes)]
+    words = PermanentWords(collection=subject, attributes=attributes, flip_threshold=mechanism.flip_threshold)
+    return mechanism, words
+
+
+def _enumerate(mechanism: RRLDP, *, as_json: bool) -> None:
+    try:
+        realised = Enumeration.realised(mechanism)
+    except NotAThreshold as error:
+        fail(f"the probabilities of the code cannot be found: {error}")
+    as_stated = realised == Enumeration.stated(mechanism)
+    results = [
+        {
+            "neighbours": neighbours,
+            "reports": reports,
+            "claimed": mechanism.epsilon(neighbours=neighbours, reports=reports),
+            "enumerated": realised.epsilon(neighbours=neighbours, reports=reports),
+        }
+        for neighbours in range(1, len(mechanism.sizes) + 1)
+        for reports in _REPORTS
+    ]
+    # Values can be renamed, and so enumerated, only where all of them are perturbed alike.
+    changing = list(_changing(mechanism, realised)) if as_stated else []
+    if as_json:
+        _print_json({"results": results, "changing": changing, "probabilities_as_stated": as_stated})
+    else:
+        _print_table("A record that does not change", results)
+        _print_table("A record that may change before each report, which no formula covers", changing)
+    wrong = sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in results)
+    if wrong or not as_stated:
+        realises = "has" if as_stated else "does not have"
+        fail(f"DISPROVED: {wrong} of {len(results)} claims; the code {realises} the probabilities that it states")
+    if not as_json:
+        typer.echo("Every claim holds to 1e-9, and every bit has the stated probabilities to 2^-32.")
+
+
+def _changing(mechanism: RRLDP, realised: Enumeration) -> Iterator[dict[str, Any]]:
+    """What few reports of a record that may change tell, beside what the formula would say."""
+    for reports in _CHANGING_REPORTS:
+        for neighbours in range(1, len(mechanism.sizes) + 1):
+            try:
+                enumerated = realised.changing_epsilon(neighbours=neighbours, reports=reports)
+            except TooLarge:
+                return
+            yield {
+                "neighbours": neighbours,
+                "reports": reports,
+                "if_constant": mechanism.epsilon(neighbours=neighbours, reports=reports),
+                "enumerated": enumerated,
+            }
+
+
+def _attack(
+    mechanism: RRLDP, words: PermanentWords, *, trials: int, confidence: float, seed: int | None, as_json: bool
+) -> None:
+    entropy = OSEntropy() if seed is None else SeededEntropy(seed)
+    planned = attacks(mechanism, words, noise=lambda: entropy, secrets=entropy)
+    # Of several bounds, each is allowed its share of the error of all.
+    each_confidence = 1 - (1 - confidence) / len(planned)
+    results: list[dict[str, Any]] = []
+    with Console(stderr=True).status("Attacking ...") as status:
+        for attack in planned:
+            status.update(f"Attacking: {attack.target}, {attack.reports} report(s) a user ...")
+            start = time.perf_counter()
+            found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
+            results.append(
+                {
+                    "target": attack.target,
+                    "neighbours": attack.neighbours,
+                    "reports": attack.reports,
+                    "values": attack.values.value,
+                    "epsilon": attack.claimed,
+                    "lower_bound": found.epsilon,
+                    "trials": found.trials,
+                    "seconds": time.perf_counter() - start,
+                }
+            )
+    if as_json:
+        _print_json({"confidence": confidence, "results": results})
+    else:
+        _print_table(f"What an attacker can show of epsilon, with confidence {confidence:g} in all rows", results)
+    if disproved := [each for each in results if each["lower_bound"] > each["epsilon"]]:
+        fail(f"DISPROVED: {len(disproved)} of {len(results)} attacks show more than the epsilon that is claimed")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    typer.echo(
+        json.dumps(
+            {
+                name: [{key: _or_inf(value) for key, value in row.items()} for row in part]
+                if isinstance(part, list)
+                else part
+                for name, part in document.items()
+            },
+            allow_nan=False,
+        )
+    )
+
+
+def _or_inf(value: Any) -> Any:
+    """JSON has no infinity."""
+    return "inf" if value == math.inf else value
+
+
+def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE)
+    names = [name for name in rows[0] if name != "values"]  # the target says it
+    for name in names:
+        text = isinstance(rows[0][name], str)
+        table.add_column(name.replace("_", " "), justify="left" if text else "right", no_wrap=not text)
+    for row in rows:
+        table.add_row(*(_text(name, row[name]) for name in names))
+    Console().print(table)
+
+
+def _text(name: str, value: Any) -> str:
+    match value:
+        case math.inf:
+            return "for ever" if name == "reports" else "unbounded"
+        case float() if name == "seconds":
+            return f"{value:.1f}"
+        case float():
+            # No epsilon looks smaller than it is, and no bound larger.
+            round_ = math.floor if name == "lower_bound" else math.ceil
+            return f"{round_(value * 1e6) / 1e6:.6f}"
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)

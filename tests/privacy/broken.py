@@ -1,0 +1,104 @@
+"""Mechanisms and clients that break their promise, each in a way that a published one has or that is one slip away.
+
+All of them state the parameters, the channel and the epsilon of `RRLDP`, and do something else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import RRLDP, SECRET_BYTES, PermanentWords, SeededEntropy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+
+
+class NeverClears(RRLDP):
+    """Only ever sets bits, as pure-LDP 1.2.0's RAPPOR client: a true 1 stays 1, and a 0 rules the value out."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        return super().permanent(values, words) | super().permanent(values, np.full_like(words, 2**32 - 1))
+
+
+class NeverClearsOneBit(RRLDP):
+    """The same slip in the last bit of a report alone."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        bits = super().permanent(values, words)
+        bits[:, -1] |= values[:, -1] == self.sizes[-1] - 1
+        return bits
+
+
+class QuantisesF(RRLDP):
+    """Decides with one byte of a word, so that f is a multiple of 1/128, and speaks of the f that was asked for."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        kept = super().permanent(values, np.full_like(words, 2**32 - 1))
+        return kept ^ (words >> np.uint32(24) < np.uint32(self.f * 128))
+
+
+class SwapsPAndQ(RRLDP):
+    """Sends 1 with chance p for a permanent 1 and with q for a 0, as the survey of Ye et al. (2018) prints it.
+
+    It is as private as it says, since 0 and 1 only change their names; what is decoded from it is wrong.
+    """
+
+    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
+        return super().instantaneous(~bits, entropy)
+
+
+class RedrawsPermanent(RRLDP):
+    """Draws the permanent response anew in every report, whose noise averages out."""
+
+    def perturb(
+        self,
+        values: NDArray[np.integer],
+        *,
+        entropy: Entropy,
+        permanent_words: NDArray[np.uint32] | None = None,
+    ) -> NDArray[np.uint8]:
+        return super().perturb(values, entropy=entropy)
+
+
+class IgnoresSecret(PermanentWords):
+    """All users share their permanent words."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        return super().words(bytes(SECRET_BYTES), values)
+
+
+class IgnoresValue(PermanentWords):
+    """All values of a user share their permanent words: the difference of two responses is that of the values."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        return super().words(secret, [0] * len(values))
+
+
+class IgnoresAttribute(PermanentWords):
+    """Equal values of different attributes share their permanent words."""
+
+    def __init__(
+        self, *, collection: str, attributes: Sequence[tuple[str, Sequence[str]]], flip_threshold: int
+    ) -> None:
+        super().__init__(collection=collection, attributes=attributes, flip_threshold=flip_threshold)
+        self._contexts = self._contexts[:1] * len(attributes)
+
+
+class IgnoresBit(PermanentWords):
+    """All bits of a value share one permanent word: either all of them are inverted or none is."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        words = super().words(secret, values)
+        firsts = np.cumsum([0, *self._sizes[:-1]])
+        return np.repeat(words[firsts], self._sizes)
+
+
+def reused_generator() -> Entropy:
+    """A generator that begins with the same seed in every process."""
+    return SeededEntropy(7)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stream_ldp.cli import broker, topics
+from stream_ldp.cli import audit, broker, demo, report, simulate, topics, watch, worker
 
 __all__ = ["app", "main"]
 
@@ -20,7 +20,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(report.report)
+app.command()(simulate.simulate)
+app.command()(worker.worker)
+app.command()(watch.watch)
+app.command()(audit.audit)
 app.command()(broker.broker)
+app.command()(demo.demo)
 app.add_typer(topics.app, name="topics")
 
 

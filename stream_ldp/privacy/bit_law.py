@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BitLaw", "NotAThreshold", "realised_laws", "stated_law"]
 
-#: Cells into which the words are divided: between the ends of one of them, a threshold is found by bisection.
-_CELLS = 2**8
+#: Distance of the words between which a threshold is then found by bisection. It is the first prime above 2^24, so
+#: that a decision by some of a word's low bits is not the same at each of them.
+_STEP = 16_777_259
 
 
 class NotAThreshold(ValueError):
@@ -106,8 +107,7 @@ def _chances(
     def at(words: NDArray[np.int64]) -> NDArray[np.bool_]:
         return decide(np.broadcast_to(words, (2, len(columns))).astype(np.uint32))
 
-    edges = np.linspace(0, RESOLUTION, _CELLS + 1).astype(np.int64)
-    edges[-1] -= 1
+    edges = np.array([*range(0, RESOLUTION - 1, _STEP), RESOLUTION - 1])
     decisions = np.stack([at(edge) for edge in edges])
     changes = decisions[1:] != decisions[:-1]
     if several := np.flatnonzero(np.any(changes.sum(axis=0) > 1, axis=0)).tolist():

@@ -77,7 +77,7 @@ class RecordReader:
     def _parse(self, line: bytes) -> tuple[int, ...] | None:
         """The record of a line, None for a header or a blank line; raises ValueError for what is neither."""
         try:
-            text = line.decode("utf-8-sig").strip("\r\n")
+            text = line.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise _BadLine("not UTF-8") from None
         if not text.strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -56,6 +57,17 @@ def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
     """A broker of this test alone, to be killed; where the shared one cannot be had, neither can this."""
     with EmbeddedKafka() as broker:
         yield broker
+
+
+def revive(broker: EmbeddedKafka) -> None:
+    """Start a killed broker as soon as its process has let go of the port."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", broker.port)) != 0:
+                break
+        time.sleep(0.01)
+    broker.start()
 
 
 async def batches_of(settings: Settings) -> wire.Decoded:
@@ -123,12 +135,15 @@ async def test_a_broker_that_comes_back_gets_every_report_once_and_one_that_does
 ) -> None:
     settings = Settings.load(brokers=mortal.bootstrap)
     await create_topics(settings)
-    async with Reporter(collection_of(), settings=settings, secret=SECRET, max_reports=1) as reporter:
+    # As patient as the test may be: a busy machine takes its time to start the broker again.
+    async with Reporter(
+        collection_of(), settings=settings, secret=SECRET, max_reports=1, delivery_timeout=150.0
+    ) as reporter:
         for count in range(600):
             await reporter.report(RECORD)
             if count == 300:
                 await asyncio.to_thread(mortal.kill)
-                restart = asyncio.create_task(asyncio.to_thread(mortal.start))
+                restart = asyncio.create_task(asyncio.to_thread(revive, mortal))
         await restart
     assert (await batches_of(settings)).counts.sum() == 600
 

@@ -115,6 +115,14 @@ def test_the_first_bad_line_ends_it_and_is_named_without_its_answer(
     assert len(rows_sent(broker)) == 2
 
 
+def test_nothing_behind_a_bad_line_is_published_however_long_the_file(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    records = csv_file(tmp_path, "bathing,mobility", "no,some", "bad", *["no,some"] * 100_000)
+    result = command_line(report, survey, records)
+    assert (result.exit_code, result.stdout) == (1, "1 reports of one user published\n")
+
+
 def test_bad_lines_are_skipped_and_counted_when_asked(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
@@ -208,7 +216,7 @@ def test_a_list_is_no_record() -> None:
     assert read("[]", form=Format.JSONL)[1] == 'it:1: not a JSON object: expected {"attribute": "value", ...}'
 
 
-@pytest.mark.parametrize("first", ["no,some", "bathing", "bathing,mobility,more", "bathing,bathing"])
+@pytest.mark.parametrize("first", ["no,some", "bathing", "bathing,mobility,more", "bathing,bathing,mobility"])
 def test_a_header_that_is_none_is_not_skipped_nor_repeated(first: str) -> None:
     skipped: list[str] = []
     count, problem = read(first, "no,some", skip=skipped)
@@ -261,6 +269,12 @@ async def test_a_long_file_is_read_in_order_and_once(tmp_path: Path) -> None:
 async def test_a_file_that_cannot_be_read_raises(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         await anext(lines_of(tmp_path))
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and does not read")
+async def test_a_file_that_stops_being_readable_raises() -> None:
+    with pytest.raises(OSError, match=r"Input/output error"):
+        await anext(lines_of(Path("/proc/self/mem")))
 
 
 async def test_lines_leave_as_they_come_and_ctrl_c_does_not_wait_for_the_next(

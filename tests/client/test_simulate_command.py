@@ -137,8 +137,8 @@ def test_a_seed_plays_the_same_again_and_says_that_it_protects_nobody(
     assert not set(runs[0][1]) & set(runs[1][1]), "a repeated id would be taken for a copy"
 
 
-def test_without_a_seed_no_two_runs_are_alike(
-    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+def test_without_a_seed_no_two_runs_are_alike_and_noise_is_the_operating_systems(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, os_words: list[int]
 ) -> None:
     runs = []
     for _ in range(2):
@@ -146,6 +146,7 @@ def test_without_a_seed_no_two_runs_are_alike(
         command_line(simulate, survey, "--data", table(tmp_path), "--users", 500)
         runs.append(sorted(broker.decoded().rows.ravel().tolist()))
     assert runs[0] != runs[1]
+    assert os_words.count(500 * 5) == 4, "permanent and instantaneous words, twice"
 
 
 def test_a_rate_is_not_exceeded(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:

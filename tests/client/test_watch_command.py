@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from typer.testing import Result
 
+from stream_ldp.cli import watch as watch_module
 from stream_ldp.cli._render import panel, plain_line, truth_line
 from stream_ldp.cli._truth import Truth, WindowTruth
 from stream_ldp.cli.watch import Newest, screen, watch
@@ -165,6 +166,51 @@ def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
     assert "777 reports" in text
 
 
+class FakeSubscriber:
+    """Hands out a topic's history or its news, and ends."""
+
+    history: ClassVar[list[Estimate]]
+    news: ClassVar[list[Estimate]]
+
+    def __init__(self, name: str, *, settings: Settings, from_beginning: bool = False, follow: bool = True) -> None:
+        assert name == "care-survey"
+        assert from_beginning is not follow
+        self._estimates = iter(self.news if follow else self.history)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    async def __anext__(self) -> Estimate:
+        for estimate in self._estimates:
+            return estimate
+        raise StopAsyncIteration
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, *flags: str) -> list[str]:
+    monkeypatch.setattr(watch_module, "Subscriber", FakeSubscriber)
+    result = command_line(watch, "care-survey", *flags)
+    assert result.exit_code == 0
+    return result.stdout.splitlines()
+
+
+def test_what_comes_while_the_history_is_read_is_shown_once(
+    monkeypatch: pytest.MonkeyPatch, command_line: Run
+) -> None:
+    FakeSubscriber.history = [of_minute(0), of_minute(1)]
+    FakeSubscriber.news = [of_minute(1), of_minute(2, final=False), of_minute(2)]
+    expected = [of_minute(1), of_minute(2, final=False), of_minute(2)]
+    assert watched(monkeypatch, command_line) == [plain_line(each) for each in expected]
+
+
+def test_once_without_history_is_the_first_of_the_news(monkeypatch: pytest.MonkeyPatch, command_line: Run) -> None:
+    FakeSubscriber.history = []
+    FakeSubscriber.news = [of_minute(0), of_minute(1)]
+    assert watched(monkeypatch, command_line, "--once") == [plain_line(of_minute(0))]
+
+
 # On a real broker.
 
 
@@ -199,8 +245,9 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
         windows={"bathing-mobility": ()},
     ).save(truth_file)
     message = json.loads(run("care-survey", "--once", "--json", "--truth", truth_file).stdout)
-    assert message["truth"] == TRUTH.tolist()
-    assert message["distance"] == pytest.approx(0.05)
+    assert message.pop("truth") == TRUTH.tolist()
+    assert message.pop("distance") == pytest.approx(0.05)
+    assert message == json.loads(final.to_bytes())
     truth_file.write_text("{}", encoding="utf-8")
     broken = run("care-survey", "--once", "--truth", truth_file)
     assert broken.exit_code == 1

@@ -131,7 +131,8 @@ def _enumerate(mechanism: RRLDP, *, as_json: bool) -> None:
         _print_json({"results": results, "changing": changing, "probabilities_as_stated": as_stated})
     else:
         _print_table("A record that does not change", results)
-        _print_table("A record that may change before each report, which no formula covers", changing)
+        if changing:
+            _print_table("A record that may change before each report, which no formula covers", changing)
     wrong = sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in results)
     if wrong or not as_stated:
         realises = "has" if as_stated else "does not have"

@@ -94,7 +94,8 @@ class _Parity(RRLDP):
     """Decides by the lowest bit of a word."""
 
     def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        return np.equal(words % np.uint32(2), 0)
+        parity: NDArray[np.bool_] = words % np.uint32(2) == 0
+        return parity
 
 
 class _Band(RRLDP):

@@ -40,6 +40,8 @@ async def test_no_topic_and_no_log_holds_a_true_value_a_secret_or_an_identity(
     secret = os.urandom(32)
     with deployment.worker() as worker:
         await worker.ready()
+        # Registering the collection has logged what it asks, which is public.
+        caplog.clear()
         async with Reporter(
             deployment.collection, settings=deployment.settings, secret=secret, linger=0.01
         ) as reporter:

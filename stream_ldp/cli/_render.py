@@ -82,6 +82,7 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
         f"reports={estimate.reports}",
         f"certified={'yes' if estimate.fit.certified else 'no'}",
         f"dependent={'yes' if estimate.independence.dependent else 'no'}",
+        f"plausible={'no' if estimate.plausibility.flagged else 'yes'}",
     ]
     if truth is not None:
         words.append(f"distance={estimate.distance(truth):.4f}")
@@ -114,6 +115,8 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
             else "not told apart from independence: prefer the product of the marginals"
         )
         yield f"{verdict} (p = {independence.p_value:.2g})"
+    if estimate.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
     privacy = estimate.privacy
     yield f"epsilon {privacy.per_report:.2f} a report, {privacy.for_ever:.2f} for ever: {privacy.assumption}"
     if truth is not None:

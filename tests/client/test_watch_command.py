@@ -20,7 +20,7 @@ from stream_ldp.cli import watch as watch_module
 from stream_ldp.cli._render import panel, plain_line, truth_line
 from stream_ldp.cli._truth import Truth, WindowTruth
 from stream_ldp.cli.watch import Newest, screen, watch
-from stream_ldp.estimate import Axis, Estimate, Fit, Independence, WindowBounds
+from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
 from stream_ldp.settings import Settings
 from stream_ldp.topics import TopicNames
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
@@ -70,6 +70,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
         "distance to the truth 0.0500",
     ]:
         assert part in text
+    assert "WARNING" not in text
     (row,) = (line for line in text.splitlines() if "no, full" in line)
     assert row.split()[1:3] == ["no,", "full"]
     assert row.split()[-4:-1] == ["0.3000", "0.0100", "0.2500"], "probability, standard error, truth"
@@ -89,12 +90,15 @@ def test_what_speaks_against_an_estimate_is_said() -> None:
         independence=Independence(
             marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=1, p_value=0.42, dependent=False
         ),
+        plausibility=Plausibility(statistic=99.0, degrees_of_freedom=5, p_value=1e-9, flagged=True),
     )
     text = shown(doubtful)
     assert "provisional" in text
     assert "worth 20,000 with those remembered" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
     assert "not told apart from independence: prefer the product of the marginals (p = 0.42)" in text
+    assert "WARNING: honest reports hardly ever look like this (p = 1e-09)" in text
+    assert "certified=no dependent=no plausible=no" in plain_line(doubtful)
     assert "truth" not in text
 
 
@@ -119,7 +123,7 @@ def test_a_line_is_one_line_with_the_most_probable_cells() -> None:
     line = plain_line(estimate_of(), truth=TRUTH)
     assert line.startswith(
         "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z bathing-mobility final reports=12345 certified=yes dependent=yes "
-        "distance=0.0500 no,_full=0.3000±0.0100 yes,_full=0.2500±0.0100"
+        "plausible=yes distance=0.0500 no,_full=0.3000±0.0100 yes,_full=0.2500±0.0100"
     )
     assert plain_line(wide(100)).endswith(" +94")
     assert "distance" not in plain_line(estimate_of(final=False))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stream_ldp.cli import audit, broker, demo, report, simulate, topics, watch, worker
+from stream_ldp.cli import audit, broker, check, demo, plan, report, simulate, topics, watch, worker
 
 __all__ = ["app", "main"]
 
@@ -20,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(check.check)
+app.command()(plan.plan)
 app.command()(report.report)
 app.command()(simulate.simulate)
 app.command()(worker.worker)

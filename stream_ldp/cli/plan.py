@@ -1,0 +1,98 @@
+"""`stream-ldp plan`: what a collection costs before it runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from stream_ldp.cli.options import load_collections
+from stream_ldp.plan import POPULATIONS, EstimatePlan, Plan
+from stream_ldp.plan import plan as work_out
+
+__all__ = ["plan"]
+
+
+def plan(
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    *,
+    reports: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1, help="Reports in a window to tell the error for; can be given again.", show_default=False
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say what a collection costs: bits and privacy of a report, cells, memory and expected error of an estimate."""
+    collection = load_collections([file])[str(file)]
+    planned = work_out(collection, populations=reports or POPULATIONS)
+    if as_json:
+        typer.echo(json.dumps(_document(planned)))
+    else:
+        _show(planned)
+
+
+def _document(planned: Plan) -> dict[str, object]:
+    return asdict(planned) | {
+        "privacy": [
+            {
+                "neighbours": loss.neighbours,
+                # JSON has no number for it.
+                "reports": "inf" if math.isinf(loss.reports) else int(loss.reports),
+                "epsilon": loss.epsilon,
+                "assumption": loss.assumption,
+            }
+            for loss in planned.privacy
+        ],
+        "estimates": [
+            asdict(estimate)
+            | {"errors": [{"reports": reports, "standard_error": error} for reports, error in estimate.errors]}
+            for estimate in planned.estimates
+        ],
+    }
+
+
+def _show(planned: Plan) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
+        f"{planned.bits} bits a report, {planned.report_bytes} bytes with padding.",
+        markup=False,
+    )
+    relations = list(dict.fromkeys(loss.relation for loss in planned.privacy))
+    table = Table(
+        "reports of one user", *relations, box=box.SIMPLE, title="Epsilon, while the user's record is constant"
+    )
+    for reports in dict.fromkeys(loss.reports for loss in planned.privacy):
+        losses = [loss.epsilon for loss in planned.privacy if loss.reports == reports]
+        # Rounded up: a promise of privacy is never rounded down.
+        shown = [f"{math.ceil(epsilon * 1_000) / 1_000:.3f}" for epsilon in losses]
+        table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
+    console.print(table)
+    populations = [f"{reports:,} reports" for reports, _ in planned.estimates[0].errors]
+    table = Table(
+        "estimate",
+        "of",
+        "cells",
+        "state of a window and partition",
+        *populations,
+        box=box.SIMPLE,
+        title="Estimates, with the standard error to expect of a cell",
+    )
+    for estimate in planned.estimates:
+        errors = [f"{error:.4f}" for _, error in estimate.errors]
+        table.add_row(estimate.name, ", ".join(estimate.of), f"{estimate.cells:,}", _state(estimate), *errors)
+    console.print(table)
+
+
+def _state(estimate: EstimatePlan) -> str:
+    return f"{decimal(estimate.state_bytes)} {'a report' if estimate.grows else 'in all'}"

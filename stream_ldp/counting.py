@@ -7,13 +7,14 @@ worker arrives at the same partials by reading again from the checkpoint.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from stream_ldp import wire
 from stream_ldp.partials import Partial, Watermark
+from stream_ldp.plausibility import BATCH_LIMIT, batch_scores, design_effect
 from stream_ldp.rejection import Reason, Rejected
 from stream_ldp.statistics import RowTally
 from stream_ldp.windows import closes_at, pane_of
@@ -34,18 +35,24 @@ _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 class Checkpoint:
     """What a commit remembers of a source partition.
 
+    epoch: number of the ownership that committed it: 1 for the first, and one more for each after it.
     offset: of the first report of the oldest open pane; reading begins here after a restart.
     position: all before this offset has been counted, and its refusals told; what is read again up to here is silent.
     watermark_ms: event time, in milliseconds; None before the first batch. Lateness after a restart is decided by it.
+    watermark_epoch: of the ownership that brought the watermark to where it stands.
     """
 
+    epoch: int
     offset: int
     position: int
     watermark_ms: int | None
+    watermark_epoch: int
 
     def metadata(self) -> str:
         """What goes beside the offset into the commit."""
-        return json.dumps({"position": self.position, "watermark_ms": self.watermark_ms})
+        fields = asdict(self)
+        del fields["offset"]
+        return json.dumps(fields)
 
     def moved_to(self, beginning: int) -> Self:
         """The same, where the log now begins at `beginning` and what was before it is gone."""
@@ -60,7 +67,7 @@ class Checkpoint:
         """
         try:
             fields = json.loads(metadata)
-            return cls(offset=offset, position=int(fields["position"]), watermark_ms=fields["watermark_ms"])
+            return cls(offset=offset, **fields)
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
@@ -74,12 +81,14 @@ class Counted:
     reports: reports counted for the first time.
     duplicates: reports of batches that had been counted before.
     late: reports of batches whose pane had closed.
+    implausible: batches, counted all the same, with more or fewer set bits than honest reports have.
     rejected: (index of the record, why) of every batch that was not counted, the late ones among them.
     """
 
     reports: int
     duplicates: int
     late: int
+    implausible: int
     rejected: list[tuple[int, Rejected]]
 
 
@@ -115,15 +124,18 @@ class SourcePartition:
         self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
         self._partition = partition
         self._panes: dict[int, _Pane] = {}
-        self._checkpoint = checkpoint
+        self._checkpoint = (
+            replace(checkpoint, epoch=checkpoint.epoch + 1)
+            if checkpoint
+            else Checkpoint(epoch=1, offset=start, position=start, watermark_ms=None, watermark_epoch=1)
+        )
+        self._claimed = False
         self._silent_ms = 0.0
-        self.position = checkpoint.offset if checkpoint else start
-        self._told = checkpoint.position if checkpoint else start
-        self._watermark = _NEVER if checkpoint is None or checkpoint.watermark_ms is None else checkpoint.watermark_ms
+        self.position = self._checkpoint.offset
+        self._told = self._checkpoint.position
+        self._watermark = _NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
         self._watermark_if_idle = _NEVER
-        # The owner before may have died between its commit and its watermark, so the first flush says it again.
-        self._watermark_told: int | None = None
 
     @property
     def watermark_ms(self) -> int | None:
@@ -184,8 +196,20 @@ class SourcePartition:
             reports=int(decoded.counts[counted & news].sum()),
             duplicates=int(decoded.counts[duplicate & news].sum()),
             late=int(decoded.counts[late & news].sum()),
+            implausible=int((self._implausible(decoded) & counted & news).sum()),
             rejected=sorted(rejected, key=lambda entry: entry[0]),
         )
+
+    def _implausible(self, decoded: wire.Decoded) -> NDArray[np.bool_]:
+        mechanism = self._collection.mechanism
+        scores = batch_scores(
+            decoded.rows,
+            decoded.counts,
+            sizes=mechanism.sizes,
+            channel=mechanism.channel(),
+            design_effect=design_effect(mechanism, reports_per_user=self._collection.window.reports_per_user),
+        )
+        return np.abs(scores) > BATCH_LIMIT
 
     def _add(
         self,
@@ -255,8 +279,16 @@ class SourcePartition:
     def take_changes(self) -> Changes | None:
         """What a flush has to write, or None; closed panes are forgotten with it.
 
+        The first flush of an ownership only claims the partition: it commits the last checkpoint again, under an
+        epoch of its own. What an owner of before writes on, which does not know of the idle advances since, can then
+        be told from what the owner counted that closed the pane.
+
         Every write has to succeed, or this state must be dropped and begun again from the last checkpoint.
         """
+        if not self._claimed:
+            self._claimed = True
+            # The owner before may have died between its commit and its watermark, so it is said again.
+            return Changes(partials=[], checkpoint=self._checkpoint, watermark=self._watermark_of(self._checkpoint))
         if self.replaying:
             return None
         window = self._collection.window
@@ -265,6 +297,7 @@ class SourcePartition:
                 collection=self._collection.name,
                 fingerprint=self._fingerprint,
                 partition=self._partition,
+                epoch=self._checkpoint.epoch,
                 pane_ms=start,
                 pane_length_ms=window.pane_ms,
                 of=of,
@@ -279,25 +312,30 @@ class SourcePartition:
         self._watermark = max(self._watermark, self._watermark_if_idle)
         for start in [start for start in self._panes if closes_at(start, window) <= self._watermark]:
             del self._panes[start]
-        checkpoint = Checkpoint(
+        moved = self.watermark_ms != self._checkpoint.watermark_ms
+        checkpoint = replace(
+            self._checkpoint,
             offset=min((pane.first_offset for pane in self._panes.values()), default=self.position),
             position=self.position,
             watermark_ms=self.watermark_ms,
+            watermark_epoch=self._checkpoint.epoch if moved else self._checkpoint.watermark_epoch,
         )
-        moved = checkpoint.watermark_ms != self._watermark_told
-        if not partials and not moved and checkpoint == self._checkpoint:
+        if not partials and checkpoint == self._checkpoint:
             return None
-        self._checkpoint, self._watermark_told = checkpoint, checkpoint.watermark_ms
+        self._checkpoint = checkpoint
         return Changes(
-            partials=partials, checkpoint=checkpoint, watermark=self._watermark_record() if moved else None
+            partials=partials, checkpoint=checkpoint, watermark=self._watermark_of(checkpoint) if moved else None
         )
 
-    def _watermark_record(self) -> Watermark:
+    def _watermark_of(self, checkpoint: Checkpoint) -> Watermark | None:
+        if checkpoint.watermark_ms is None:
+            return None
         return Watermark(
             collection=self._collection.name,
             fingerprint=self._fingerprint,
             partition=self._partition,
-            time_ms=self._watermark,
+            epoch=checkpoint.watermark_epoch,
+            time_ms=checkpoint.watermark_ms,
         )
 
 

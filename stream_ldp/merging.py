@@ -14,6 +14,8 @@ from stream_ldp.statistics import RowCounts
 from stream_ldp.windows import closes_at, panes_of, windows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -65,7 +67,8 @@ class Merge:
         """`partitions`: number of source partitions, each of which has to close a window before it is final."""
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        self._watermarks: dict[int, int | None] = dict.fromkeys(range(partitions))
+        # Of each source partition, the furthest that each epoch of its ownership has come.
+        self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
         self._decided: dict[str, Estimate] = {}
         self._forgotten_before: int | None = None
@@ -73,8 +76,8 @@ class Merge:
     @property
     def watermark_ms(self) -> int | None:
         """Event time that every source partition has passed; None until each has one."""
-        times = list(self._watermarks.values())
-        return None if None in times else min(time for time in times if time is not None)
+        times = self._watermarks.values()
+        return min(max(epochs.values()) for epochs in times) if all(times) else None
 
     @property
     def panes(self) -> int:
@@ -98,18 +101,18 @@ class Merge:
                 f"{len(self._watermarks)} partitions"
             )
         if isinstance(record, Watermark):
-            known = self._watermarks[record.partition]
-            self._watermarks[record.partition] = record.time_ms if known is None else max(known, record.time_ms)
+            epochs = self._watermarks[record.partition]
+            epochs[record.epoch] = max(epochs.get(record.epoch, record.time_ms), record.time_ms)
             return
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
         ):
             # Of a window length used before, or repeated by a delayed worker: no window that is still to come has it.
             return
-        held = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
-        place = (record.partition, record.segment)
-        if place not in held or held[place].end < record.end:
-            held[place] = record
+        sources = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
+        held = sources.setdefault((record.partition, record.segment), record)
+        if (held.epoch, held.end) < (record.epoch, record.end):
+            sources[record.partition, record.segment] = record
 
     def decide(self, estimate: Estimate) -> None:
         """Take note of a final estimate that is on the log."""
@@ -170,7 +173,7 @@ class Merge:
         found = []
         for order, spec in enumerate(self.collection.estimates):
             known = self._decided.get(spec.name)
-            panes = [start for start, counts in self._panes.items() if spec.of in counts]
+            panes = [start for start in self._panes if any(self._partials(start, spec.of))]
             starts = {start for pane in panes for start in windows_of(pane, self.collection.window)}
             found += [(start, order, spec) for start in starts if known is None or known.window.start_ms < start]
         return [(start, spec) for start, _, spec in sorted(found, key=lambda entry: entry[:2])]
@@ -183,5 +186,17 @@ class Merge:
         return tuple(
             partial.counts
             for pane in panes_of(window_ms, self.collection.window)
-            for partial in self._panes.get(pane, {}).get(of, {}).values()
+            for partial in self._partials(pane, of)
         )
+
+    def _partials(self, pane: int, of: tuple[str, ...]) -> Iterator[Partial]:
+        """What was counted in a pane.
+
+        The owner that closes a pane has counted all of it. What an owner of before it wrote that it did not replace
+        came after that.
+        """
+        closes = closes_at(pane, self.collection.window)
+        for partial in self._panes.get(pane, {}).get(of, {}).values():
+            epochs = self._watermarks[partial.partition].items()
+            if partial.epoch >= min((epoch for epoch, time_ms in epochs if closes <= time_ms), default=0):
+                yield partial

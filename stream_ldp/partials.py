@@ -1,8 +1,8 @@
 """What ingest says to the merge: partial statistics and watermarks, as records of the partials topic.
 
-A partial is a pure function of a prefix of one source partition, so a later one of the same key replaces an
-earlier one, whoever wrote it; nothing is ever added twice. The key names the writer, so that compaction never drops
-a record for an older one that a delayed worker wrote after it.
+A partial is a pure function of a prefix of one source partition and of the idle advances that its owner knows, so the
+furthest one of the latest owner replaces all others; nothing is ever added twice. The key names the writer, so that
+compaction never drops a record for an older one that a delayed worker wrote after it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Partial:
 
     collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
+    epoch: of the ownership that counted it; see `stream_ldp.counting.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
     of: the attributes whose rows are counted.
     segment: which piece of the statistic this is.
@@ -39,6 +40,7 @@ class Partial:
     collection: str
     fingerprint: str
     partition: int
+    epoch: int
     pane_ms: int
     pane_length_ms: int
     of: tuple[str, ...]
@@ -53,12 +55,14 @@ class Watermark:
 
     collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
+    epoch: of the ownership that committed it.
     time_ms: event time, in milliseconds.
     """
 
     collection: str
     fingerprint: str
     partition: int
+    epoch: int
     time_ms: int
 
 
@@ -76,10 +80,11 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
         "collection": record.collection,
         "fingerprint": record.fingerprint,
         "partition": record.partition,
+        "epoch": record.epoch,
     }
     if isinstance(record, Watermark):
         header["watermark"] = record.time_ms
-        key = ["watermark", record.collection, record.partition, writer]
+        key = ["watermark", record.collection, record.partition, record.epoch]
         return _json(key), _json(header) + _SEPARATOR
     header |= {
         "pane": [record.pane_ms, record.pane_length_ms],
@@ -100,7 +105,7 @@ def decode(value: bytes) -> Partial | Watermark:
     try:
         text, _, payload = value.partition(_SEPARATOR)
         header = json.loads(text)
-        source = {name: header[name] for name in ("collection", "fingerprint", "partition")}
+        source = {name: header[name] for name in ("collection", "fingerprint", "partition", "epoch")}
         if "watermark" in header:
             return Watermark(**source, time_ms=header["watermark"])
         pane_ms, pane_length_ms = header["pane"]

@@ -230,6 +230,7 @@ class Ingest(Service):
         self._metrics.reports_counted.labels(name).inc(counted.reports)
         self._metrics.reports_duplicate.labels(name).inc(counted.duplicates)
         self._metrics.reports_late.labels(name).inc(counted.late)
+        self._metrics.batches_implausible.labels(name).inc(counted.implausible)
         for _, why in counted.rejected:
             self._metrics.batches_rejected.labels(name, why.reason.value).inc()
 

@@ -161,7 +161,7 @@ class Likelihood:
         rows = math.prod(distinct[: self._half]), math.prod(distinct[self._half :])
         entries = rows[0] * rows[1]
         largest = max(entries, rows[0] * self._cells[0], rows[1] * self._cells[1])
-        if largest > _LARGEST_ARRAY or entries > len(self._counts) * self._cells[0]:
+        if not entries or largest > _LARGEST_ARRAY or entries > len(self._counts) * self._cells[0]:
             return None
         codes = np.ravel_multi_index([each.codes for each in self._patterns], distinct)
         counts = np.bincount(codes, weights=self._counts, minlength=entries).reshape(rows).astype(np.float64)

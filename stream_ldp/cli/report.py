@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream_ldp.cli._client import run_client
 from stream_ldp.cli._records import Format, RecordReader, lines_of
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
-from stream_ldp.client import DeliveryError, Reporter, SecretError, load_or_create_secret
+from stream_ldp.client import (
+    Assumption,
+    DeliveryError,
+    LedgerError,
+    PrivacyLedger,
+    Reporter,
+    ReportRefused,
+    SecretError,
+    Terms,
+    TooManyValues,
+    ledger_file_of,
+    load_or_create_secret,
+    load_or_create_user,
+)
 from stream_ldp.collection import Collection
 from stream_ldp.settings import Settings
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["report"]
+
+_User = tuple[bytes, PrivacyLedger]
+
+_LEDGER_PANEL = "Privacy ledger"
 
 #: Bad lines that are shown when they are skipped; the others are counted.
 _SHOWN = 10
@@ -36,7 +57,8 @@ def report(
     secret_file: Annotated[
         Path | None,
         typer.Option(
-            help="The user's secret; made, for its owner alone, if there is none.",
+            help="The user's secret; made, for its owner alone, if there is none. "
+            "Beside it, in SECRET_FILE.ledger, is counted what the user has spent.",
             show_default="`secret` in the directory of your application settings",
             dir_okay=False,
         ),
@@ -44,6 +66,40 @@ def report(
     many_users: Annotated[
         bool,
         typer.Option("--many-users", help="Each line is another user, who reports once in a lifetime: no secret."),
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Nats of privacy that the user may spend, over all collections and for ever. "
+            "A report that would cost more than is left is refused. Without it, they are only counted.",
+            show_default=False,
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    assume: Annotated[
+        Assumption,
+        typer.Option(
+            help="constant: the user's record never changes; another one is refused. "
+            "values: each attribute has at most --max-values values, and when they change is not hidden. "
+            "fresh: anything may change, and every report has permanent noise of its own; many reports cost most.",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = Assumption.CONSTANT,
+    max_values: Annotated[
+        int | None,
+        typer.Option(
+            help="With --assume values: different values of one attribute; one more is refused.",
+            show_default=False,
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    new_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--new-ledger",
+            help="Begin to count for a secret that has no ledger; what it has reported before is not counted.",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
     ] = False,
     form: Annotated[
         Format, typer.Option("--format", help="auto: JSON if the first line begins with a brace.")
@@ -60,53 +116,96 @@ def report(
     would share their noise, and the estimate would be wrong. With --many-users nobody may ever report twice: the
     noise of two reports averages out.
 
+    What the user has told is counted before it is published, in a ledger beside the secret, in nats: what is seen
+    changes the odds between two records by a factor of at most e to that power. A report beyond --budget or against
+    --assume is refused and ends the command with 1; what came before it is published. With --many-users, each user
+    spends one report and there is nothing to count.
+
     CSV begins with a line that names the attributes; a line of JSON is an object of them. Lines are published as they
     come. The first bad one ends the command with 1: what came before it is published, what comes after it is not.
     """
     collection = load_collections([file])[str(file)]
-    secret = None
-    if many_users and secret_file is not None:
-        fail("--many-users and --secret-file do not go together: a secret is one user's", code=2)
+    try:
+        terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
+    except ValueError as error:
+        fail(f"--budget, --assume, --max-values: {error}", code=2)
+    user = None
     if not many_users:
-        try:
-            secret = load_or_create_secret(secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret")
-        except SecretError as error:
-            fail(str(error))
-    run_client(_report(collection, records, form, secret, settings, skip_bad=skip_bad))
+        user = _user(secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret", terms, new_ledger=new_ledger)
+    elif secret_file is not None or new_ledger or terms != Terms():
+        fail(
+            "--many-users goes without --secret-file and without --budget, --assume, --max-values and --new-ledger: "
+            "a secret is one user's, and so is a ledger",
+            code=2,
+        )
+    try:
+        run_client(_report(collection, records, form, user, settings, skip_bad=skip_bad))
+    except LedgerError as error:
+        fail(str(error))
+
+
+def _user(secret_file: Path, terms: Terms, *, new_ledger: bool) -> _User:
+    try:
+        if new_ledger:
+            secret = load_or_create_secret(secret_file)
+            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
+        return load_or_create_user(secret_file, terms=terms)
+    except (LedgerError, SecretError) as error:
+        fail(str(error))
 
 
 async def _report(
-    collection: Collection, path: Path, form: Format, secret: bytes | None, settings: Settings, *, skip_bad: bool
+    collection: Collection, path: Path, form: Format, user: _User | None, settings: Settings, *, skip_bad: bool
 ) -> None:
     source = "standard input" if str(path) == "-" else str(path)
     skipped = _Skipped()
     reader = RecordReader(collection, form=form, source=source, on_skip=skipped.add if skip_bad else None)
-    reporter = Reporter(collection, settings=settings, secret=secret)
-    distinct: set[tuple[int, ...]] = set()
+    secret, ledger = user or (None, None)
+    reporter = Reporter(collection, settings=settings, secret=secret, ledger=ledger)
     problem = None
     try:
         async with reporter, aclosing(lines_of(path)) as chunks:
             async for lines in chunks:
                 records = reader.read(lines)
-                await reporter.report_many(records, secrets=None if secret is None else [secret] * len(records))
-                if len(distinct) < 2:
-                    distinct.update(records)
+                if ledger is None:
+                    await reporter.report_many(records, secrets=None)
+                else:
+                    await _report_series(reporter, records)
                 if reader.problem:
                     break
     except (DeliveryError, OSError) as error:
         problem = str(error)
-    if secret is not None and len(distinct) > 1:
-        typer.echo(_DIFFERING, err=True)
-    whose = "as many users" if secret is None else "one user"
+    except TooManyValues as refusal:
+        problem = f"{refusal}\n{_OTHER_VALUES}"
+    except ReportRefused as refusal:
+        problem = str(refusal)
     left_out = f"; {skipped.count} lines skipped" if skipped.count else ""
+    whose = "as many users" if ledger is None else "one user"
     typer.echo(f"{reporter.acknowledged} reports of {whose} published{left_out}")
+    if ledger is not None:
+        typer.echo(_spent(ledger))
     if problem := problem or reader.problem:
         fail(problem)
 
 
-_DIFFERING = (
-    "warning: the records differ, and all are published as one user's. If each is another user's, use --many-users. "
-    "The privacy that is stated for a record that stays the same does not hold for these."
+async def _report_series(reporter: Reporter, records: Sequence[Sequence[int]]) -> None:
+    """Report records of one user, up to one that is refused."""
+    try:
+        await reporter.report_series(records)
+    except ReportRefused:
+        for record in records:
+            await reporter.report_series([record])
+
+
+def _spent(ledger: PrivacyLedger) -> str:
+    spending, budget = ledger.spending, ledger.terms.budget
+    of = "" if math.isinf(budget) else f" of {budget:g}"
+    return f"{math.ceil(spending.epsilon * 1_000) / 1_000:.3f}{of} nats spent: {spending.assumption.promise}"
+
+
+_OTHER_VALUES = (
+    "  -> if each line is another user's: --many-users\n"
+    "  -> if this user's values change: --assume values --max-values N, or --assume fresh"
 )
 
 

@@ -1,16 +1,27 @@
 """What an application imports: `Reporter` sends perturbed records, `Subscriber` receives estimates."""
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate
+from stream_ldp.client.privacy_ledger import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.secret import SecretError, load_or_create_secret
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.privacy.ledger import Assumption, BudgetExceeded, ReportRefused, Terms, TooManyValues
 
 __all__ = [
+    "Assumption",
+    "BudgetExceeded",
     "DeliveryError",
+    "LedgerError",
     "MissingTopic",
     "NotAnEstimate",
+    "PrivacyLedger",
+    "ReportRefused",
     "Reporter",
     "SecretError",
     "Subscriber",
+    "Terms",
+    "TooManyValues",
+    "ledger_file_of",
     "load_or_create_secret",
+    "load_or_create_user",
 ]

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.client.batcher import Batcher
+from stream_ldp.client.privacy_ledger import PrivacyLedger
 from stream_ldp.client.publisher import Publisher
 from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.privacy.ledger import Assumption
 from stream_ldp.topics import TopicNames
 from stream_ldp.wire import HEADER_BYTES
 
@@ -38,11 +40,15 @@ def now_ms() -> int:
 class Reporter:
     """Reports records to a collection.
 
-        async with Reporter(collection, settings=Settings.load(), secret=load_or_create_secret(path)) as reporter:
+        secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
+        async with Reporter(collection, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
             await reporter.report({"bathing": "no", "mobility": "some"})
 
     A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
     that waits may be cancelled, and several tasks may share a reporter.
+
+    What the user has told is counted in the ledger before it leaves, and stays counted when it is lost on its way or
+    the call is cancelled. A report beyond the ledger's terms is refused.
 
     Nothing is lost silently. When a batch is not acknowledged, the next call raises DeliveryError, and so does every
     later one and the end of the `async with` block; make a new reporter to go on.
@@ -54,6 +60,7 @@ class Reporter:
         *,
         settings: Settings,
         secret: bytes | None = None,
+        ledger: PrivacyLedger | None = None,
         entropy: Entropy | None = None,
         clock: Callable[[], int] = now_ms,
         max_reports: int = 1_000,
@@ -63,15 +70,21 @@ class Reporter:
     ) -> None:
         """secret: of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
 
+        ledger: of that user. Without one, a ledger in memory lets his record not change, and counts only what this
+            reporter sends.
         entropy: source of the noise; the operating system's unless this is a simulation.
         clock: event time of a report, in milliseconds since 1970-01-01 UTC.
         max_reports: of one batch; fewer where they are so wide that they would not fit a record.
         linger: seconds that a report waits for others to share its batch.
         max_in_flight: batches on their way at once; beyond it, `report` waits.
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
+
+        Raises:
+            ValueError: the secret is not one, or the ledger is not of the user who has it.
         """
         self._collection = collection
         self._secret = secret
+        self._ledger = _ledger_of(secret, ledger)
         self._entropy = entropy or OSEntropy()
         self._clock = clock
         self._linger = linger
@@ -129,42 +142,66 @@ class Reporter:
 
         Raises:
             ValueError: the record does not fit the collection, or there is no secret.
+            TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
+            LedgerError: the ledger cannot be read or written; the report is not sent.
             DeliveryError: reports were lost; this one is not sent.
             RuntimeError: the reporter is closed.
         """
-        if self._secret is None:
+        await self.report_series([self._collection.encode(record)])
+
+    async def report_series(self, values: NDArray[np.integer] | Sequence[Sequence[int]]) -> None:
+        """Report several records of the user whose secret this reporter has, all or none of them.
+
+        values: value indices as `Collection.encode` gives them, shape (n, attributes).
+
+        Raises:
+            As `report`.
+        """
+        if self._secret is None or self._ledger is None:
             raise ValueError(
-                "report() needs the user's secret: Reporter(..., secret=load_or_create_secret(path)); "
+                "a report of one user needs the user's secret: Reporter(..., secret=load_or_create_secret(path)); "
                 "for users who report once in their life, use report_many(..., secrets=None)"
             )
-        await self.report_many([self._collection.encode(record)], secrets=[self._secret])
+        self._require_open()
+        values = np.asarray(values)
+        if not len(values):
+            return
+        memoises = self._ledger.terms.assumption is not Assumption.FRESH
+        words = self._words.words_of([self._secret] * len(values), values) if memoises else None
+        rows = self._collection.mechanism.perturb(values, entropy=self._entropy, permanent_words=words)
+        answers = self._ledger.answers(self._collection, values.tolist())
+        # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
+        await asyncio.to_thread(self._ledger.spend, answers)
+        self._require_open()
+        await self._gather(rows)
 
     async def report_many(
         self, values: NDArray[np.integer] | Sequence[Sequence[int]], *, secrets: Sequence[bytes] | None
     ) -> None:
-        """Report one record for each of many users.
+        """Report one record for each of many users. What they have spent is not counted here.
 
         values: value indices as `Collection.encode` gives them, shape (n, attributes).
         secrets: of each user, in the order of the values. None draws every permanent response afresh, which is
             right only for users who never report again: the noise of two such reports averages out.
 
         Raises:
-            ValueError: a value is not one of its attribute's (what comes before its batch is sent), or there is not
-                one secret for each user.
+            ValueError: a value is not one of its attribute's (what comes before its batch is sent), there is not
+                one secret for each user, or one is of the user of `report`, whose ledger would not see it.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
         values = np.asarray(values)
         if secrets is not None and len(secrets) != len(values):
             raise ValueError(f"{len(values)} records with {len(secrets)} secrets: give each user's own")
+        if secrets is not None and self._secret in secrets:
+            raise ValueError("the user whose secret this reporter has reports by report or report_series")
         for start in range(0, len(values), self._max_reports):
             self._require_open()
             part = slice(start, start + self._max_reports)
             words = None if secrets is None else self._words.words_of(secrets[part], values[part])
-            rows = self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
-            complete = self._batcher.add(rows, time_ms=self._clock())
-            self._start_timer()
-            await self._publisher.publish(complete)
+            await self._gather(
+                self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
+            )
 
     async def flush(self) -> None:
         """Send what is gathered and wait until all of it is acknowledged.
@@ -177,6 +214,11 @@ class Reporter:
         if batch := self._batcher.cut():
             await self._publisher.publish([batch])
         await self._publisher.flush()
+
+    async def _gather(self, rows: NDArray[np.uint8]) -> None:
+        complete = self._batcher.add(rows, time_ms=self._clock())
+        self._start_timer()
+        await self._publisher.publish(complete)
 
     def _require_open(self) -> None:
         if not self._open:
@@ -192,3 +234,15 @@ class Reporter:
         if not self._publisher.full and (batch := self._batcher.cut()):
             self._publisher.send(batch)
         self._start_timer()
+
+
+def _ledger_of(secret: bytes | None, ledger: PrivacyLedger | None) -> PrivacyLedger | None:
+    if secret is None:
+        if ledger is not None:
+            raise ValueError("a ledger counts what is reported with one user's secret: give both")
+        return None
+    if ledger is None:
+        return PrivacyLedger.in_memory(secret=secret)
+    if not ledger.is_of(secret):
+        raise ValueError("the ledger is of a user with another secret")
+    return ledger

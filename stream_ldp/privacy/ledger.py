@@ -100,9 +100,9 @@ class BudgetExceeded(ReportRefused):
 
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
         # Rounded apart: what is too much by little must not look as if it fitted.
-        cost_shown, left_shown = math.ceil(cost * 1e4) / 1e4, math.floor(left * 1e4) / 1e4
+        cost_shown, left_shown = math.ceil(cost * 1_000) / 1_000, math.floor(left * 1_000) / 1_000
         super().__init__(
-            f"to report this would cost {cost_shown:.4f} nats of privacy, and {left_shown:.4f} are left of a budget "
+            f"to report this would cost {cost_shown:.3f} nats of privacy, and {left_shown:.3f} are left of a budget "
             f"of {budget:g}: nothing was sent"
         )
         self.cost = cost

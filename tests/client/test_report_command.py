@@ -46,12 +46,18 @@ def rows_sent(broker: FakeBroker, **changes: str) -> list[int]:
     return [int(row) for row in broker.decoded(collection_of(**changes)).rows.ravel()]
 
 
+def published(result: Result) -> str:
+    """What is said of the reports; what the user has spent comes after it."""
+    return result.stdout.splitlines()[0]
+
+
 def test_records_of_a_csv_file_are_published(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "mobility,bathing", "some,no", "", '"some",no')
     result = command_line(report, survey, records)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "2 reports of one user published\n", "")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert published(result) == "2 reports of one user published"
     assert len(rows_sent(broker)) == 2
 
 
@@ -95,21 +101,13 @@ def test_a_secret_does_not_go_with_many_users(
     assert broker.sent == []
 
 
-def test_different_records_of_one_user_are_pointed_out(
-    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
-) -> None:
-    result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some", "no,some", "no,full"))
-    assert result.exit_code == 0
-    assert "--many-users" in result.stderr
-
-
 def test_the_first_bad_line_ends_it_and_is_named_without_its_answer(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "no,some", "no,wheelchair", "no,some")
     result = command_line(report, survey, records)
     assert result.exit_code == 1
-    assert result.stdout == "2 reports of one user published\n"
+    assert published(result) == "2 reports of one user published"
     assert f"{records}:4: attribute 'mobility': the given value is not one of none, some, full" in result.stderr
     assert "wheelchair" not in result.output
     assert len(rows_sent(broker)) == 2
@@ -120,7 +118,7 @@ def test_nothing_behind_a_bad_line_is_published_however_long_the_file(
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "bad", *["no,some"] * 100_000)
     result = command_line(report, survey, records)
-    assert (result.exit_code, result.stdout) == (1, "1 reports of one user published\n")
+    assert (result.exit_code, published(result)) == (1, "1 reports of one user published")
 
 
 def test_bad_lines_are_skipped_and_counted_when_asked(
@@ -128,7 +126,7 @@ def test_bad_lines_are_skipped_and_counted_when_asked(
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", *["no,bad"] * 15, "no,some")
     result = command_line(report, survey, records, "--skip-bad")
-    assert (result.exit_code, result.stdout) == (0, "2 reports of one user published; 15 lines skipped\n")
+    assert (result.exit_code, published(result)) == (0, "2 reports of one user published; 15 lines skipped")
     assert len(result.stderr.splitlines()) == 10, "the first ten are shown"
     assert f"skipped {records}:3: attribute 'mobility'" in result.stderr
     assert len(rows_sent(broker)) == 2
@@ -140,7 +138,7 @@ def test_lost_reports_end_it_with_what_was_published(
     broker.error = MessageSizeTooLargeError()
     result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"))
     assert result.exit_code == 1
-    assert result.stdout == "0 reports of one user published\n"
+    assert published(result) == "0 reports of one user published"
     assert "1 reports to topic stream-ldp.care-survey.reports were not acknowledged" in result.stderr
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stream_ldp.cli import audit, broker, check, demo, plan, report, simulate, topics, watch, worker
+from stream_ldp.cli import audit, broker, check, demo, evaluate, plan, report, simulate, topics, watch, worker
 
 __all__ = ["app", "main"]
 
@@ -29,6 +29,7 @@ app.command()(watch.watch)
 app.command()(audit.audit)
 app.command()(broker.broker)
 app.command()(demo.demo)
+app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(topics.app, name="topics")
 
 

@@ -1,0 +1,262 @@
+"""`stream-ldp evaluate`: try parameters on a table of known records before anything is collected."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import difflib
+import gzip
+import json
+import math
+import time
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from stream_ldp.cli.options import fail
+from stream_ldp.collection import MAX_CELLS
+from stream_ldp.estimators import Estimator, Method, Stop, estimator
+from stream_ldp.evaluation import scores, trials
+from stream_ldp.mechanisms import RRLDP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.evaluation import Score, Trial
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Try parameters on a table of known records before collecting anything.")
+
+
+@app.callback()
+def _evaluate() -> None:
+    # Without a callback Typer makes an only command the whole app, and `joint` would be no word of the command line.
+    pass
+
+
+@app.command()
+def joint(
+    *,
+    data: Annotated[
+        Path, typer.Option(help="CSV file, gzipped if its name ends in .gz: a header line, then one record a line.")
+    ],
+    of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Attributes: columns of the table.")],
+    f: Annotated[
+        float, typer.Option("--f", help="Chance that the permanent response replaces a bit by a fair coin.")
+    ],
+    p: Annotated[
+        float | None,
+        typer.Option("--p", help="Chance that a report shows 1 for a permanent bit of 0; goes with --q."),
+    ] = None,
+    q: Annotated[
+        float | None,
+        typer.Option("--q", help="Chance that a report shows 1 for a permanent bit of 1; goes with --p."),
+    ] = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="one for each record",
+            help="Users of a repeat, each with one report; drawn with replacement if there are fewer records.",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats, each with its own users and noise.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Of users and noise; the same for every method.")] = 0,
+    methods: Annotated[
+        str, typer.Option(metavar="METHOD,...", help=f"Estimators, of {', '.join(Method)}.")
+    ] = ",".join(Method),
+    stop: Annotated[
+        Stop, typer.Option(help="Form of the estimators: ours with a certificate, or the published one.")
+    ] = Stop.CERTIFICATE,
+    delta: Annotated[float, typer.Option(help="Of --stop paper: end when no cell moves by as much.")] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Perturb a table as its users would, estimate the joint distribution, and say how far it is from the truth.
+
+    The values of an attribute are those that occur in the file. The distance is the average variation distance: half
+    the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
+    if every repeat was; seconds are those of an estimate alone.
+    """
+    chosen = _estimators(methods, stop=stop, delta=delta)
+    names = _distinct(of, "attribute")
+    try:
+        table = _read(data, names)
+        mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
+    except ValueError as error:
+        fail(str(error), code=2)
+    cells = math.prod(table.sizes)
+    if cells > MAX_CELLS:
+        fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
+    users = users or len(table.records)
+    outcomes = trials(
+        table.records,
+        mechanism=mechanism,
+        users=users,
+        repeats=repeats,
+        seed=seed,
+        estimators=chosen,
+        clock=time.perf_counter,
+    )
+    results = scores(_watched(outcomes, repeats * len(chosen)))
+    settings = {
+        "data": data.name,
+        "of": names,
+        "sizes": table.sizes,
+        "cells": cells,
+        "f": f,
+        "p": p,
+        "q": q,
+        "users": users,
+        "repeats": repeats,
+        "seed": seed,
+        "delta": delta,
+        "epsilon_per_report": mechanism.epsilon(),
+        "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
+    }
+    if as_json:
+        document = {"settings": settings, "results": [asdict(each) for each in results]}
+        typer.echo(json.dumps(document, allow_nan=False))
+    else:
+        _show(settings, results)
+
+
+def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:
+    names = _distinct(methods, "method")
+    known = [method.value for method in Method]
+    for name in names:
+        if name not in known:
+            fail(f"{name!r} is not a method{_suggestion(name, known)}", code=2)
+    try:
+        return [estimator(name, stop=stop, delta=delta) for name in names]
+    except ValueError as error:
+        fail(str(error), code=2)
+
+
+def _distinct(listed: str, what: str) -> list[str]:
+    names = listed.split(",")
+    for name in names:
+        if names.count(name) > 1:
+            fail(f"{what} {name!r} is given twice in {listed}", code=2)
+    return names
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+
+
+class _Table(NamedTuple):
+    """Value indices, shape (records, attributes), and the number of values of each attribute."""
+
+    records: NDArray[np.int64]
+    sizes: tuple[int, ...]
+
+
+def _read(path: Path, names: Sequence[str]) -> _Table:
+    """The columns of these names.
+
+    Raises:
+        ValueError: the file cannot be read or is no such table; the message never repeats a value.
+    """
+    try:
+        with _open(path) as file:
+            columns = _columns(file, path, names)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
+    domains = [_domain(column) for column in columns]
+    for name, domain in zip(names, domains, strict=True):
+        if len(domain) < 2:
+            raise ValueError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
+    codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
+    return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
+    lines = csv.reader(file, strict=True)
+    try:
+        header = next(lines, None)
+        if not header:
+            raise ValueError(f"{path}: no first line with the names of columns, and then one record a line")
+        for name in names:
+            if name not in header:
+                raise ValueError(f"{path}: {name!r} is not an attribute{_suggestion(name, header)}")
+            if header.count(name) > 1:
+                raise ValueError(f"{path}: two columns have the name {name!r}")
+        places = [header.index(name) for name in names]
+        records = []
+        for values in lines:
+            if not values:
+                continue  # an empty line, as many programs leave at the end
+            if len(values) != len(header):
+                raise ValueError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
+            records.append([values[place] for place in places])
+    except csv.Error as error:
+        raise ValueError(f"{path}:{lines.line_num}: not CSV: {error}") from error
+    if not records:
+        raise ValueError(f"{path}: no records below the header line")
+    return list(zip(*records, strict=True))
+
+
+def _domain(column: Iterable[str]) -> dict[str, int]:
+    """The index of each value: in the order of integers if all are, else of text."""
+    values = sorted(set(column))
+    with contextlib.suppress(ValueError):  # of a value that is no integer: the order of text stays
+        values = sorted(values, key=int)
+    return {value: index for index, value in enumerate(values)}
+
+
+def _watched(outcomes: Iterator[Trial], total: int) -> Iterator[Trial]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield from progress.track(outcomes, total=total, description="estimates")
+
+
+def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
+    console = Console(highlight=False)
+    # Rounded up: a promise of privacy is never rounded down.
+    report, for_ever = (
+        f"{math.ceil(settings[name] * 1_000) / 1_000:.3f}" for name in ("epsilon_per_report", "epsilon_for_ever")
+    )
+    console.print(
+        f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users, "
+        f"repeats: {settings['repeats']}.\nEpsilon between any two records: {report} a report, {for_ever} for ever.",
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
+    for column in ("method", "stop"):
+        table.add_column(column)
+    for column in ("distance", "sd", "seconds", "iterations", "certified"):
+        table.add_column(column, justify="right")
+    for each in results:
+        table.add_row(
+            each.method,
+            each.stop,
+            f"{each.avd:.4f}",
+            f"{each.avd_sd:.4f}",
+            f"{each.seconds:.3f}",
+            f"{each.iterations:,.1f}",
+            "yes" if each.certified else "no",
+        )
+    console.print(table)

@@ -292,6 +292,7 @@ async def test_lines_leave_as_they_come_and_ctrl_c_does_not_wait_for_the_next(
             process.stdin.write(b"bathing,mobility\nno,some\n")
             await process.stdin.drain()
             while (await batches_of(settings)).counts.sum() < 1:
+                assert process.returncode is None, "it ended before it was told to"
                 await asyncio.sleep(0.1)
             process.send_signal(signal.SIGINT)
             assert await process.wait() != 0

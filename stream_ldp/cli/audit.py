@@ -15,14 +15,16 @@ from rich.table import Table
 
 from stream_ldp.cli.options import fail, load_collections
 from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy
-from stream_ldp.privacy import Enumeration, NotAThreshold, TooLarge, attacks
+from stream_ldp.privacy.attacks import attacks
+from stream_ldp.privacy.bit_law import NotAThreshold
+from stream_ldp.privacy.enumeration import Enumeration, TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["audit"]
 
-_TRIALS = 200_000
+_TRIALS = 100_000
 _CONFIDENCE = 0.99
 
 #: By which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and then once more.

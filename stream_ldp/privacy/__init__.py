@@ -1,8 +1,5 @@
-"""A mechanism's promise, checked from outside: by enumeration of all outputs, and by attack."""
+"""A mechanism's promise: kept on the client by a ledger, checked from outside by enumeration and by attack."""
 
-from stream_ldp.privacy.attacks import Attack, attacks
-from stream_ldp.privacy.audit import LowerBound
-from stream_ldp.privacy.bit_law import NotAThreshold
-from stream_ldp.privacy.enumeration import Enumeration, TooLarge
+from stream_ldp.privacy.enumeration import Enumeration
 
-__all__ = ["Attack", "Enumeration", "LowerBound", "NotAThreshold", "TooLarge", "attacks"]
+__all__ = ["Enumeration"]

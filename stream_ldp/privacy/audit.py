@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -148,7 +148,7 @@ def _watched(look: _Round) -> list[int]:
         told = [_information(_table(2 * pattern + bits[bit], look.coin, 2 << len(watched))) for bit in candidates]
         best = int(np.argmax(told))
         free = len(np.unique(pattern))
-        if 2 * (told[best] - known) < stats.chi2.isf(_NOISE / len(candidates), df=free):
+        if 2 * (told[best] - known) < special.chdtri(free, _NOISE / len(candidates)):
             break
         known = told[best]
         watched.append(candidates.pop(best))

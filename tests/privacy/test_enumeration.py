@@ -7,7 +7,7 @@ import math
 import pytest
 
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.privacy import Enumeration, TooLarge
+from stream_ldp.privacy.enumeration import Enumeration, TooLarge
 from tests.privacy import brute_force
 
 SURVEY = {"f": 0.5, "p": 0.5, "q": 0.75}

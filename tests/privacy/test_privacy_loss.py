@@ -6,10 +6,11 @@ import math
 from decimal import Decimal, localcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, NotCovered, Values
+from stream_ldp.plan import cell_error
 
 SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
 
@@ -40,12 +41,14 @@ mechanisms = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(mechanisms, st.integers(1, 10**6))
 def test_more_reports_cost_less_or_a_lifetime_is_exceeded(mechanism: RRLDP, reports: int) -> None:
     fewer, more = mechanism.epsilon(reports=reports), mechanism.epsilon(reports=reports + 1)
     assert fewer <= more <= mechanism.epsilon(reports=math.inf)
 
 
+@settings(deadline=None)
 @given(mechanisms)
 def test_epsilon_is_rounded_down(mechanism: RRLDP) -> None:
     """Against 100 digits: what is returned is the next float64 above the value, and not the one after it."""
@@ -87,6 +90,7 @@ def test_a_loss_does_not_name_its_neighbours_and_assumption() -> None:
     assert three.privacy_loss(neighbours=2).relation == "any two records that differ in at most 2 attributes"
 
 
+@settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 5), min_size=1, max_size=4).map(tuple),
     for_ever=st.floats(0.01, 40),
@@ -107,6 +111,7 @@ def test_parameters_for_an_epsilon_exceed_it_or_waste_it(
     assert spent_once == pytest.approx(share * for_ever, rel=1e-2)
 
 
+@settings(deadline=None)
 @given(for_ever=st.floats(0.5, 10), share=st.floats(0.05, 0.99), q=st.floats(0.01, 1))
 def test_another_response_with_the_same_epsilon_is_more_accurate(for_ever: float, share: float, q: float) -> None:
     """Of all (p, q) that cost as much, found by bisection for any q, none counts a rare value more accurately."""
@@ -128,6 +133,17 @@ def test_another_response_with_the_same_epsilon_is_more_accurate(for_ever: float
 def _rare_variance(mechanism: RRLDP) -> float:
     channel = mechanism.channel()
     return channel.zero * (1 - channel.zero) / (channel.one - channel.zero) ** 2
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 3)])
+def test_a_larger_epsilon_is_not_more_accurate(sizes: tuple[int, ...]) -> None:
+    """What can be had at an epsilon: the standard error to expect of a value's share, and of a cell of the joint."""
+    errors = [
+        cell_error(RRLDP.with_epsilon(sizes=sizes, for_ever=4, per_report=once), sizes, reports=10_000)
+        for once in (0.5, 1, 2, 3, 4)
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > 2 * errors[-1]
 
 
 def test_the_permanent_response_alone_costs_less_than_was_asked_for() -> None:

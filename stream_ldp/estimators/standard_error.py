@@ -8,8 +8,8 @@ noise (1 - lambda_k) / (N lambda_k), the coefficient's posterior has
     variance  a_k (1 - B_k),                        a_k = v_k + 1 / N,
 
 c_k the centre's coefficient. A posterior covers what shrinkage costs as well as noise. The variance holds for
-attributes near independence; a cell is given it midway between what the product P0 and the estimate P would give it,
-sqrt((P_w + P0_w) / 2 * P0_w * sum_k variance_k phi_k(w)^2).
+attributes near independence, where a cell's is P0_w^2 sum_k variance_k phi_k(w)^2; in between the product P0 and the
+estimate P, P0_w (P0_w + P_w) / 2 takes the place of P0_w^2.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     where it stopped: that distance counts too.
     """
     prior = problem.prior
-    basis = prior.basis
-    square = 0.5 * (fit.joint + basis.product) * basis.product * basis.variances(prior.spread * (1.0 - prior.resolved))
+    product = prior.basis.product
+    share = prior.basis.variances(prior.spread * (1.0 - prior.resolved))
+    square = 0.5 * (fit.joint + product) * product * share
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.sqrt(square)

@@ -28,6 +28,18 @@ FINGERPRINT_BYTES = 16
 #: an estimates topic takes in one record.
 MAX_CELLS = 2**17
 
+#: Bits of a report: as many as the 16 bits that a partial has for the width of its rows can say.
+MAX_BITS = 2**16 - 1
+
+#: Panes of one window: a day by the minute. All of them are added up for every window, once a hop.
+MAX_PANES = 1_440
+
+#: A century, in milliseconds: times of that size, added up, stay far within 64 bits.
+MAX_DURATION_MS = 100 * 366 * 86_400_000
+
+#: Memory at which 459 windows are remembered, all of them added up for every estimate.
+MAX_MEMORY = 0.99
+
 #: A window with memory forgets a window whose weight has fallen below this share of its own.
 MEMORY_CUTOFF = 0.01
 
@@ -65,14 +77,14 @@ def _milliseconds_or_never(value: object) -> object:
     return None if value == "never" else _milliseconds(value)
 
 
-Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
-PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
-DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
-Name = Annotated[
-    str,
-    # It becomes part of topic names and of record keys.
-    Field(pattern=r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"),
+Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0, le=MAX_DURATION_MS)]
+PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0, le=MAX_DURATION_MS)]
+DurationOrNever = Annotated[
+    Annotated[int, Field(gt=0, le=MAX_DURATION_MS)] | None, BeforeValidator(_milliseconds_or_never)
 ]
+# It becomes part of topic names and of record keys.
+_NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
+Name = Annotated[str, Field(pattern=_NAME_PATTERN)]
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 
 
@@ -88,7 +100,7 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _values_are_distinct(self) -> Self:
-        _require_distinct(self.values, f"values of attribute {self.name!r}")
+        _require_distinct(self.values, f"values of attribute {self.name!r}", "values")
         return self
 
 
@@ -119,7 +131,7 @@ class Window(_Part):
     idle_timeout: silence after which a partition stops holding windows open; None (written `never`) for never.
     ahead: how far a report's event time may lie ahead of the broker's clock.
     max_age: how far it may lie behind.
-    memory: weight of the window before relative to this one, in (0, 1): exponential forgetting; None for none.
+    memory: weight of the window before relative to this one, in (0, 0.99]: exponential forgetting; None for none.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 where nobody
         reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
     """
@@ -130,7 +142,7 @@ class Window(_Part):
     idle_timeout_ms: DurationOrNever = Field(alias="idle_timeout", default=10_000)
     ahead_ms: Duration = Field(alias="ahead", default=10_000)
     max_age_ms: PositiveDuration = Field(alias="max_age", default=_UNITS_MS["d"])
-    memory: Annotated[float, Field(gt=0, lt=1)] | None = None
+    memory: Annotated[float, Field(gt=0, le=MAX_MEMORY)] | None = None
     reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
 
     @model_validator(mode="after")
@@ -139,6 +151,8 @@ class Window(_Part):
             raise ValueError(
                 f"size must be a whole multiple of hop, got size {self.size_ms} ms and hop {self.hop_ms} ms"
             )
+        if self.size_ms // self.pane_ms > MAX_PANES:
+            raise ValueError(f"size is {self.size_ms // self.pane_ms:,} times hop; at most {MAX_PANES:,} times")
         return self
 
     @property
@@ -167,12 +181,12 @@ class EstimateSpec(_Part):
     of: tuple[str, ...] = Field(min_length=1)
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
-    delta: float = Field(default=0.001, gt=0)
+    delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
     def _attributes_are_distinct(self) -> Self:
-        _require_distinct(self.of, f"attributes of estimate {self.name!r}")
+        _require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
         return self
 
 
@@ -194,8 +208,10 @@ class Collection(_Part):
         """Read a collection from a YAML file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CollectionError([f"{path}: cannot be read: {error}"]) from error
+        except OSError as error:
+            raise CollectionError([f"{path}: cannot be read: {error.strerror}"]) from error
+        except UnicodeDecodeError as error:
+            raise CollectionError([f"{path}: not UTF-8 text: {error.reason} at byte {error.start}"]) from error
         return cls.parse(text, source=str(path))
 
     @classmethod
@@ -209,21 +225,26 @@ class Collection(_Part):
             mark = error.problem_mark or error.context_mark
             place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
             raise CollectionError([f"{place}: not YAML: {error.problem or error.context}"]) from error
-        except yaml.YAMLError as error:
-            raise CollectionError([f"{source}: not YAML: {error}"]) from error
+        except yaml.reader.ReaderError as error:
+            before = text[: error.position].split("\n")
+            place = f"{source}:{len(before)}:{len(before[-1]) + 1}"
+            raise CollectionError([f"{place}: not YAML: character U+{error.character:04X} is not allowed"]) from error
         if not isinstance(root, yaml.MappingNode):
-            raise CollectionError([f"{source}: expected keys such as `collection:` and `attributes:`"])
+            place = f"{source}:1:1" if root is None else _at(source, root)
+            raise CollectionError([f"{place}: expected keys such as `collection:` and `attributes:`"])
         if repeated := [f"{_at(source, key)}: key {key.value!r} is given twice" for key in _repeated_keys(root)]:
             raise CollectionError(repeated)
         try:
             return cls.model_validate(document)
         except ValidationError as error:
-            raise CollectionError([_explained(problem, root, source) for problem in error.errors()]) from error
+            raise CollectionError([_explained(problem, root, source) for problem in _causes(error)]) from error
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
-        _require_distinct([attribute.name for attribute in self.attributes], "attribute names")
-        _require_distinct([estimate.name for estimate in self.estimates], "estimate names")
+        _require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
+        _require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
+        if sum(self.sizes) > MAX_BITS:
+            raise _Misplaced(f"{sum(self.sizes):,} values in all; at most {MAX_BITS:,} fit a report", "attributes")
         for index, estimate in enumerate(self.estimates):
             for axis, name in enumerate(estimate.of):
                 if name not in self._positions:
@@ -323,10 +344,13 @@ class Collection(_Part):
         return tuple(codes)
 
 
-def _require_distinct(names: Sequence[str], what: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{what} must be distinct, {name!r} is given twice")
+def _require_distinct(names: Sequence[str], what: str, field: str, *leaf: str) -> None:
+    """`field`, and the key `leaf` of its items, tell where the names are."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            raise _Misplaced(f"{what} must be distinct, {name!r} is given twice", field, index, *leaf)
+        seen.add(name)
 
 
 def _suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
@@ -352,39 +376,73 @@ def _repeated_keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
             yield from _repeated_keys(item)
 
 
+def _causes(error: ValidationError) -> list[Any]:
+    """The problems, without those that only follow: a list is too short since pydantic left out its bad items."""
+    problems = error.errors()
+    return [
+        problem
+        for problem in problems
+        if problem["type"] != "too_short"
+        or not any(len(other["loc"]) > len(problem["loc"]) and _within(other, problem) for other in problems)
+    ]
+
+
+def _within(inner: Any, outer: Any) -> bool:
+    return bool(inner["loc"][: len(outer["loc"])] == outer["loc"])
+
+
 def _explained(problem: Any, root: yaml.Node, source: str) -> str:
     """One line for one validation problem: where, what is wrong, what would be right."""
     error = problem.get("ctx", {}).get("error")
     path: tuple[str | int, ...] = problem["loc"] + (error.place if isinstance(error, _Misplaced) else ())
     node = root
-    known: list[str] = []
+    given: list[str] = []
     for step in path:
         if isinstance(node, yaml.MappingNode):
             found = {key.value: (key, value) for key, value in node.value}
-            known = [key for key in _KEYS if key not in found]
+            given = list(found)
             if step not in found:
                 break
             node = found[step][0] if problem["type"] == "extra_forbidden" and step == path[-1] else found[step][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
             node = node.value[step]
     place = f"{_at(source, node)}: {'.'.join(map(str, path)) or 'collection'}"
+    value = problem["input"]
     match problem["type"]:
         case "missing":
             return f"{place}: this key is required"
         case "extra_forbidden":
-            return f"{place}: unknown key{_suggestion(str(path[-1]), known)}"
-        case "string_pattern_mismatch":
+            possible = [key for key in _keys(path[:-1]) if key not in given]
+            return f"{place}: unknown key{_suggestion(str(path[-1]), possible)}"
+        case "model_type":
+            return f"{place}: expected keys such as {' and '.join(f'`{key}:`' for key in _keys(path)[:2])}"
+        case "tuple_type":
+            return f"{place}: expected a list, such as [no, yes]"
+        case "string_type" | "string_unicode":
+            return f"{place}: expected text"
+        case "float_parsing":
+            return f"{place}: {value!r} is not a number"
+        case "literal_error":
+            return f"{place}: expected {problem['ctx']['expected']}, got {value!r}"
+        case "string_pattern_mismatch" if problem["ctx"]["pattern"] == _NAME_PATTERN:
             return f"{place}: use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
+        case "string_pattern_mismatch":
+            return f"{place}: control characters, such as a tab or a new line, are not allowed"
         case "too_short":
             return f"{place}: at least {problem['ctx']['min_length']} needed"
         case _:
-            return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+            return f"{place}: {problem['msg'].removeprefix('Value error, ').replace('Input', 'it')}"
 
 
-_KEYS = sorted(
-    {
-        field.alias or name
-        for part in (Attribute, MechanismSpec, Window, EstimateSpec, Collection)
-        for name, field in part.model_fields.items()
-    }
-)
+def _keys(path: Sequence[str | int]) -> list[str]:
+    """The keys of the mapping at `path`."""
+    part = _PARTS[path[0]] if path and isinstance(path[0], str) else Collection
+    return [field.alias or name for name, field in part.model_fields.items()]
+
+
+_PARTS: dict[str, type[_Part]] = {
+    "mechanism": MechanismSpec,
+    "attributes": Attribute,
+    "window": Window,
+    "estimates": EstimateSpec,
+}

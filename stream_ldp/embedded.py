@@ -223,6 +223,10 @@ class EmbeddedKafka:
             os.killpg(self._guard.pid, signal.SIGKILL)
         self._guard.communicate()
         self._guard = None
+        # The kernel ends the JVM after its guard: until then the port is not free to start on again.
+        deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
+        while _accepts(self.port) and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     def restart(self) -> None:
         """Kill if running, then start on the same ports and data."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,8 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A later release may add fields; whoever reads the ones known here need not know them.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Axis(_Part):
@@ -103,23 +104,20 @@ class Estimate(_Part):
         """Number of values of each axis."""
         return tuple(len(axis.values) for axis in self.axes)
 
-    def joint(self) -> NDArray[np.float64]:
-        """The probabilities as an array of `shape`.
+    @model_validator(mode="after")
+    def _cells_have_the_announced_shape(self) -> Self:
+        for cells in (self.joint(), self.standard_errors()):
+            if cells.shape != self.shape:
+                raise ValueError(f"the axes announce cells of shape {self.shape}, there are {cells.shape}")
+        return self
 
-        Raises:
-            ValueError: the lists do not have the shape that the axes announce.
-        """
-        return self._array(self.probability)
+    def joint(self) -> NDArray[np.float64]:
+        """The probabilities as an array of `shape`."""
+        return np.array(self.probability, dtype=np.float64)
 
     def standard_errors(self) -> NDArray[np.float64]:
-        """Their standard errors as an array of `shape`; raises as `joint`."""
-        return self._array(self.standard_error)
-
-    def _array(self, nested: object) -> NDArray[np.float64]:
-        array = np.array(nested, dtype=np.float64)
-        if array.shape != self.shape:
-            raise ValueError(f"estimate {self.estimate!r} has axes of shape {self.shape} and cells of {array.shape}")
-        return array
+        """Their standard errors as an array of `shape`."""
+        return np.array(self.standard_error, dtype=np.float64)
 
     @property
     def key(self) -> bytes:

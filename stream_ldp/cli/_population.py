@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
@@ -33,7 +34,7 @@ def load_population(path: Path, collection: Collection) -> NDArray[np.int64]:
     try:
         with _open(path) as file:
             return _codes(csv.DictReader(file, strict=True), path, collection)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         raise PopulationError(f"{path}: cannot be read: {error}") from error
 
 

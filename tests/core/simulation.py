@@ -373,4 +373,5 @@ def answer(collection: Collection, question: Question) -> Estimate:
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),
         probability=joint.tolist(),
+        standard_error=np.zeros(sizes).tolist(),
     )

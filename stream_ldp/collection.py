@@ -34,9 +34,6 @@ MAX_BITS = 2**16 - 1
 #: Panes of one window: a day by the minute. All of them are added up for every window, once a hop.
 MAX_PANES = 1_440
 
-#: A century, in milliseconds: times of that size, added up, stay far within 64 bits.
-MAX_DURATION_MS = 100 * 366 * 86_400_000
-
 #: Memory at which 459 windows are remembered, all of them added up for every estimate.
 MAX_MEMORY = 0.99
 
@@ -44,6 +41,9 @@ MAX_MEMORY = 0.99
 MEMORY_CUTOFF = 0.01
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+#: A century: added to event times, such durations stay far within 64 bits.
+_MAX_DURATION = "36600d"
+_MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
@@ -66,22 +66,24 @@ class CollectionError(ValueError):
 def _milliseconds(value: object) -> object:
     if not isinstance(value, str):
         return value
-    if match := _DURATION.fullmatch(value.strip()):
-        return int(match[1]) * _UNITS_MS[match[2]]
-    raise ValueError(
-        f"{value!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
-    )
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(
+            f"{value!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
+        )
+    milliseconds = int(match[1]) * _UNITS_MS[match[2]]
+    if milliseconds > _MAX_DURATION_MS:
+        raise ValueError(f"{value!r} is too long; at most {_MAX_DURATION}")
+    return milliseconds
 
 
 def _milliseconds_or_never(value: object) -> object:
     return None if value == "never" else _milliseconds(value)
 
 
-Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0, le=MAX_DURATION_MS)]
-PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0, le=MAX_DURATION_MS)]
-DurationOrNever = Annotated[
-    Annotated[int, Field(gt=0, le=MAX_DURATION_MS)] | None, BeforeValidator(_milliseconds_or_never)
-]
+Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
+PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
+DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
 # It becomes part of topic names and of record keys.
 _NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 Name = Annotated[str, Field(pattern=_NAME_PATTERN)]
@@ -148,11 +150,12 @@ class Window(_Part):
     @model_validator(mode="after")
     def _hop_divides_size(self) -> Self:
         if self.size_ms % self.pane_ms:
-            raise ValueError(
-                f"size must be a whole multiple of hop, got size {self.size_ms} ms and hop {self.hop_ms} ms"
+            raise _Misplaced(
+                f"size must be a whole multiple of hop, got size {self.size_ms} ms and hop {self.hop_ms} ms", "hop"
             )
         if self.size_ms // self.pane_ms > MAX_PANES:
-            raise ValueError(f"size is {self.size_ms // self.pane_ms:,} times hop; at most {MAX_PANES:,} times")
+            panes = self.size_ms // self.pane_ms
+            raise _Misplaced(f"size is {panes:,} times hop; at most {MAX_PANES:,} times", "hop")
         return self
 
     @property
@@ -395,8 +398,7 @@ def _explained(problem: Any, root: yaml.Node, source: str) -> str:
     """One line for one validation problem: where, what is wrong, what would be right."""
     error = problem.get("ctx", {}).get("error")
     path: tuple[str | int, ...] = problem["loc"] + (error.place if isinstance(error, _Misplaced) else ())
-    node = root
-    given: list[str] = []
+    node, given = root, []
     for step in path:
         if isinstance(node, yaml.MappingNode):
             found = {key.value: (key, value) for key, value in node.value}
@@ -406,32 +408,36 @@ def _explained(problem: Any, root: yaml.Node, source: str) -> str:
             node = found[step][0] if problem["type"] == "extra_forbidden" and step == path[-1] else found[step][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
             node = node.value[step]
-    place = f"{_at(source, node)}: {'.'.join(map(str, path)) or 'collection'}"
-    value = problem["input"]
+    return f"{_at(source, node)}: {'.'.join(map(str, path)) or 'collection'}: {_advice(problem, given)}"
+
+
+def _advice(problem: Any, given: Sequence[str]) -> str:
+    """What is wrong, and what would be right; `given` are the keys of the mapping that it is about."""
+    path, value = problem["loc"], problem["input"]
     match problem["type"]:
         case "missing":
-            return f"{place}: this key is required"
+            return "this key is required"
         case "extra_forbidden":
-            possible = [key for key in _keys(path[:-1]) if key not in given]
-            return f"{place}: unknown key{_suggestion(str(path[-1]), possible)}"
+            return f"unknown key{_suggestion(str(path[-1]), [key for key in _keys(path[:-1]) if key not in given])}"
         case "model_type":
-            return f"{place}: expected keys such as {' and '.join(f'`{key}:`' for key in _keys(path)[:2])}"
+            return f"expected keys such as {' and '.join(f'`{key}:`' for key in _keys(path)[:2])}"
         case "tuple_type":
-            return f"{place}: expected a list, such as [no, yes]"
+            return "expected a list, such as [no, yes]"
         case "string_type" | "string_unicode":
-            return f"{place}: expected text"
+            return "expected text"
         case "float_parsing":
-            return f"{place}: {value!r} is not a number"
+            return f"{value!r} is not a number"
         case "literal_error":
-            return f"{place}: expected {problem['ctx']['expected']}, got {value!r}"
+            return f"expected {problem['ctx']['expected']}, got {value!r}"
         case "string_pattern_mismatch" if problem["ctx"]["pattern"] == _NAME_PATTERN:
-            return f"{place}: use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
+            return "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
         case "string_pattern_mismatch":
-            return f"{place}: control characters, such as a tab or a new line, are not allowed"
+            return "control characters, such as a tab or a new line, are not allowed"
         case "too_short":
-            return f"{place}: at least {problem['ctx']['min_length']} needed"
+            return f"at least {problem['ctx']['min_length']} needed"
         case _:
-            return f"{place}: {problem['msg'].removeprefix('Value error, ').replace('Input', 'it')}"
+            message: str = problem["msg"]
+            return message.removeprefix("Value error, ").replace("Input", "it")
 
 
 def _keys(path: Sequence[str | int]) -> list[str]:

@@ -35,7 +35,7 @@ _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 class Checkpoint:
     """What a commit remembers of a source partition.
 
-    epoch: number of the ownership that committed it: 1 for the first, and one more for each after it.
+    epoch: number of the ownership that committed it; each has a higher one than those before it.
     offset: of the first report of the oldest open pane; reading begins here after a restart.
     position: all before this offset has been counted, and its refusals told; what is read again up to here is silent.
     watermark_ms: event time, in milliseconds; None before the first batch. Lateness after a restart is decided by it.
@@ -60,11 +60,13 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, offset: int, metadata: str) -> Self:
-        """The inverse of `metadata`.
+        """The inverse of `metadata`; without any, as an operator's reset of the group leaves it, all begins anew.
 
         Raises:
             ValueError: the commit was not made by this software.
         """
+        if not metadata:
+            return cls(epoch=0, offset=offset, position=offset, watermark_ms=None, watermark_epoch=0)
         try:
             fields = json.loads(metadata)
             return cls(offset=offset, **fields)
@@ -116,18 +118,28 @@ class SourcePartition:
     """The state of one source partition of one collection."""
 
     def __init__(
-        self, collection: Collection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
+        self,
+        collection: Collection,
+        *,
+        partition: int,
+        start: int = 0,
+        checkpoint: Checkpoint | None = None,
+        epoch: int = 1,
     ) -> None:
-        """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`."""
+        """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`.
+
+        epoch: number of this ownership, unless the checkpoint's already is as high. The time of day serves well: it
+            is beyond every ownership before, even where their commits have been deleted.
+        """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
         self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
         self._partition = partition
         self._panes: dict[int, _Pane] = {}
         self._checkpoint = (
-            replace(checkpoint, epoch=checkpoint.epoch + 1)
+            replace(checkpoint, epoch=max(epoch, checkpoint.epoch + 1))
             if checkpoint
-            else Checkpoint(epoch=1, offset=start, position=start, watermark_ms=None, watermark_epoch=1)
+            else Checkpoint(epoch=epoch, offset=start, position=start, watermark_ms=None, watermark_epoch=epoch)
         )
         self._claimed = False
         self._silent_ms = 0.0

@@ -44,7 +44,7 @@ class Fit(_Part):
 
     method: str = Field(description="em, lasso or lremh")
     stop: str = Field(description="the stopping rule: certificate or paper")
-    start: str = Field(description="what the iteration started from: uniform, independence, lasso or previous")
+    start: str = Field(description="what the iteration started from: uniform, independence, pairs, lasso or previous")
     iterations: int = Field(ge=0, description="evaluations of the EM map")
     certificate: Finite = Field(description="upper bound, in nats, of what the objective could still gain")
     certified: bool = Field(description="whether the certificate is within the estimator's tolerance")

@@ -117,7 +117,7 @@ class Merge:
     def decide(self, estimate: Estimate) -> None:
         """Take note of a final estimate that is on the log."""
         known = self._decided.get(estimate.estimate)
-        if known is None or known.window.start_ms < estimate.window.start_ms:
+        if known is None or known.window.end_ms < estimate.window.end_ms:
             self._decided[estimate.estimate] = estimate
 
     def due(self) -> list[tuple[int, EstimateSpec]]:
@@ -167,15 +167,30 @@ class Merge:
         self._forgotten_before = latest - latest % window.pane_ms + window.pane_ms
         for start in [start for start in self._panes if start < self._forgotten_before]:
             del self._panes[start]
+        # Nor does it look for the ownerships that closed no more than those, but for the furthest of each partition.
+        first_close = closes_at(self._forgotten_before, window)
+        for partition, epochs in self._watermarks.items():
+            furthest = max(epochs.values())
+            self._watermarks[partition] = {
+                epoch: time_ms for epoch, time_ms in epochs.items() if time_ms >= min(first_close, furthest)
+            }
 
     def _undecided(self) -> list[tuple[int, EstimateSpec]]:
         """Windows with reports and estimates without a final, in order of time."""
+        window = self.collection.window
         found = []
         for order, spec in enumerate(self.collection.estimates):
+            starts: list[int] = []
+            for pane in sorted(start for start in self._panes if any(self._partials(start, spec.of))):
+                windows = windows_of(pane, window)
+                # Neighbouring panes share all their windows but one.
+                first = max(windows.start, starts[-1] + windows.step) if starts else windows.start
+                starts += range(first, windows.stop, windows.step)
             known = self._decided.get(spec.name)
-            panes = [start for start in self._panes if any(self._partials(start, spec.of))]
-            starts = {start for pane in panes for start in windows_of(pane, self.collection.window)}
-            found += [(start, order, spec) for start in starts if known is None or known.window.start_ms < start]
+            decided_ms = None if known is None else known.window.end_ms
+            found += [
+                (start, order, spec) for start in starts if decided_ms is None or decided_ms < start + window.size_ms
+            ]
         return [(start, spec) for start, _, spec in sorted(found, key=lambda entry: entry[:2])]
 
     def _closes_at(self, start: int) -> int:

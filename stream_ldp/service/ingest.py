@@ -116,6 +116,7 @@ class Ingest(Service):
         self._ownership = asyncio.Lock()
         self._consumer: Any = None
         self._joined = False
+        self._running = False
         self._finished = asyncio.Event()
         self.turned_at = self._checked_at = self._answered_at = self._flushed_at = time.monotonic()
 
@@ -142,11 +143,14 @@ class Ingest(Service):
 
     async def on_stop(self) -> None:
         """Leave the group, after the last flush."""
-        await self._finished.wait()
-        await self._consumer.stop()
+        if self._running:
+            await self._finished.wait()
+        if self._consumer is not None:
+            await self._consumer.stop()
 
     @Service.task
     async def _run(self) -> None:
+        self._running = True
         try:
             while not self.should_stop:
                 await self._turn()
@@ -157,17 +161,20 @@ class Ingest(Service):
 
     async def _turn(self) -> None:
         """Read once; count, look after silent partitions and flush as each is due."""
-        began = time.monotonic()
         fetched = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=MAX_RECORDS)
-        waited_ms = min(1_000 * (time.monotonic() - began), 2 * POLL_MS)
+        # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
+        passed_ms = min(1_000 * (time.monotonic() - self.turned_at), 2 * POLL_MS)
         async with self._ownership:
+            known = self._owned.copy()
             await self._take_over()
             for partition, records in fetched.items():
-                await self._take(partition, records)
+                # What was fetched before a partition was taken over may belong to an ownership before this one.
+                if self._owned.get(partition) is known.get(partition):
+                    await self._take(partition, records)
             idle = [
                 partition
                 for partition, owned in self._owned.items()
-                if partition not in fetched and owned.state.observe_silence(waited_ms)
+                if partition not in fetched and owned.state.observe_silence(passed_ms)
             ]
             if time.monotonic() >= self._checked_at + CHECK_SECONDS:
                 await self._check_broker(idle)
@@ -189,6 +196,9 @@ class Ingest(Service):
 
     async def _take_over(self) -> None:
         """Begin the partitions that are new, at their last commit."""
+        if not self._joined:
+            # aiokafka goes on naming the partitions of before until it has got new ones.
+            return
         assigned = self._consumer.assignment()
         self._drop(self._owned.keys() - assigned)
         new = sorted(assigned - self._owned.keys())
@@ -202,7 +212,11 @@ class Ingest(Service):
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)
             state = SourcePartition(
-                self.collection, partition=partition.partition, start=beginning, checkpoint=checkpoint
+                self.collection,
+                partition=partition.partition,
+                start=beginning,
+                checkpoint=checkpoint,
+                epoch=time.time_ns() // 1_000_000,
             )
             self._owned[partition] = _Owned(state)
             self._seek(partition, state.position)
@@ -289,12 +303,13 @@ class Ingest(Service):
             sum(len(changed.partials) for changed in changes.values())
         )
         try:
-            await self._consumer.commit(
-                {
-                    partition: OffsetAndMetadata(changed.checkpoint.offset, changed.checkpoint.metadata())
-                    for partition, changed in changes.items()
-                }
-            )
+            async with asyncio.timeout(BROKER_LOST_SECONDS):
+                await self._consumer.commit(
+                    {
+                        partition: OffsetAndMetadata(changed.checkpoint.offset, changed.checkpoint.metadata())
+                        for partition, changed in changes.items()
+                    }
+                )
         except (CommitFailedError, IllegalStateError) as error:
             # Not ours any more. What was counted will be counted again by the new owner, from the last commit.
             log.warning("%s: commit refused, partitions dropped: %s", self.collection.name, error)

@@ -154,13 +154,13 @@ class Merger(Service):
 
     async def _publish_finals(self, merge: Merge) -> None:
         while due := merge.due():
-            start, spec = due[0]
-            estimate = await self._solve(merge.collection, merge.question(start, spec, final=True))
-            await self._publish(estimate)
-            merge.decide(estimate)
-            self._tell_plausibility(estimate)
-            closed_s = time.time() - estimate.window.end_ms / 1_000
-            self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
+            for start, spec in due:
+                estimate = await self._solve(merge.collection, merge.question(start, spec, final=True))
+                await self._publish(estimate)
+                merge.decide(estimate)
+                self._tell_plausibility(estimate)
+                closed_s = time.time() - estimate.window.end_ms / 1_000
+                self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
         merge.forget()
 
     def _tell_plausibility(self, estimate: Estimate) -> None:

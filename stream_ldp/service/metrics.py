@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
+from stream_ldp.estimators import Start
 from stream_ldp.rejection import Reason
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Metrics:
             (self.batches_rejected, tuple(Reason)),
             (self.estimates_published, ("final", "provisional")),
             (self.estimates_certified, ("true", "false")),
-            (self.em_starts, ("uniform", "independence", "lasso", "previous")),
+            (self.em_starts, tuple(Start)),
         )
         for collection in collections:
             for metric in plain:

@@ -29,6 +29,11 @@ class Record:
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
+#: Seconds to wait for acknowledgements. An idempotent producer itself never gives up a batch, and a worker that waits
+#: for ever is a member of its groups and does nothing; longer than a broker takes to restart.
+ACKNOWLEDGE_SECONDS = 60.0
+
+
 class Publisher:
     """Writes records, and knows that they are written."""
 
@@ -56,18 +61,20 @@ class Publisher:
         """Write records and wait until the brokers have acknowledged every one.
 
         Raises:
-            KafkaError: one of them could not be written; the producer has retried by then.
+            KafkaError: one of them could not be written.
+            TimeoutError: they were not acknowledged within ACKNOWLEDGE_SECONDS.
         """
         if self._producer is None:
             raise RuntimeError("the publisher has not been started")
-        deliveries = [
-            await self._producer.send(
-                record.topic,
-                key=record.key,
-                value=record.value,
-                partition=record.partition,
-                headers=list(record.headers),
-            )
-            for record in records
-        ]
-        await asyncio.gather(*deliveries)
+        async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
+            deliveries = [
+                await self._producer.send(
+                    record.topic,
+                    key=record.key,
+                    value=record.value,
+                    partition=record.partition,
+                    headers=list(record.headers),
+                )
+                for record in records
+            ]
+            await asyncio.gather(*deliveries)

@@ -7,7 +7,6 @@ No part lives on without the others, so there is no worker that is a member of i
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import os
@@ -122,7 +121,13 @@ class Worker:
             WorkerCrashed: always.
         """
         await self._app.wait_until_stopped()
-        raise WorkerCrashed("a part of the worker failed") from self._app.crash_reason
+        self.raise_if_crashed()
+        raise WorkerCrashed("Faust stopped by itself")
+
+    def raise_if_crashed(self) -> None:
+        """Raise WorkerCrashed if a part has failed, be it in its last flush."""
+        if self._app.crashed:
+            raise WorkerCrashed("a part of the worker failed") from self._app.crash_reason
 
     async def stop(self) -> None:
         """Flush, commit, leave the groups, disconnect."""
@@ -147,26 +152,35 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await admin.start()
     log.info("metrics and health on http://%s:%d", settings.admin_host, admin.port)
+    stopping = asyncio.ensure_future(stop.wait())
+    working = asyncio.ensure_future(_work(worker))
     try:
-        await worker.start()
-        stopping = asyncio.ensure_future(stop.wait())
-        crashing = asyncio.ensure_future(worker.wait())
-        await asyncio.wait([stopping, crashing], return_when=asyncio.FIRST_COMPLETED)
-        if crashing.done():
-            await crashing
-        crashing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await crashing
+        await asyncio.wait([stopping, working], return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            await working
         log.info("stopping")
+    except Exception as error:
+        # Said now, since a part that hangs while it stops may leave no later moment.
+        log.critical("stopping, after: %r", error)
+        raise
     finally:
         # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
         # SIGTERM while its consumers go on heartbeating. A hard exit is safe, since kill -9 is.
         watchdog = threading.Timer(STOP_SECONDS, os._exit, [1])
         watchdog.daemon = True
         watchdog.start()
+        for task in (stopping, working):
+            task.cancel()
+        await asyncio.gather(stopping, working, return_exceptions=True)
         await worker.stop()
         await admin.stop()
         watchdog.cancel()
+    worker.raise_if_crashed()
+
+
+async def _work(worker: Worker) -> None:
+    await worker.start()
+    await worker.wait()
 
 
 def _faust_app(

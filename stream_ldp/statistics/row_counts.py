@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowCounts", "row_width"]
 
-_HEADER = struct.Struct("<HI")  # bits of a row, number of distinct rows
+_HEADER = struct.Struct("<II")  # bits of a row, number of distinct rows
 _COUNT = np.dtype("<u4")
 _KEY_BYTES = 8  # rows up to this width sort as one integer, which is ten times faster than as bytes
 
@@ -110,7 +110,7 @@ class RowCounts:
         return self.counts.astype(np.float64) @ self.unpacked()
 
     def to_bytes(self) -> bytes:
-        """Header (bits u16, distinct u32), rows, counts u32; all little-endian.
+        """Header (bits u32, distinct u32), rows, counts u32; all little-endian.
 
         Raises:
             ValueError: the counts are weighted, or one does not fit 32 bits.

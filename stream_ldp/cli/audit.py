@@ -216,7 +216,7 @@ def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
     names = [name for name in rows[0] if name != "values"]  # the target says it
     for name in names:
         text = isinstance(rows[0][name], str)
-        table.add_column(name.replace("_", " "), justify="left" if text else "right", no_wrap=not text)
+        table.add_column(name.replace("_", "\n"), justify="left" if text else "right", no_wrap=not text)
     for row in rows:
         table.add_row(*(_text(name, row[name]) for name in names))
     Console().print(table)

@@ -7,6 +7,7 @@ import uuid
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from stream_ldp.embedded import EmbeddedKafka, MissingTool
@@ -14,6 +15,10 @@ from stream_ldp.settings import ENVIRONMENT_PREFIX, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# A slow machine must not decide a test.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 #: Variables of the machine that fetch and require the broker, and are no settings of a test.
 _KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}

@@ -190,6 +190,8 @@ def test_the_json_says_all_that_settles_the_numbers(table: Path) -> None:
         "users": 30,
         "repeats": 2,
         "seed": 7,
+        "methods": ["em", "lasso", "lremh"],
+        "stop": "certificate",
         "delta": 0.001,
         "epsilon_per_report": mechanism.epsilon(),
         "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
@@ -292,8 +294,8 @@ def test_the_table_shows_every_method_with_cells_and_epsilon(table: Path) -> Non
 @pytest.mark.parametrize(
     ("lines", "flags", "of", "message"),
     [
-        (LINES, (), "bathing,aeg", "'aeg' is not an attribute; did you mean 'age'?"),
-        (LINES, (), "bathing,zzz", "'zzz' is not an attribute; known are name, bathing, age"),
+        (LINES, (), "bathing,aeg", "the first line has no column 'aeg'; did you mean 'age'?"),
+        (LINES, (), "bathing,zzz", "the first line has no column 'zzz'"),
         (LINES, (), "age,age", "attribute 'age' is given twice in age,age"),
         (LINES, (), "name,age", "attribute 'name' has the same value in every record; it needs at least two"),
         (LINES, ("--methods", "em,laso"), "bathing,age", "'laso' is not a method; did you mean 'lasso'?"),

@@ -55,7 +55,7 @@ def _codes(rows: csv.DictReader[str], path: Path, collection: Collection) -> NDA
     names = [attribute.name for attribute in collection.attributes]
     header = rows.fieldnames or []
     if missing := [name for name in names if name not in header]:
-        raise PopulationError(f"{path}: the first line has no column {missing[0]!r}; it has {', '.join(header)}")
+        raise PopulationError(f"{path}: the first line has no column {missing[0]!r}")
     codes = []
     for row in rows:
         # A short row lacks its last values, a long one has some under no name.

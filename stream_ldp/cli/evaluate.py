@@ -120,6 +120,8 @@ def joint(
         "users": users,
         "repeats": repeats,
         "seed": seed,
+        "methods": [result.method for result in results],
+        "stop": stop,
         "delta": delta,
         "epsilon_per_report": mechanism.epsilon(),
         "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
@@ -200,7 +202,10 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
             raise ValueError(f"{path}: no first line with the names of columns, and then one record a line")
         for name in names:
             if name not in header:
-                raise ValueError(f"{path}: {name!r} is not an attribute{_suggestion(name, header)}")
+                # The other names stay out of it: without a header line they would be somebody's answers.
+                close = difflib.get_close_matches(name, header, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise ValueError(f"{path}: the first line has no column {name!r}{hint}")
             if header.count(name) > 1:
                 raise ValueError(f"{path}: two columns have the name {name!r}")
         places = [header.index(name) for name in names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
@@ -86,15 +87,22 @@ class Publisher:
         Raises:
             DeliveryError: a batch has been lost, and the rest of these is not sent.
         """
-        for position, batch in enumerate(batches):
-            while self.full and self._cause is None:
-                await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
-            if self._cause is not None:
-                self._lost += sum(len(unsent.rows) for unsent in batches[position:])
-            self._raise_if_lost()
-            self.send(batch)
-            # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
-            await asyncio.sleep(0)
+        unsent = deque(batches)
+        try:
+            while unsent:
+                while self.full and self._cause is None:
+                    await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
+                if self._cause is not None:
+                    self._lost += sum(len(batch.rows) for batch in unsent)
+                self._raise_if_lost()
+                self.send(unsent.popleft())
+                # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            # A batch holds the reports of other callers too: it leaves, though there is no room.
+            for batch in unsent:
+                self.send(batch)
+            raise
 
     def send(self, batch: Batch) -> None:
         """Send a batch now, whether or not there is room."""

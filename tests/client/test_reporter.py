@@ -312,6 +312,22 @@ async def test_several_tasks_may_share_a_reporter(broker: FakeBroker) -> None:
     assert broker.decoded().counts.sum() == 140
 
 
+async def test_a_caller_that_is_cancelled_while_it_waits_takes_no_report_with_it(broker: FakeBroker) -> None:
+    broker.holding = True
+    async with reporter(max_reports=10, max_in_flight=2) as sender:
+        # The reports of this caller share their batch with those of the one that will be cancelled.
+        await sender.report_many(users(5), secrets=None)
+        reporting = asyncio.create_task(sender.report_many(users(65), secrets=None))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)
+        broker.release()
+        await sender.flush()
+        # Two batches were on their way and the third waited for room; it holds half of what the first caller gave.
+        assert sender.acknowledged == broker.decoded().counts.sum() == 5 + 3 * 10
+
+
 # Misuse gets a clear answer.
 
 

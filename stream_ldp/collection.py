@@ -28,8 +28,8 @@ FINGERPRINT_BYTES = 16
 #: an estimates topic takes in one record.
 MAX_CELLS = 2**17
 
-#: Bits of a report: as many as the 16 bits that a partial has for the width of its rows can say.
-MAX_BITS = 2**16 - 1
+#: Bits of a report: a batch says the bytes of a row in 16 bits.
+MAX_BITS = 8 * (2**16 - 1)
 
 #: Panes of one window: a day by the minute. All of them are added up for every window, once a hop.
 MAX_PANES = 1_440

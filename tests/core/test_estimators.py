@@ -38,13 +38,14 @@ def draw(
 def latent(shape: tuple[int, ...], *, seed: int, classes: int = 4) -> FloatArray:
     """A dependent joint: a mixture of products."""
     rng = np.random.default_rng(seed)
-    joint = np.zeros(shape)
+    joint: FloatArray = np.zeros(shape)
     for weight in rng.dirichlet(np.ones(classes)):
         part = np.array(weight)
         for size in shape:
             part = np.multiply.outer(part, rng.dirichlet(np.full(size, 0.5)))
         joint += part
-    return joint / joint.sum()
+    total: float = joint.sum()
+    return joint / total
 
 
 def solve(

@@ -42,7 +42,7 @@ def test_a_permanent_response_is_drawn_anew() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"secret": bytes(range(1, 33))},
+        {"secret": SECRET[:-1] + b"x"},
         {"value": 4},
         {"collection": "survey2"},
         {"attributes": [("village", MEANING["attributes"][0][1])]},
@@ -54,7 +54,7 @@ def test_a_permanent_response_is_drawn_anew() -> None:
     ids=lambda changed: next(iter(changed)),
 )
 def test_two_meanings_share_a_word(changed: dict[str, Any]) -> None:
-    """A word in common would tell, where the responses differ, that the values do. 40 words by chance: once in 10^8."""
+    """A word in common would tell, where the responses differ, that the values do. By chance: once in 10^8."""
     assert not np.any(words(**changed)[:SIZE] == words())
 
 

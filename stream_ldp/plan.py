@@ -6,16 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import RRLDP
 from stream_ldp.statistics import row_width
 from stream_ldp.statistics.row_tally import DENSE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.collection import Collection, EstimateSpec
-    from stream_ldp.mechanisms import RRLDP, PrivacyLoss
+    from stream_ldp.collection import EstimateSpec
+    from stream_ldp.mechanisms import PrivacyLoss
 
-__all__ = ["EstimatePlan", "Plan", "cell_error", "plan"]
+__all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
 
 #: Numbers of reports that privacy is told for: once, twice, daily for a week, a month, a year, and for ever.
 REPORTS_SEEN = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
@@ -82,6 +84,19 @@ def plan(collection: Collection, *, populations: Sequence[int] = POPULATIONS) ->
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
     )
+
+
+def for_budget(collection: Collection, *, for_ever: float, per_report: float | None = None) -> Collection:
+    """The collection with the mechanism that spends at most these epsilons, in nats, on any two records.
+
+    for_ever, per_report: see `RRLDP.with_epsilon`.
+
+    Raises:
+        ValueError: no parameters spend that.
+    """
+    mechanism = RRLDP.with_epsilon(sizes=collection.sizes, for_ever=for_ever, per_report=per_report)
+    parameters = {"kind": "rr-ldp", "f": mechanism.f, "p": mechanism.p, "q": mechanism.q}
+    return Collection.model_validate({**collection.document, "mechanism": parameters})
 
 
 def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float:

@@ -96,3 +96,23 @@ def test_check_says_what_is_wrong_where_and_what_would_be_right(file: Path) -> N
     assert f"{file}: ok: collection survey" in done.stdout
     assert f"{wrong}:8:10: window.sise: unknown key; did you mean 'size'?" in done.stderr
     assert f"{wrong}:8:9: window.size: this key is required" in done.stderr
+
+
+def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(file), "--for-ever", "12", "--per-report", "3"])
+    assert done.exit_code == 0, done.output
+    line = done.stdout.splitlines()[0]
+    assert line.startswith("mechanism: {kind: rr-ldp, f: ")
+    old = "mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"
+    mechanism = Collection.parse(TEXT.replace(old, line)).mechanism
+    assert 12 - 1e-6 < mechanism.epsilon(reports=math.inf) <= 12
+    assert 3 - 1e-6 < mechanism.epsilon(reports=1) <= 3
+
+
+@pytest.mark.parametrize(
+    "wanted", [["--for-ever", "2", "--per-report", "3"], ["--per-report", "1"], ["--for-ever", "0"]]
+)
+def test_an_epsilon_that_cannot_be_had_is_refused(file: Path, wanted: list[str]) -> None:
+    done = CliRunner().invoke(app, ["plan", str(file), *wanted])
+    assert done.exit_code == 2
+    assert done.stderr.strip()

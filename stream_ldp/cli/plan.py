@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli.options import load_collections
-from stream_ldp.plan import POPULATIONS, EstimatePlan, Plan
+from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.plan import POPULATIONS, EstimatePlan, Plan, for_budget
 from stream_ldp.plan import plan as work_out
 
 __all__ = ["plan"]
@@ -30,10 +30,31 @@ def plan(
             min=1, help="Reports in a window to tell the error for; can be given again.", show_default=False
         ),
     ] = None,
+    for_ever: Annotated[
+        float | None,
+        typer.Option(help="Find parameters whose epsilon for ever, of any two records, is this.", show_default=False),
+    ] = None,
+    per_report: Annotated[
+        float | None,
+        typer.Option(help="With --for-ever: and whose epsilon of one report is this.", show_default=False),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a collection costs: bits and privacy of a report, cells, memory and expected error of an estimate."""
+    """Say what a collection costs: bits and privacy of a report, cells, memory and expected error of an estimate.
+
+    With --for-ever, say it for the parameters that spend so much, and print them for the collection's file.
+    """
     collection = load_collections([file])[str(file)]
+    if per_report is not None and for_ever is None:
+        fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
+    if for_ever is not None:
+        try:
+            collection = for_budget(collection, for_ever=for_ever, per_report=per_report)
+        except ValueError as error:
+            fail(str(error), code=2)
+        if not as_json:
+            parameters = collection.mechanism_spec.model_dump(exclude_none=True)
+            typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
     planned = work_out(collection, populations=reports or POPULATIONS)
     if as_json:
         typer.echo(json.dumps(_document(planned)))

@@ -103,6 +103,9 @@ class Merger(Service):
         """Stop merging the collections of these partitions, and forget their windows."""
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             owned = self._owned.pop(name)
+            for spec in owned.merge.collection.estimates:
+                with contextlib.suppress(KeyError):
+                    self._metrics.window_plausibility.remove(name, spec.name)
             if owned.task is not None:
                 owned.task.cancel()
 
@@ -167,7 +170,7 @@ class Merger(Service):
         labels = estimate.collection, estimate.estimate
         self._metrics.window_plausibility.labels(*labels).set(estimate.plausibility.statistic)
         if estimate.plausibility.flagged:
-            self._metrics.windows_implausible.labels(*labels).inc()
+            self._metrics.windows_implausible.labels(estimate.collection).inc()
             log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), estimate.window)
 
     async def _publish_provisional(self, merge: Merge, start: int, spec: EstimateSpec, told: int) -> int:

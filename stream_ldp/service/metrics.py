@@ -97,6 +97,7 @@ class Metrics:
             self.reports_duplicate,
             self.offsets_lost,
             self.batches_implausible,
+            self.windows_implausible,
             self.panes_open,
             self.rebalances,
             self.partials_published,

@@ -54,9 +54,7 @@ class Metrics:
             "Batches with more or fewer set bits than honest reports have; counted all the same.",
         )
         self.windows_implausible = self._counter(
-            "windows_implausible",
-            "Final estimates whose reports do not look as the mechanism makes them.",
-            "estimate",
+            "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
         )
         self.window_plausibility = self._gauge(
             "window_plausibility_statistic",

@@ -264,6 +264,10 @@ class Settings(BaseSettings):
             )
         return None if context is None else SSLCredentials(context)
 
+    def ingest_group(self, collection: str) -> str:
+        """Consumer group of the workers that count a collection."""
+        return f"{self.group}.{collection}.ingest"
+
     @property
     def broker_addresses(self) -> list[str]:
         """The brokers, one host:port each."""

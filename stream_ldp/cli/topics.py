@@ -79,6 +79,13 @@ async def _create(
         ]
         if conflicts:
             fail("\n".join([*conflicts, f"  -> {NEW_NAME}"]))
+        for each in wanted:
+            known = registry.get(each.name)
+            if known not in (None, each) and await cluster.members(settings.ingest_group(each.name)):
+                fail(
+                    f"collection {each.name} has changed since it was registered, and workers of it are running: "
+                    f"{known.differences(each)}\n  -> stop all of its workers first, or both would count"
+                )
         missing = [spec for spec in specs if spec.name not in existing]
         await cluster.create(missing, replication=replication or await cluster.usual_replication())
     _show(specs, existing, absent="created")

@@ -87,6 +87,11 @@ class Cluster:
             for name, partitions in found.items()
         }
 
+    async def members(self, group: str) -> int:
+        """Number of running members of a consumer group; 0 where there is no such group."""
+        answers = await self._admin.describe_consumer_groups([group])
+        return sum(len(described[5]) for answer in answers for described in answer.groups)
+
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. One that exists by now is left as it is.
 

@@ -105,7 +105,7 @@ class Ingest(Service):
         self._dead_letters_topic = names.dead_letters(collection.name)
         self._partials_topic = names.partials
         self._partials_partition = partials.partition_of(collection.name, partitions=settings.partials_partitions)
-        self._group = f"{settings.group}.{collection.name}.ingest"
+        self._group = settings.ingest_group(collection.name)
         self._settings = settings
         self._admin = admin
         self._publisher = publisher

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -177,6 +179,23 @@ async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: Dep
         await deployment.send([b"not a partial"], topic=deployment.names.partials)
         assert await worker.ended(within=30) == 1
         assert "not a partial of this release" in worker.log
+
+
+async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(deployment: Deployment) -> None:
+    changed = deployment.directory / "changed.yaml"
+    changed.write_text(deployment.file.read_text().replace("size: 2s", "size: 4s"), encoding="utf-8")
+    create = [sys.executable, "-m", "stream_ldp.cli", "topics", "create", str(changed)]
+    create += ["--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix]
+    with deployment.worker() as worker:
+        await worker.ready()
+        refused = await asyncio.to_thread(subprocess.run, create, capture_output=True, text=True, check=False)
+        assert refused.returncode == 1
+        assert "window.size (registered: 2000; here: 4000)" in refused.stderr
+        assert "stop all of its workers first" in refused.stderr
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended() == 0
+    done = await asyncio.to_thread(subprocess.run, create, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.long

@@ -285,7 +285,7 @@ class SourcePartition:
         if self._watermark_of_data != _NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # A step that closes no pane is not worth a commit.
-        if target > self._watermark and _panes_closed(target, window) > _panes_closed(self._watermark, window):
+        if _panes_closed(target, window) > _panes_closed(self._watermark, window):
             self._watermark_if_idle = target
 
     def take_changes(self) -> Changes | None:

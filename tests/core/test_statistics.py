@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -40,6 +40,7 @@ def as_dictionary(counts: RowCounts) -> dict[int, int]:
 
 
 @settings(deadline=None)
+@example((9, [[1, 2**8]]))
 @given(reports())
 def test_a_row_is_counted_another_number_of_times_than_it_occurs(case: tuple[int, list[list[int]]]) -> None:
     bits, (rows,) = case

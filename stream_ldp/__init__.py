@@ -1,0 +1,1 @@
+"""Live joint distributions from locally private reports on Kafka."""

@@ -1,7 +1,7 @@
 """One source partition, counted: records in log order become partials, a checkpoint and a watermark.
 
-A pure state machine. What it holds of the open panes is a function of the log alone, so that after a crash another
-worker arrives at the same partials by reading again from the checkpoint.
+A pure state machine. What it holds of the open panes is a function of the log and of the idle advances that were
+committed, so that after a crash another worker arrives at the same partials by reading again from the checkpoint.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         log.info("stopping")
     except Exception as error:
         # Said now, since a part that hangs while it stops may leave no later moment.
-        log.critical("stopping, after: %r", error)
+        log.critical("stopping, after: %s: %r", error, error.__cause__)
         raise
     finally:
         # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to

@@ -39,10 +39,18 @@ class Evidence:
     centre: the distribution that differences are taken from, shape of the joint.
     lowest: the lowest order that the centre leaves open.
     ceiling: the largest v thought possible.
+    usual: the largest v thought usual; the prior falls as 1 / v^2 beyond. None: all are as usual.
     """
 
     def __init__(
-        self, *, basis: ProductBasis, moments: Moments, centre: FloatArray, lowest: int, ceiling: float
+        self,
+        *,
+        basis: ProductBasis,
+        moments: Moments,
+        centre: FloatArray,
+        lowest: int,
+        ceiling: float,
+        usual: float | None = None,
     ) -> None:
         N, means, squares = moments
         open_ = basis.order >= lowest
@@ -56,6 +64,7 @@ class Evidence:
         self._reports = N
         least = _LEAST_VARIANCE * min(1.0 / N, ceiling)
         self._variances = np.geomspace(least, ceiling, _GRID)
+        self._log_prior = -2.0 * np.log(np.maximum(self._variances / (usual or ceiling), 1.0))
         scaled = N * self._variances
         self._log_ratio = np.array(
             [
@@ -66,11 +75,12 @@ class Evidence:
 
     @property
     def variance(self) -> float:
-        """Posterior mean of v under a prior even in ln v.
+        """Posterior mean of v under a prior that is even in ln v as far as `usual`.
 
         The maximum would overfit: where the reports say little it is 0 or the ceiling by chance.
         """
-        weights = np.exp(self._log_ratio - self._log_ratio.max())
+        log_posterior = self._log_ratio + self._log_prior
+        weights = np.exp(log_posterior - log_posterior.max())
         return float(weights @ self._variances / weights.sum())
 
     @property

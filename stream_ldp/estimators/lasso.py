@@ -1,7 +1,7 @@
 """Regression of debiased bit counts on the cells of the joint (Chu, Long and Liu, 2022, section 4.5).
 
 A cell's column of the design matrix M has a 1 for each count that a user in this cell adds to. The paper's response
-holds the counts of single bits, which do not identify the joint: its LASSO finds one sparse joint with these
+holds the counts of single bits, which do not identify the joint: its LASSO finds one of the joints with these
 marginals. Ours adds the counts of pairs of bits of two attributes, weighs each by its standard error, and draws the
 joint to the prior's centre C, worth s users, by the Gaussian form of the prior:
 

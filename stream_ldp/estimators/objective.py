@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Objective", "Point"]
 
+#: Where the search for the best t of a certificate ends, as a share of the way to the pole.
+_BELOW_POLE = 1.0 - 1e-9
+
 
 class Point(NamedTuple):
     """The objective at one joint distribution.
@@ -76,15 +79,16 @@ class Objective:
         highest = float(point.gradient.max())
         if not s:
             return max(0.0, N * math.log(highest))
-        sC, g = s * self.centre.ravel(), point.gradient.ravel()
+        sC, share = s * self.centre.ravel(), point.gradient.ravel() / highest
+        # 1 / t = (1 + x s / N) / max g with x in [0, 1): so written, nothing cancels where s is far below N.
+        slack = N * (1.0 - share)
 
-        def excess(inverse: float) -> float:
-            return float((sC / (N + s - N * inverse * g)).sum()) - 1.0
+        def excess(x: float) -> float:
+            return float((sC / (s * (1.0 - x * share) + slack)).sum()) - 1.0
 
-        # 1 / t lies between 1 / max g, where no term exceeds its C_w, and the pole.
-        inverse, pole = 1.0 / highest, (N + s) / (N * highest)
-        if excess(inverse) < 0.0:
-            below = pole - 1e-9 * (pole - inverse)
-            inverse = brentq(excess, inverse, below, xtol=1e-9 * pole) if excess(below) > 0.0 else below
-        bound = -N * math.log(inverse) + float(sC @ np.log(sC / ((N + s - N * inverse * g) * point.joint.ravel())))
-        return max(0.0, bound)
+        # At 0 no term exceeds its C_w; at 1 is the pole.
+        x = 0.0
+        if excess(0.0) < 0.0:
+            x = brentq(excess, 0.0, _BELOW_POLE) if excess(_BELOW_POLE) > 0.0 else _BELOW_POLE
+        terms = sC / (s * (1.0 - x * share) + slack) / point.joint.ravel()
+        return max(0.0, N * math.log(highest) - N * math.log1p(x * s / N) + float(sC @ np.log(terms)))

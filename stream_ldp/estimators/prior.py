@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Prior"]
 
-#: Rounds of iterative proportional fitting: pairs that noise has made inconsistent have no fit to converge to.
-_ROUNDS = 100
+#: Users by which a marginal may be off after iterative proportional fitting, and rounds after which it ends anyway:
+#: it takes tens, but noise can make three pairs that no joint has.
+_FIT, _ROUNDS = 0.01, 100
 #: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
 _TOLERANCE = 0.001
 
@@ -46,7 +47,8 @@ class Prior:
     moments: of the reports in it.
     centre: positive, sums to 1, shape of the joint.
     strength: its weight in users.
-    variances: prior variance of each coefficient in `basis`, shape of the joint.
+    variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
+        the reports settle it.
     """
 
     basis: ProductBasis
@@ -80,7 +82,6 @@ class Prior:
             variances[_varying(len(attributes), j)] = level.variance
         for pair, level in pairs.items():
             variances[_varying(len(attributes), *pair)] = level.variance
-        variances[basis.order == 0] = 0.0
         return cls(
             basis=basis,
             moments=moments,
@@ -124,9 +125,13 @@ class Prior:
 
 
 def _dependence(basis: ProductBasis, moments: Moments) -> Evidence:
-    # The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients.
-    ceiling = 1.0 / max(1, max(basis.product.shape) - 1)
-    return Evidence(basis=basis, moments=moments, centre=basis.product, lowest=2, ceiling=ceiling)
+    return Evidence(basis=basis, moments=moments, centre=basis.product, lowest=2, ceiling=_ceiling(basis))
+
+
+def _ceiling(basis: ProductBasis) -> float:
+    """The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients."""
+    largest: int = max(basis.product.shape)
+    return 1.0 / max(1, largest - 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -156,11 +161,22 @@ class _Level:
         moments: Moments,
         pairs: Mapping[tuple[int, int], _Level],
     ) -> Self:
-        fitted = {pair: level.fitted() for pair, level in pairs.items()}
-        centre = _maximum_entropy(basis.product, fitted, 1.0 / likelihood.reports)
+        tolerance = _FIT / likelihood.reports
+        marginals = [each.marginal for each in basis.attributes]
+        # Pairs that disagree on an attribute that they share have no joint at all.
+        consistent: dict[tuple[int, ...], FloatArray] = {
+            (i, j): _proportional_fit(level.fitted(), {(0,): marginals[i], (1,): marginals[j]}, tolerance=tolerance)
+            for (i, j), level in pairs.items()
+        }
+        fitted = _proportional_fit(basis.product, consistent, tolerance=tolerance)
+        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been seen at 1e-118,
+        # from which no ascent comes back.
+        centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
-        ceiling = float(np.mean([level.variance for level in pairs.values()]))
-        evidence = Evidence(basis=basis, moments=moments, centre=centre, lowest=3, ceiling=ceiling)
+        usual = float(np.mean([level.variance for level in pairs.values()]))
+        evidence = Evidence(
+            basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
+        )
         return cls._of(likelihood, evidence, centre)
 
     @classmethod
@@ -177,16 +193,18 @@ def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:
     return tuple(slice(1, None) if j in which else 0 for j in range(attributes))
 
 
-def _maximum_entropy(start: FloatArray, pairs: Mapping[tuple[int, int], FloatArray], tolerance: float) -> FloatArray:
-    """The distribution of maximum entropy with these two-way marginals, by iterative proportional fitting.
+def _proportional_fit(
+    start: FloatArray, marginals: Mapping[tuple[int, ...], FloatArray], *, tolerance: float
+) -> FloatArray:
+    """The distribution nearest to `start`, in Kullback-Leibler divergence, with these marginals of its axes.
 
-    From the product of the marginals (Deming and Stephan, 1940), until every marginal is within `tolerance`.
+    Iterative proportional fitting (Deming and Stephan, 1940; Csiszar, 1975), until each is within `tolerance`.
     """
     joint = start
     for _ in range(_ROUNDS):
         worst = 0.0
-        for pair, wanted in pairs.items():
-            others = tuple(j for j in range(joint.ndim) if j not in pair)
+        for axes, wanted in marginals.items():
+            others = tuple(j for j in range(joint.ndim) if j not in axes)
             target = np.expand_dims(wanted, others)
             current = joint.sum(axis=others, keepdims=True)
             worst = max(worst, float(np.abs(target - current).max()))

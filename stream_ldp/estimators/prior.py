@@ -169,8 +169,8 @@ class _Level:
             for (i, j), level in pairs.items()
         }
         fitted = _proportional_fit(basis.product, consistent, tolerance=tolerance)
-        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been seen at 1e-118,
-        # from which no ascent comes back.
+        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been seen at
+        # 1e-118, from which no ascent comes back.
         centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
         usual = float(np.mean([level.variance for level in pairs.values()]))

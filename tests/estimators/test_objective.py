@@ -12,6 +12,7 @@ from stream_ldp.estimators.likelihood import Likelihood
 from stream_ldp.estimators.objective import Objective, Point
 from stream_ldp.estimators.squarem import ascend
 from stream_ldp.mechanisms import BitChannel
+from stream_ldp.statistics import RowCounts
 from tests.estimators.examples import TINY_SIZES, channels, draw, drawn_rows, joints
 
 
@@ -30,6 +31,19 @@ def test_no_joint_beats_a_point_by_more_than_its_certificate(
     point = objective.at(point_of)
     best = max(objective.at(rival).value, _long_em(objective, point_of).value)
     assert best - point.value <= objective.certificate(point) + 1e-9 * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+def test_the_certificate_of_alike_reports_is_exactly_what_can_be_gained(strength: float) -> None:
+    """Ten reports that say 0 and nothing else: the bound holds with equality, so a smaller one would be false."""
+    counts = RowCounts.of(np.full((10, 1), 0b01, dtype=np.uint8), bits=2)
+    subject = Likelihood.of(counts, sizes=(2,), channel=BitChannel(one=0.75, zero=0.5))
+    objective = Objective(likelihood=subject, centre=np.array([0.5, 0.5]), strength=strength)
+    point = objective.at(np.array([0.5, 0.5]))
+    grid = np.linspace(0, 1, 100_001)[1:-1]
+    best = max(objective.at(np.array([p, 1 - p])).value for p in grid[::100])
+    assert best - point.value <= objective.certificate(point)
+    assert objective.certificate(point) == pytest.approx(best - point.value, rel=0.01)
 
 
 @settings(max_examples=30)

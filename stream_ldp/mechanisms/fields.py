@@ -1,0 +1,68 @@
+"""Unsigned integers of fixed widths as packed rows, the least significant bit of each first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["pack", "unpack", "unused_clear"]
+
+
+def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
+    """Packed rows, uint8, shape (n, ceil(sum of widths / 8)); unused bits are 0.
+
+    fields: shape (n,) each, below 2^width; widths: bits of each, at most 32.
+    """
+    rows = np.zeros((len(fields[0]), -(-sum(widths) // 8)), dtype=np.uint8)
+    offset = 0
+    for field, width in zip(fields, widths, strict=True):
+        first, shift = divmod(offset, 8)
+        shifted = field.astype(np.int64) << shift
+        offset += width
+        for byte in range(first, -(-offset // 8)):
+            rows[:, byte] |= (shifted >> (8 * (byte - first))).astype(np.uint8)
+    return rows
+
+
+def unpack(rows: NDArray[np.uint8], widths: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The fields of packed rows, int64, shape (n,) each.
+
+    Raises:
+        ValueError: the rows have another width.
+    """
+    _check_width(rows, sum(widths))
+    fields = []
+    offset = 0
+    for width in widths:
+        first, shift = divmod(offset, 8)
+        offset += width
+        field = rows[:, first].astype(np.int64)
+        for byte in range(first + 1, -(-offset // 8)):
+            field |= rows[:, byte].astype(np.int64) << (8 * (byte - first))
+        fields.append(field >> shift & (1 << width) - 1)
+    return fields
+
+
+def unused_clear(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
+    """Whether the bits of a row beyond its first `bits` are 0, bool, shape (n,).
+
+    Raises:
+        ValueError: the rows have another width.
+    """
+    _check_width(rows, bits)
+    if bits % 8 == 0:
+        return np.ones(len(rows), dtype=np.bool_)
+    clear: NDArray[np.bool_] = rows[:, -1] >> (bits % 8) == 0
+    return clear
+
+
+def _check_width(rows: NDArray[np.uint8], bits: int) -> None:
+    width = -(-bits // 8)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(f"reports of {bits} bits have rows of shape (n, {width}), got {rows.shape}")

@@ -1,0 +1,87 @@
+"""Unary response: one bit for each value, each perturbed by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.fields import unused_clear
+from stream_ldp.mechanisms.frequency_oracle import checked_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.entropy import Entropy
+
+__all__ = ["MAX_SIZE", "UnaryResponse"]
+
+#: A report of 2^16 bits has 8 KiB; for more values a Hadamard response tells as much in a few bytes.
+MAX_SIZE = 2**16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnaryResponse:
+    """Sends the one-hot code of a value, each bit kept with probability e^(epsilon/2) / (1 + e^(epsilon/2)).
+
+    Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, 2014), symmetric unary encoding in Wang, Blocki, Li and Jha
+    (2017, section 4.2). A dummy's code is all zeros.
+
+    size: number of values, and of bits of a report.
+    epsilon: in nats, as asked for; then, as realised: less by what rounding to 2^-32 takes.
+    response: how each bit is answered.
+
+    Raises:
+        ValueError: the size is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+    """
+
+    size: int
+    epsilon: float
+    response: DirectResponse = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.size <= MAX_SIZE:
+            raise ValueError(f"a unary response is for 1 to {MAX_SIZE} values, got size={self.size}")
+        # The codes of two values differ in two bits. A single value differs from a dummy in one.
+        differing = min(self.size, 2)
+        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon / differing))
+        object.__setattr__(self, "epsilon", differing * self.response.epsilon)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return self.size
+
+    @property
+    def counters(self) -> int:
+        """One for each bit."""
+        return self.size
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """(p, q): a report supports the values whose bits are 1."""
+        return self.response.support
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `FrequencyOracle.perturb`."""
+        values = checked_values(values)
+        bits = values[:, None] == np.arange(self.size)
+        bits ^= entropy.words(bits.size).reshape(bits.shape) >= np.uint32(self.response.kept)
+        return np.packbits(bits, axis=1, bitorder="little")
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.valid`."""
+        return unused_clear(rows, self.bits)
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """How many reports have each bit, int64, shape (size,)."""
+        # Bytes are counted, not bits: of a byte's 256 values, each has the same bits every time.
+        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
+        sums = [np.bincount(column, minlength=256) @ bits for column in rows.T]
+        return np.concatenate(sums)[: self.size]
+
+    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
+        """See `FrequencyOracle.supports`."""
+        return sums.astype(np.float64)

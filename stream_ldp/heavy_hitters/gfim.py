@@ -1,0 +1,98 @@
+"""GFIM: candidates from everybody, then two groups of users narrow them down (Zhu, Yang and Bai, 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from stream_ldp.heavy_hitters.adaptive import adaptive_oracle
+from stream_ldp.heavy_hitters.combination import Combine, best, by_paper, by_variance, observed, unknown
+from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
+from stream_ldp.mechanisms import RESOLUTION, HadamardResponse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.heavy_hitters.phases import Standing
+    from stream_ldp.mechanisms import FrequencyOracle
+
+__all__ = ["GFIM"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GFIM:
+    """Algorithm 1: phase 1 asks for candidates C, phase 2 one group of users for the best E of C, phase 3 the other.
+
+    name: "gfim": everybody answers phase 1 with one part of epsilon, and phase 2 or 3 with the rest. "gfim-users":
+        the users are parted instead, and each answers one phase with all of epsilon.
+    domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
+    epsilon: of a user for an epoch, nats.
+    set_size: l, number of slots that a set is padded to in phase 1.
+    split: (part of phase 1, part of phases 2 and 3 together), of epsilon or of the users; 1 in sum.
+    hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of least variance.
+    """
+
+    name: Literal["gfim", "gfim-users"]
+    domain: int
+    k: int
+    k_max: int
+    finalists: int
+    epsilon: float
+    set_size: int
+    split: tuple[float, float]
+    combine: Combine
+    hash_bits: int | None
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Three: all users or the first part of them, then each half of all, or of the others."""
+        if self.name == "gfim":
+            spent, start = (self.epsilon * self.split[0], self.epsilon * self.split[1]), 0
+            first = (0, RESOLUTION)
+        else:
+            spent, start = (self.epsilon, self.epsilon), round(RESOLUTION * self.split[0])
+            first = (0, start)
+        middle = (start + RESOLUTION) // 2
+        return (
+            Phase(number=1, asked=Asked.ITEM, share=first, epsilon=spent[0]),
+            Phase(number=2, asked=Asked.ITEM, share=(start, middle), epsilon=spent[1]),
+            Phase(number=3, asked=Asked.ITEM, share=(middle, RESOLUTION), epsilon=spent[1]),
+        )
+
+    def first(self) -> Inquiry:
+        """Any item of the domain."""
+        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+
+    def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
+        """Sampling SH, or what has less variance."""
+        size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
+        epsilon = self.phases[inquiry.phase - 1].epsilon
+        if self.hash_bits is None:
+            return adaptive_oracle(size, dummies=inquiry.padding, epsilon=epsilon)
+        return HadamardResponse(size=size, epsilon=epsilon, hash_bits=self.hash_bits)
+
+    def solve(
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
+    ) -> tuple[Standing, Inquiry | None]:
+        """As `Method.solve`; the standing holds C after phase 1, and E from phase 2."""
+        items = np.arange(self.domain) if inquiry.candidates is None else inquiry.candidates
+        standing = unknown(items) if before is None else before
+        if reports:
+            oracle = self.oracle(inquiry)
+            now = observed(oracle, sums, reports=reports, items=items, scale=float(inquiry.padding))
+            standing = now if before is None else self._combined(before, now)
+        kept = (self.k_max, self.finalists, self.finalists)[inquiry.phase - 1]
+        standing = best(standing, kept)
+        if inquiry.phase == 3:
+            return standing, None
+        # A set of at most l items shares no more with the candidates.
+        return standing, Inquiry(
+            phase=inquiry.phase + 1, candidates=standing.items, padding=min(self.set_size, len(standing.items))
+        )
+
+    def _combined(self, before: Standing, now: Standing) -> Standing:
+        if self.combine is Combine.PAPER:
+            return by_paper(before, now, set_size=self.set_size)
+        return by_variance(before, now)

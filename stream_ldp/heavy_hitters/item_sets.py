@@ -1,0 +1,73 @@
+"""The item sets of many users in two arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["ItemSets"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemSets:
+    """Sets of non-negative items, one set a user: user i holds items[offsets[i]:offsets[i + 1]].
+
+    offsets: int64, shape (users + 1,), from 0, not falling.
+    items: int64, shape (offsets[-1],); those of a user are distinct.
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sets: Iterable[Iterable[int]]) -> Self:
+        """These sets; an item that comes twice in one of them is held once."""
+        distinct = [dict.fromkeys(items) for items in sets]
+        sizes = np.fromiter(map(len, distinct), dtype=np.int64, count=len(distinct))
+        offsets = _offsets(sizes)
+        return cls(offsets, np.fromiter(chain.from_iterable(distinct), dtype=np.int64, count=int(offsets[-1])))
+
+    def __len__(self) -> int:
+        """Number of users."""
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of items of each user, int64, shape (users,)."""
+        return np.diff(self.offsets)
+
+    def take(self, users: NDArray[np.integer]) -> Self:
+        """The sets of these users, in this order; a user may come more than once."""
+        sizes = self.sizes[users]
+        offsets = _offsets(sizes)
+        moved = np.repeat(self.offsets[:-1][users] - offsets[:-1], sizes)
+        return type(self)(offsets, self.items[np.arange(offsets[-1]) + moved])
+
+    def restricted(self, candidates: NDArray[np.int64], *, domain: int) -> Self:
+        """What each set shares with the candidates, every item replaced by its place among them.
+
+        candidates: distinct items below `domain`, shape (c,).
+        domain: above every item.
+        """
+        places = np.full(domain, -1, dtype=np.int64)
+        places[candidates] = np.arange(len(candidates))
+        shared = places[self.items]
+        kept = shared >= 0
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return type(self)(before[self.offsets], shared[kept])
+
+    def frequencies(self, domain: int) -> NDArray[np.float64]:
+        """Part of the users who hold each item, float64, shape (domain,); 0 where there are no users."""
+        return np.bincount(self.items, minlength=domain) / max(len(self), 1)
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

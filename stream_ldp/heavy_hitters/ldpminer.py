@@ -1,0 +1,86 @@
+"""LDPMiner: candidates from everybody, then their frequencies from everybody (Qin et al., 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.heavy_hitters.adaptive import hadamard_response
+from stream_ldp.heavy_hitters.combination import Combine, best, by_paper, by_variance, observed, unknown
+from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
+from stream_ldp.mechanisms import RESOLUTION, HadamardResponse, UnaryResponse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.heavy_hitters.phases import Standing
+    from stream_ldp.mechanisms import FrequencyOracle
+
+__all__ = ["LDPMiner"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LDPMiner:
+    """Sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
+
+    domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
+    epsilon: of a user for an epoch, nats.
+    set_size: l, number of slots that a set is padded to in phase 1; in phase 2 it is the number of candidates.
+    hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the least variance.
+    """
+
+    domain: int
+    k: int
+    k_max: int
+    epsilon: float
+    set_size: int
+    combine: Combine
+    hash_bits: int | None
+
+    @property
+    def name(self) -> str:
+        """ldpminer."""
+        return "ldpminer"
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Two, of all users."""
+        everybody = (0, RESOLUTION)
+        return tuple(
+            Phase(number=number, asked=Asked.ITEM, share=everybody, epsilon=self.epsilon / 2) for number in (1, 2)
+        )
+
+    def first(self) -> Inquiry:
+        """Any item of the domain."""
+        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+
+    def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
+        """Sampling SH in phase 1, sampling RAPPOR in phase 2."""
+        epsilon = self.phases[inquiry.phase - 1].epsilon
+        if inquiry.candidates is not None:
+            return UnaryResponse(size=len(inquiry.candidates), epsilon=epsilon)
+        if self.hash_bits is None:
+            return hadamard_response(self.domain, epsilon=epsilon)
+        return HadamardResponse(size=self.domain, epsilon=epsilon, hash_bits=self.hash_bits)
+
+    def solve(
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
+    ) -> tuple[Standing, Inquiry | None]:
+        """As `Method.solve`; the standing holds the candidates."""
+        items = np.arange(self.domain) if inquiry.candidates is None else inquiry.candidates
+        standing = unknown(items) if before is None else before
+        if reports:
+            oracle = self.oracle(inquiry)
+            now = observed(oracle, sums, reports=reports, items=items, scale=float(inquiry.padding))
+            standing = now if before is None else self._combined(before, now)
+        standing = best(standing, self.k_max)
+        if inquiry.phase == 2:
+            return standing, None
+        return standing, Inquiry(phase=2, candidates=standing.items, padding=len(standing.items))
+
+    def _combined(self, before: Standing, now: Standing) -> Standing:
+        if self.combine is Combine.PAPER:
+            return by_paper(before, now, set_size=self.set_size)
+        return by_variance(before, now)

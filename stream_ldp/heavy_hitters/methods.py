@@ -1,0 +1,128 @@
+"""Heavy-hitter methods by name."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from stream_ldp.heavy_hitters.combination import Combine
+from stream_ldp.heavy_hitters.gfim import GFIM
+from stream_ldp.heavy_hitters.ldpminer import LDPMiner
+from stream_ldp.heavy_hitters.svim import SVIM
+from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
+
+if TYPE_CHECKING:
+    from stream_ldp.heavy_hitters.phases import Method
+
+__all__ = ["Kind", "method"]
+
+
+class Kind(StrEnum):
+    """Known methods."""
+
+    GFIM = "gfim"
+    GFIM_USERS = "gfim-users"
+    LDPMINER = "ldpminer"
+    SVIM = "svim"
+
+
+def method(
+    kind: Kind | str,
+    *,
+    domain: int,
+    k: int,
+    epsilon: float,
+    k_max: int | None = None,
+    finalists: int | None = None,
+    set_size: int | None = None,
+    split: tuple[float, float] | None = None,
+    combine: Combine | str | None = None,
+    hash_bits: int | None = None,
+) -> Method:
+    """A heavy-hitter method over items 0 to domain - 1.
+
+    k: number of heavy hitters that are wanted.
+    epsilon: of a user for an epoch, nats.
+    k_max: number of candidates after phase 1; 3 k by default, 2 k for svim, the whole domain if that is less.
+    finalists: |E|, of gfim and gfim-users; 3 k / 2 by default, or k_max if that is less.
+    set_size: l, items of a set; of all methods but svim, which finds it out.
+    split: parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); 0.6 and 0.4 by
+        default.
+    combine: how the estimates of two phases become one, of all methods but svim.
+    hash_bits: t of the Hadamard responses: 1 for sampling SH; by default the oracle of least variance.
+
+    Raises:
+        ValueError: an option is out of range, missing, or none of this method; says what would be right.
+    """
+    kind = _known(kind)
+    _require(domain >= 2, f"a domain of {domain} items has nothing to choose from; at least 2")
+    _require(1 <= k <= domain, f"k is {k}; from 1 to the {domain} items of the domain")
+    _require(0.0 < epsilon < math.inf, f"epsilon is {epsilon}; a positive number")
+    _require(
+        hash_bits is None or 1 <= hash_bits <= MAX_HASH_BITS,
+        f"hash_bits is {hash_bits}; from 1 (sampling SH) to {MAX_HASH_BITS}",
+    )
+    if k_max is None:
+        k_max = min((2 if kind is Kind.SVIM else 3) * k, domain)
+    _require(k <= k_max <= domain, f"k_max is {k_max}; from k, {k}, to the {domain} items of the domain")
+
+    grouped = kind in {Kind.GFIM, Kind.GFIM_USERS}
+    for name, value, taken in (
+        ("finalists", finalists, grouped),
+        ("split", split, grouped),
+        ("set_size", set_size, kind is not Kind.SVIM),
+        ("combine", combine, kind is not Kind.SVIM),
+    ):
+        _require(value is None or taken, f"{kind} has no {name}: leave it out")
+    if kind is Kind.SVIM:
+        return SVIM(domain=domain, k=k, k_max=k_max, epsilon=epsilon, hash_bits=hash_bits)
+
+    if set_size is None:
+        raise ValueError(f"{kind} needs set_size: how many items a set has (larger sets are sampled from)")
+    _require(set_size >= 1, f"set_size is {set_size}; at least 1")
+    combine = Combine.VARIANCE if combine is None else _combine(combine)
+    if kind is Kind.LDPMINER:
+        return LDPMiner(
+            domain=domain, k=k, k_max=k_max, epsilon=epsilon, set_size=set_size, combine=combine, hash_bits=hash_bits
+        )
+
+    if finalists is None:
+        finalists = min(k + (k + 1) // 2, k_max)
+    _require(k <= finalists <= k_max, f"finalists is {finalists}; from k, {k}, to k_max, {k_max}")
+    split = (0.6, 0.4) if split is None else split
+    _require(
+        len(split) == 2 and min(split) > 0.0 and math.isclose(sum(split), 1.0),
+        f"split is {split}; two positive parts that sum to 1, such as (0.6, 0.4)",
+    )
+    return GFIM(
+        name="gfim" if kind is Kind.GFIM else "gfim-users",
+        domain=domain,
+        k=k,
+        k_max=k_max,
+        finalists=finalists,
+        epsilon=epsilon,
+        set_size=set_size,
+        split=split,
+        combine=combine,
+        hash_bits=hash_bits,
+    )
+
+
+def _known(kind: Kind | str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        raise ValueError(f"{kind!r} is no method; known are {', '.join(Kind)}") from None
+
+
+def _combine(combine: Combine | str) -> Combine:
+    try:
+        return Combine(combine)
+    except ValueError:
+        raise ValueError(f"combine is {combine!r}; {' or '.join(Combine)}") from None
+
+
+def _require(right: bool, message: str) -> None:
+    if not right:
+        raise ValueError(message)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -30,10 +30,12 @@ class ItemSets:
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> Self:
         """These sets; an item that comes twice in one of them is held once."""
-        distinct = [dict.fromkeys(items) for items in sets]
-        sizes = np.fromiter(map(len, distinct), dtype=np.int64, count=len(distinct))
-        offsets = _offsets(sizes)
-        return cls(offsets, np.fromiter(chain.from_iterable(distinct), dtype=np.int64, count=int(offsets[-1])))
+        sizes, items = array("q"), array("q")
+        for each in sets:
+            distinct = dict.fromkeys(each)
+            sizes.append(len(distinct))
+            items.extend(distinct)
+        return cls(_offsets(np.array(sizes, dtype=np.int64)), np.array(items, dtype=np.int64))
 
     def __len__(self) -> int:
         """Number of users."""

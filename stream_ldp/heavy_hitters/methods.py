@@ -15,7 +15,7 @@ from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 if TYPE_CHECKING:
     from stream_ldp.heavy_hitters.phases import Method
 
-__all__ = ["Kind", "method"]
+__all__ = ["OPTIONS", "Kind", "method"]
 
 
 class Kind(StrEnum):
@@ -25,6 +25,15 @@ class Kind(StrEnum):
     GFIM_USERS = "gfim-users"
     LDPMINER = "ldpminer"
     SVIM = "svim"
+
+
+#: The options of `method` that each method takes.
+OPTIONS = {
+    Kind.GFIM: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
+    Kind.GFIM_USERS: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
+    Kind.LDPMINER: frozenset({"k_max", "set_size", "combine", "hash_bits"}),
+    Kind.SVIM: frozenset({"k_max", "hash_bits"}),
+}
 
 
 def method(
@@ -67,14 +76,9 @@ def method(
         k_max = min((2 if kind is Kind.SVIM else 3) * k, domain)
     _require(k <= k_max <= domain, f"k_max is {k_max}; from k, {k}, to the {domain} items of the domain")
 
-    grouped = kind in {Kind.GFIM, Kind.GFIM_USERS}
-    for name, value, taken in (
-        ("finalists", finalists, grouped),
-        ("split", split, grouped),
-        ("set_size", set_size, kind is not Kind.SVIM),
-        ("combine", combine, kind is not Kind.SVIM),
-    ):
-        _require(value is None or taken, f"{kind} has no {name}: leave it out")
+    given = {"finalists": finalists, "split": split, "set_size": set_size, "combine": combine}
+    for name, value in given.items():
+        _require(value is None or name in OPTIONS[kind], f"{kind} has no {name}: leave it out")
     if kind is Kind.SVIM:
         return SVIM(domain=domain, k=k, k_max=k_max, epsilon=epsilon, hash_bits=hash_bits)
 

@@ -28,7 +28,7 @@ _WHOLE = 0.9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SVIM:
-    """Set-value item mining (Wang, Li and Jha, 2018, section V): users are parted, and each answers one question with all of epsilon.
+    """Set-value item mining (Wang, Li and Jha, 2018, section V): each user answers one question with all of epsilon.
 
     domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
     epsilon: of a user for an epoch, nats.

@@ -1,15 +1,12 @@
-"""`stream-ldp evaluate`: try parameters on a table of known records before anything is collected."""
+"""`stream-ldp evaluate joint`: how far estimates of a joint distribution are from the truth of a known table."""
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import difflib
-import gzip
 import json
 import math
 import time
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
@@ -18,34 +15,26 @@ import numpy as np
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion, text_of
+from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.options import fail
-from stream_ldp.collection import MAX_CELLS
 from stream_ldp.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.evaluation import scores, trials
+from stream_ldp.joint_collection import MAX_CELLS
 from stream_ldp.mechanisms import RRLDP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation import Score, Trial
+    from stream_ldp.evaluation import Score
 
-__all__ = ["app"]
-
-app = typer.Typer(no_args_is_help=True, help="Try parameters on a table of known records before collecting anything.")
+__all__ = ["joint"]
 
 
-@app.callback()
-def _evaluate() -> None:
-    # Without a callback Typer makes an only command the whole app, and `joint` would be no word of the command line.
-    pass
-
-
-@app.command()
 def joint(
     *,
     data: Annotated[
@@ -89,7 +78,7 @@ def joint(
     if every repeat was; seconds are those of an estimate alone.
     """
     chosen = _estimators(methods, stop=stop, delta=delta)
-    names = _distinct(of, "attribute")
+    names = distinct(of, "attribute")
     try:
         table = _read(data, names)
         mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
@@ -108,7 +97,7 @@ def joint(
         estimators=chosen,
         clock=time.perf_counter,
     )
-    results = scores(_watched(outcomes, repeats * len(chosen)))
+    results = scores(watched(outcomes, total=repeats * len(chosen), what="estimates"))
     settings = {
         "data": data.name,
         "of": names,
@@ -134,28 +123,15 @@ def joint(
 
 
 def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:
-    names = _distinct(methods, "method")
+    names = distinct(methods, "method")
     known = [method.value for method in Method]
     for name in names:
         if name not in known:
-            fail(f"{name!r} is not a method{_suggestion(name, known)}", code=2)
+            fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
     try:
         return [estimator(name, stop=stop, delta=delta) for name in names]
     except ValueError as error:
         fail(str(error), code=2)
-
-
-def _distinct(listed: str, what: str) -> list[str]:
-    names = listed.split(",")
-    for name in names:
-        if names.count(name) > 1:
-            fail(f"{what} {name!r} is given twice in {listed}", code=2)
-    return names
-
-
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 
 class _Table(NamedTuple):
@@ -171,27 +147,14 @@ def _read(path: Path, names: Sequence[str]) -> _Table:
     Raises:
         ValueError: the file cannot be read or is no such table; the message never repeats a value.
     """
-    try:
-        with _open(path) as file:
-            columns = _columns(file, path, names)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
-    domains = [_domain(column) for column in columns]
+    with text_of(path) as file:
+        columns = _columns(file, path, names)
+    domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
     for name, domain in zip(names, domains, strict=True):
         if len(domain) < 2:
             raise ValueError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
     codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
     return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
 
 
 def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -221,21 +184,6 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
     if not records:
         raise ValueError(f"{path}: no records below the header line")
     return list(zip(*records, strict=True))
-
-
-def _domain(column: Iterable[str]) -> dict[str, int]:
-    """The index of each value: in the order of integers if all are, else of text."""
-    values = sorted(set(column))
-    with contextlib.suppress(ValueError):  # of a value that is no integer: the order of text stays
-        values = sorted(values, key=int)
-    return {value: index for index, value in enumerate(values)}
-
-
-def _watched(outcomes: Iterator[Trial], total: int) -> Iterator[Trial]:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        yield from progress.track(outcomes, total=total, description="estimates")
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:

@@ -1,0 +1,23 @@
+"""A bar on a terminal, and nothing elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["watched"]
+
+_Outcome = TypeVar("_Outcome")
+
+
+def watched(outcomes: Iterator[_Outcome], *, total: int, what: str) -> Iterator[_Outcome]:
+    """The outcomes as they come, on standard error a bar of how many of `total` there are."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield from progress.track(outcomes, total=total, description=what)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp import wire
+from stream_ldp.layouts import layout_of
 from stream_ldp.partials import Partial, Watermark
-from stream_ldp.plausibility import BATCH_LIMIT, batch_scores, design_effect
 from stream_ldp.rejection import Reason, Rejected
-from stream_ldp.statistics import RowTally
 from stream_ldp.windows import closes_at, pane_of
 
 if TYPE_CHECKING:
@@ -25,8 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection, Window
+    from stream_ldp.layouts import Layout
+    from stream_ldp.statistics import Tally
 
 __all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
+
+#: Fingerprints that are known at once: of far more rounds than have open windows, and few enough to look for each of
+#: them in every batch.
+MAX_LAYOUTS = 256
 
 _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 
@@ -110,7 +115,7 @@ class Changes:
 @dataclass(kw_only=True, slots=True)
 class _Pane:
     first_offset: int
-    tallies: dict[tuple[str, ...], RowTally]
+    tallies: dict[bytes, dict[tuple[str, ...], Tally]] = field(default_factory=dict)
     batch_ids: set[bytes] = field(default_factory=set)
 
 
@@ -133,7 +138,8 @@ class SourcePartition:
         """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
+        own = layout_of(collection)
+        self._layouts: dict[bytes, Layout] = {own.fingerprint: own}
         self._partition = partition
         self._panes: dict[int, _Pane] = {}
         self._checkpoint = (
@@ -159,6 +165,16 @@ class SourcePartition:
         """Whether it still reads what an earlier owner had read; it says nothing until it has caught up."""
         return self.position < self._told
 
+    def knows(self, fingerprint: bytes) -> bool:
+        """Whether batches of a fingerprint can be counted."""
+        return fingerprint in self._layouts
+
+    def learn(self, layout: Layout) -> None:
+        """Count batches of another fingerprint from now on, until more than MAX_LAYOUTS others have come after it."""
+        self._layouts[layout.fingerprint] = layout
+        for old in list(self._layouts)[1:-MAX_LAYOUTS]:
+            del self._layouts[old]
+
     @property
     def open_panes(self) -> int:
         """Number of panes that it holds counts of."""
@@ -170,8 +186,8 @@ class SourcePartition:
         offsets: ascending, the first not below `position`.
         appended_ms: when the broker appended each, by its clock.
         """
-        window, mechanism = self._collection.window, self._collection.mechanism
-        decoded = wire.decode(records, fingerprint=self._collection.fingerprint, bits=mechanism.bits)
+        window, layouts = self._collection.window, list(self._layouts.values())
+        decoded = wire.decode(records, formats=self._layouts)
         offset = np.asarray(offsets, dtype=np.int64)
         appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
         time = decoded.time_ms
@@ -182,9 +198,10 @@ class SourcePartition:
         reached = np.where(plausible, np.minimum(time, appended), _NEVER)
         watermarks = np.maximum.accumulate(np.concatenate(([self._watermark], reached)))
         pane = pane_of(np.where(plausible, time, 0), window)
-        late = plausible & (closes_at(pane, window) <= watermarks[:-1])
-        duplicate = self._add(decoded, plausible & ~late, pane, offset)
-        counted = plausible & ~late & ~duplicate
+        closed = plausible & ~_taken(layouts, decoded, pane)
+        late = plausible & ~closed & (closes_at(pane, window) <= watermarks[:-1])
+        duplicate = self._add(layouts, decoded, plausible & ~closed & ~late, pane, offset)
+        counted = plausible & ~closed & ~late & ~duplicate
 
         self._watermark = self._watermark_of_data = int(watermarks[-1])
         self._watermark_if_idle = _NEVER
@@ -198,6 +215,7 @@ class SourcePartition:
         for reason, which, rule in (
             (Reason.FUTURE_TIME, ahead, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
             (Reason.PAST_TIME, behind, f"more than {window.max_age_ms} ms behind the broker's clock"),
+            (Reason.CLOSED_PHASE, closed, "the phase that it answers is asked in another window"),
             (Reason.LATE, late, "its window had closed"),
         ):
             rejected += [
@@ -208,23 +226,13 @@ class SourcePartition:
             reports=int(decoded.counts[counted & news].sum()),
             duplicates=int(decoded.counts[duplicate & news].sum()),
             late=int(decoded.counts[late & news].sum()),
-            implausible=int((self._implausible(decoded) & counted & news).sum()),
+            implausible=int((_implausible(layouts, decoded) & counted & news).sum()),
             rejected=sorted(rejected, key=lambda entry: entry[0]),
         )
 
-    def _implausible(self, decoded: wire.Decoded) -> NDArray[np.bool_]:
-        mechanism = self._collection.mechanism
-        scores = batch_scores(
-            decoded.rows,
-            decoded.counts,
-            sizes=mechanism.sizes,
-            channel=mechanism.channel(),
-            design_effect=design_effect(mechanism, reports_per_user=self._collection.window.reports_per_user),
-        )
-        return np.abs(scores) > BATCH_LIMIT
-
     def _add(
         self,
+        layouts: Sequence[Layout],
         decoded: wire.Decoded,
         on_time: NDArray[np.bool_],
         panes: NDArray[np.int64],
@@ -236,9 +244,7 @@ class SourcePartition:
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)
             if pane is None:
-                first = int(offset[decoded.accepted[members[0]]])
-                tallies = {of: RowTally(len(columns)) for of, columns in self._columns.items()}
-                pane = self._panes[start] = _Pane(first_offset=first, tallies=tallies)
+                pane = self._panes[start] = _Pane(first_offset=int(offset[decoded.accepted[members[0]]]))
             ids = [decoded.batch_ids[i] for i in members.tolist()]
             if len(set(ids)) < len(ids) or not pane.batch_ids.isdisjoint(ids):
                 again = _repeats(ids, pane.batch_ids)
@@ -247,14 +253,15 @@ class SourcePartition:
             pane.batch_ids.update(ids)
             chosen = np.zeros(len(panes), dtype=np.bool_)
             chosen[members] = True
-            rows = decoded.rows[np.repeat(chosen, decoded.counts)] if len(members) < len(panes) else decoded.rows
-            self._tally(pane, rows)
+            for place, layout in enumerate(layouts):
+                ours = decoded.formats == place
+                if not chosen[ours].any():
+                    continue
+                if layout.fingerprint not in pane.tallies:
+                    pane.tallies[layout.fingerprint] = layout.tallies()
+                rows = _rows(decoded.rows[place], chosen[ours], decoded.counts[ours])
+                layout.count(pane.tallies[layout.fingerprint], rows)
         return duplicate
-
-    def _tally(self, pane: _Pane, rows: NDArray[np.uint8]) -> None:
-        bits = np.unpackbits(rows, axis=1, count=self._collection.mechanism.bits, bitorder="little")
-        for of, tally in pane.tallies.items():
-            tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
 
     def observe_silence(self, elapsed_ms: float) -> bool:
         """Note that nothing came for another `elapsed_ms`; tells whether the partition counts as idle now.
@@ -304,6 +311,8 @@ class SourcePartition:
         if self.replaying:
             return None
         window = self._collection.window
+        self._watermark = max(self._watermark, self._watermark_if_idle)
+        closing = {start for start in self._panes if closes_at(start, window) <= self._watermark}
         partials = [
             Partial(
                 collection=self._collection.name,
@@ -318,11 +327,11 @@ class SourcePartition:
                 counts=counts,
             )
             for start, pane in sorted(self._panes.items())
-            for of, tally in pane.tallies.items()
-            for segment, counts in sorted(tally.take_changed().items())
+            for tallies in pane.tallies.values()
+            for of, tally in tallies.items()
+            for segment, counts in sorted(tally.take_changed(closing=start in closing).items())
         ]
-        self._watermark = max(self._watermark, self._watermark_if_idle)
-        for start in [start for start in self._panes if closes_at(start, window) <= self._watermark]:
+        for start in closing:
             del self._panes[start]
         moved = self.watermark_ms != self._checkpoint.watermark_ms
         checkpoint = replace(
@@ -349,6 +358,30 @@ class SourcePartition:
             epoch=checkpoint.watermark_epoch,
             time_ms=checkpoint.watermark_ms,
         )
+
+
+def _taken(layouts: Sequence[Layout], decoded: wire.Decoded, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which batches are of a fingerprint that may come in their pane."""
+    taken = np.zeros(len(panes), dtype=np.bool_)
+    for place, layout in enumerate(layouts):
+        ours = decoded.formats == place
+        if ours.any():
+            taken[ours] = layout.takes(panes[ours])
+    return taken
+
+
+def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np.bool_]:
+    implausible = np.zeros(len(decoded.formats), dtype=np.bool_)
+    for place, layout in enumerate(layouts):
+        ours = decoded.formats == place
+        if ours.any():
+            implausible[ours] = layout.implausible(decoded.rows[place], decoded.counts[ours])
+    return implausible
+
+
+def _rows(rows: NDArray[np.uint8], chosen: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The rows of the chosen batches, of `counts` rows each."""
+    return rows if chosen.all() else rows[np.repeat(chosen, counts)]
 
 
 def _repeats(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:

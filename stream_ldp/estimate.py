@@ -100,6 +100,11 @@ class Estimate(_Part):
     privacy: Privacy
 
     @property
+    def series(self) -> str:
+        """Which answers it follows, window after window."""
+        return self.estimate
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Number of values of each axis."""
         return tuple(len(axis.values) for axis in self.axes)

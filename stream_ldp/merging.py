@@ -10,54 +10,41 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.partials import Partial, PartialError, Watermark
-from stream_ldp.statistics import RowCounts
 from stream_ldp.windows import closes_at, panes_of, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.collection import Collection, EstimateSpec
-    from stream_ldp.estimate import Estimate
+    from stream_ldp.collection import Collection, Series
+    from stream_ldp.solving import Answer
+    from stream_ldp.statistics import Statistic
 
 __all__ = ["Merge", "Question"]
+
+#: Final answers of a series that are kept: an epoch's next phase goes on from the window before, when the series may
+#: already have been answered for the window itself.
+_FINALS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """One estimate of one window, with all that its answer depends on.
+    """What is asked of one window, with all that its answer depends on.
 
     windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
-    start: the joint of the final estimate before, which the solver starts from; None for the first.
+    before: the final answer that this one starts from; None where there is none.
     """
 
-    spec: EstimateSpec
+    series: Series
     window_ms: int
     final: bool
-    windows: tuple[tuple[float, tuple[RowCounts, ...]], ...]
-    start: NDArray[np.float64] | None
+    windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
+    before: Answer | None
 
     @property
     def reports(self) -> int:
         """Number of reports in the window itself."""
         _, parts = self.windows[0]
         return sum(int(part.reports) for part in parts)
-
-    def counts(self, *, bits: int) -> RowCounts:
-        """All the counts in one, weighted, their sum the effective number of reports.
-
-        That is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of equally
-        weighted reports that say as much, so that errors and tests made from these counts are right.
-        """
-        sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in self.windows]
-        if len(sums) == 1:
-            return sums[0][1]
-        weighted = sum(weight * counts.reports for weight, counts in sums)
-        squared = sum(weight**2 * counts.reports for weight, counts in sums)
-        scale = weighted / squared if squared else 1.0
-        return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
 
 
 class Merge:
@@ -70,7 +57,8 @@ class Merge:
         # Of each source partition, the furthest that each epoch of its ownership has come.
         self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
-        self._decided: dict[str, Estimate] = {}
+        # Of each series, the newest final answers, in the order of their windows.
+        self._decided: dict[str, list[Answer]] = {}
         self._forgotten_before: int | None = None
 
     @property
@@ -114,13 +102,21 @@ class Merge:
         if (held.epoch, held.end) < (record.epoch, record.end):
             sources[record.partition, record.segment] = record
 
-    def decide(self, estimate: Estimate) -> None:
-        """Take note of a final estimate that is on the log."""
-        known = self._decided.get(estimate.estimate)
-        if known is None or known.window.end_ms < estimate.window.end_ms:
-            self._decided[estimate.estimate] = estimate
+    def decide(self, answer: Answer) -> None:
+        """Take note of a final answer that is on the log."""
+        finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
+        finals.setdefault(answer.window.end_ms, answer)
+        self._decided[answer.series] = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
 
-    def due(self) -> list[tuple[int, EstimateSpec]]:
+    @property
+    def decided(self) -> list[Answer]:
+        """The newest final answers of every series, oldest first."""
+        return sorted(
+            (answer for finals in self._decided.values() for answer in finals),
+            key=lambda answer: answer.window.end_ms,
+        )
+
+    def due(self) -> list[tuple[int, Series]]:
         """Windows, by their start, and estimates that can be made final now; in the order in which they must be.
 
         Each starts from the final before it, so they are answered and decided one after another.
@@ -128,31 +124,36 @@ class Merge:
         watermark = self.watermark_ms
         if watermark is None:
             return []
-        return [(start, spec) for start, spec in self._undecided() if self._closes_at(start) <= watermark]
+        return [(start, series) for start, series in self._undecided() if self._closes_at(start) <= watermark]
 
-    def open(self) -> list[tuple[int, EstimateSpec]]:
+    def open(self) -> list[tuple[int, Series]]:
         """Windows that hold reports and cannot be made final yet, and their estimates, earliest first."""
         watermark = self.watermark_ms
         return [
-            (start, spec)
-            for start, spec in self._undecided()
+            (start, series)
+            for start, series in self._undecided()
             if watermark is None or self._closes_at(start) > watermark
         ]
 
-    def question(self, window_ms: int, spec: EstimateSpec, *, final: bool) -> Question:
+    def question(self, window_ms: int, series: Series, *, final: bool) -> Question:
         """All that the estimate of one window depends on, as of now."""
         window = self.collection.window
-        previous = self._decided.get(spec.name)
         return Question(
-            spec=spec,
+            series=series,
             window_ms=window_ms,
             final=final,
             windows=tuple(
-                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, spec.of))
+                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, series.of))
                 for age in range(window.memory_windows)
             ),
-            start=previous.joint() if previous and previous.shape == self.collection.sizes_of(spec) else None,
+            before=self._before(window_ms, series),
         )
+
+    def _before(self, window_ms: int, series: Series) -> Answer | None:
+        """The final answer that one of a window goes on from: see `Series.follows`."""
+        name, start_ms = series.follows(window_ms)
+        finals = [each for each in self._decided.get(name, ()) if start_ms in (None, each.window.start_ms)]
+        return finals[-1] if finals else None
 
     def forget(self) -> None:
         """Drop the panes that no window still to come looks at; call it when nothing is due."""
@@ -175,29 +176,30 @@ class Merge:
                 epoch: time_ms for epoch, time_ms in epochs.items() if time_ms >= min(first_close, furthest)
             }
 
-    def _undecided(self) -> list[tuple[int, EstimateSpec]]:
-        """Windows with reports and estimates without a final, in order of time."""
+    def _undecided(self) -> list[tuple[int, Series]]:
+        """Windows with reports and no final answer, in order of time."""
         window = self.collection.window
         found = []
-        for order, spec in enumerate(self.collection.estimates):
+        for order, series in enumerate(self.collection.series):
             starts: list[int] = []
-            for pane in sorted(start for start in self._panes if any(self._partials(start, spec.of))):
+            for pane in sorted(start for start in self._panes if any(self._partials(start, series.of))):
                 windows = windows_of(pane, window)
                 # Neighbouring panes share all their windows but one.
                 first = max(windows.start, starts[-1] + windows.step) if starts else windows.start
                 starts += range(first, windows.stop, windows.step)
-            known = self._decided.get(spec.name)
-            decided_ms = None if known is None else known.window.end_ms
+            decided = self._decided.get(series.name)
             found += [
-                (start, order, spec) for start in starts if decided_ms is None or decided_ms < start + window.size_ms
+                (start, order, series)
+                for start in starts
+                if decided is None or decided[-1].window.end_ms < start + window.size_ms
             ]
-        return [(start, spec) for start, _, spec in sorted(found, key=lambda entry: entry[:2])]
+        return [(start, series) for start, _, series in sorted(found, key=lambda entry: entry[:2])]
 
     def _closes_at(self, start: int) -> int:
         window = self.collection.window
         return closes_at(panes_of(start, window)[-1], window)
 
-    def _parts(self, window_ms: int, of: tuple[str, ...]) -> tuple[RowCounts, ...]:
+    def _parts(self, window_ms: int, of: tuple[str, ...]) -> tuple[Statistic, ...]:
         return tuple(
             partial.counts
             for pane in panes_of(window_ms, self.collection.window)

@@ -13,11 +13,14 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from stream_ldp.statistics import RowCounts
+from stream_ldp.statistics import ReportSums, RowCounts, Statistic
 
 __all__ = ["Partial", "PartialError", "Watermark", "decode", "encode", "partition_of"]
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
+
+_STATISTICS: dict[str, type[Statistic]] = {"rows": RowCounts, "sums": ReportSums}
+_NAMES = {statistic: name for name, statistic in _STATISTICS.items()}
 
 
 class PartialError(ValueError):
@@ -32,7 +35,7 @@ class Partial:
     partition: the source partition.
     epoch: of the ownership that counted it; see `stream_ldp.counting.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
-    of: the attributes whose rows are counted.
+    of: what is counted: the attributes whose rows, or the phase whose answers.
     segment: which piece of the statistic this is.
     end: it covers all of the partition before this offset.
     """
@@ -46,7 +49,7 @@ class Partial:
     of: tuple[str, ...]
     segment: int
     end: int
-    counts: RowCounts
+    counts: Statistic
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +94,7 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
         "of": record.of,
         "segment": record.segment,
         "end": record.end,
+        "statistic": _NAMES[type(record.counts)],
     }
     key = ["partial", record.collection, record.of, record.pane_ms, record.partition, record.segment, writer]
     return _json(key), _json(header) + _SEPARATOR + record.counts.to_bytes()
@@ -116,9 +120,9 @@ def decode(value: bytes) -> Partial | Watermark:
             of=tuple(header["of"]),
             segment=header["segment"],
             end=header["end"],
-            counts=RowCounts.from_bytes(payload),
+            counts=_STATISTICS[header["statistic"]].from_bytes(payload),
         )
-    except (ValueError, KeyError, TypeError, struct.error) as error:
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
         raise PartialError(f"not a partial of this release: {error!r}") from error
 
 

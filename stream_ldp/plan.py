@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.statistics import row_width
 from stream_ldp.statistics.row_tally import DENSE_BITS
@@ -14,7 +14,7 @@ from stream_ldp.statistics.row_tally import DENSE_BITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.collection import EstimateSpec
+    from stream_ldp.joint_collection import EstimateSpec
     from stream_ldp.mechanisms import PrivacyLoss
 
 __all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
@@ -65,7 +65,7 @@ class Plan:
     estimates: tuple[EstimatePlan, ...]
 
 
-def plan(collection: Collection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
     """Work out the cost of a collection.
 
     populations: numbers of reports in a window to tell the error for.
@@ -86,7 +86,7 @@ def plan(collection: Collection, *, populations: Sequence[int] = POPULATIONS) ->
     )
 
 
-def for_budget(collection: Collection, *, for_ever: float, per_report: float | None = None) -> Collection:
+def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
     """The collection with the mechanism that spends at most these epsilons, in nats, on any two records.
 
     for_ever, per_report: see `RRLDP.with_epsilon`.
@@ -96,7 +96,7 @@ def for_budget(collection: Collection, *, for_ever: float, per_report: float | N
     """
     mechanism = RRLDP.with_epsilon(sizes=collection.sizes, for_ever=for_ever, per_report=per_report)
     parameters = {"kind": "rr-ldp", "f": mechanism.f, "p": mechanism.p, "q": mechanism.q}
-    return Collection.model_validate({**collection.document, "mechanism": parameters})
+    return JointCollection.model_validate({**collection.document, "mechanism": parameters})
 
 
 def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float:
@@ -125,7 +125,7 @@ def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float
     return math.sqrt((moment - 1.0 / cells**2) / reports)
 
 
-def _estimate_plan(collection: Collection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
+def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
     bits = sum(sizes)
     grows = bits > DENSE_BITS

@@ -37,16 +37,21 @@ __all__ = [
     "batch_scores",
     "bit_count_distribution",
     "check",
+    "check_draws",
     "design_effect",
+    "uneven_draws",
 ]
 
 #: Chance that the reports of honest users are flagged, each time they are checked: an estimate with a window a
 #: minute, 525,960 a year, has one false alarm in two years.
 FALSE_ALARM_RATE = 1e-6
 
-#: Size of a batch's score that honest reports exceed with a chance of at most 1e-9, from 2 exp(-x^2 / 2): a worker
-#: that counts a thousand batches a second has at most one false alarm in eleven days.
-BATCH_LIMIT = math.sqrt(2 * math.log(2 / 1e-9))
+#: Chance that an honest batch is flagged: a worker that counts a thousand batches a second has at most one false
+#: alarm in eleven days.
+_BATCH_FALSE_ALARM = 1e-9
+
+#: Size of a batch's score that honest reports exceed with that chance at most, from 2 exp(-x^2 / 2).
+BATCH_LIMIT = math.sqrt(2 * math.log(2 / _BATCH_FALSE_ALARM))
 
 #: Least expected reports of a cell; smaller ones are pooled with their neighbours. By exact enumeration (10 to 1,000
 #: reports, 1 to 50 attributes of 2 to 20 values, six noise levels, up to four cells each) honest reports then have a
@@ -134,13 +139,52 @@ def check(
     first_bits = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     set_bits = np.add.reduceat(counts.unpacked(), first_bits, axis=1, dtype=np.int64)
     reports = counts.reports / design_effect
-    deviance, bias, degrees_of_freedom = 0.0, 0.0, 0
+    compared = []
     for attribute, size in enumerate(sizes):
         expected = reports * bit_count_distribution(size, channel)
         observed = np.bincount(set_bits[:, attribute], weights=counts.counts, minlength=size + 1) / design_effect
-        cells = _pooled(expected)
+        compared.append((observed, expected))
+    return _compare(compared)
+
+
+def check_draws(draws: NDArray[np.int64]) -> Plausibility:
+    """Test the rows of a Hadamard matrix that reports have drawn.
+
+    draws: how often each row was drawn, int64, shape (m,).
+
+    An honest report draws its rows uniformly, whatever its user holds, so nobody's data can change their
+    distribution; reports that push an item come from the rows in which that item has the sign they send. What it
+    cannot see: reports with uniform rows and crafted signs.
+    """
+    reports = int(draws.sum())
+    expected = np.full(len(draws), reports / len(draws))
+    return _compare([(draws.astype(np.float64), expected)])
+
+
+def uneven_draws(indices: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of many batches draw rows as honest reports draw less than once in 10^9 batches, shape (batches,).
+
+    indices: bits of the row numbers that were drawn, 0 or 1, uint8, shape (n, bits), one batch after another.
+    counts: reports of each batch, int64, shape (batches,), each at least 1, their sum n.
+
+    Each bit of a uniform row number is a fair coin, so among n reports it is set n / 2 times, up to
+    sqrt(n ln(2 bits / 10^-9) / 2) more or less (Hoeffding, 1963). 49 reports of one and the same row are found at 20
+    bits.
+    """
+    bits = indices.shape[1]
+    set_bits = np.add.reduceat(indices, np.cumsum(counts) - counts, axis=0, dtype=np.int64)
+    limit = np.sqrt(counts * math.log(2 * bits / _BATCH_FALSE_ALARM) / 2)
+    return np.asarray(np.any(np.abs(set_bits - counts[:, None] / 2) > limit[:, None], axis=1))
+
+
+def _compare(compared: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Plausibility:
+    """Test independent multinomial counts, each (observed, expected) of one sum; see `check`."""
+    deviance, bias, degrees_of_freedom = 0.0, 0.0, 0
+    for all_observed, all_expected in compared:
+        cells = _pooled(all_expected)
         if len(cells) > 1:
-            expected, observed = np.add.reduceat(expected, cells), np.add.reduceat(observed, cells)
+            reports = float(all_expected.sum())
+            expected, observed = np.add.reduceat(all_expected, cells), np.add.reduceat(all_observed, cells)
             deviance += 2 * float(kl_div(observed, expected).sum())
             bias += (float((reports / expected).sum()) - 1) / (6 * reports)
             degrees_of_freedom += len(cells) - 1

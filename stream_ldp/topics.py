@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.item_collection import ItemCollection
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -53,6 +55,20 @@ class TopicNames:
     def estimates(self, collection: str) -> str:
         """Estimates of one collection."""
         return f"{self.prefix}.{collection}.estimates"
+
+    def heavy_hitters(self, collection: str) -> str:
+        """Rankings of one item collection."""
+        return f"{self.prefix}.{collection}.heavy-hitters"
+
+    def rounds(self, collection: str) -> str:
+        """What the phases of one item collection ask."""
+        return f"{self.prefix}.{collection}.rounds"
+
+    def answers(self, collection: Collection) -> str:
+        """Where a collection's answers are published."""
+        if isinstance(collection, ItemCollection):
+            return self.heavy_hitters(collection.name)
+        return self.estimates(collection.name)
 
     def dead_letters(self, collection: str) -> str:
         """Batches of one collection that were refused."""
@@ -166,7 +182,8 @@ def topic_specs(
 
 def _own(
     collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
-) -> tuple[TopicSpec, TopicSpec, TopicSpec]:
+) -> tuple[TopicSpec, ...]:
+    asked = [_rounds(collection, names)] if isinstance(collection, ItemCollection) else []
     return (
         TopicSpec(
             name=names.reports(collection.name),
@@ -180,12 +197,13 @@ def _own(
             },
             purpose="perturbed reports, in batches",
         ),
+        *asked,
         TopicSpec(
-            name=names.estimates(collection.name),
+            name=names.answers(collection),
             partitions=1,
             outlives=names.partials,
             config=_compacted_and_deleted(estimates_ms),
-            purpose="estimates: every final, and the latest of each",
+            purpose=f"{'rankings' if asked else 'estimates'}: every final, and the latest of each",
         ),
         TopicSpec(
             name=names.dead_letters(collection.name),
@@ -198,6 +216,16 @@ def _own(
             },
             purpose="refused batches, with the reason",
         ),
+    )
+
+
+def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
+    return TopicSpec(
+        name=names.rounds(collection.name),
+        partitions=1,
+        # As long as reports may wait to be counted: a batch is an answer only to a round that is still known.
+        config=_compacted_and_deleted(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
+        purpose="what each phase asks of the clients",
     )
 
 

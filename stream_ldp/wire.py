@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,11 +12,21 @@ from stream_ldp.rejection import Reason, Rejected
 from stream_ldp.statistics import row_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["HEADER_BYTES", "MAX_REPORTS", "VERSION", "Batch", "Decoded", "decode", "encode"]
+__all__ = [
+    "HEADER_BYTES",
+    "MAX_REPORTS",
+    "VERSION",
+    "Batch",
+    "Decoded",
+    "RowFormat",
+    "decode",
+    "encode",
+    "fingerprints",
+]
 
 MAGIC = b"SLDP"
 VERSION = 1
@@ -76,6 +86,19 @@ def encode(batch: Batch) -> bytes:
     return MAGIC + zlib.crc32(checked).to_bytes(4, "little") + checked
 
 
+class RowFormat(Protocol):
+    """What the reports of one fingerprint look like."""
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        ...
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which packed rows, uint8, shape (n, ceil(bits / 8)), are reports; bool, shape (n,)."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Decoded:
     """The batches of many records, those that can be counted and those that cannot.
@@ -84,7 +107,8 @@ class Decoded:
     time_ms: event times, int64, shape (good,).
     batch_ids: 16 bytes each.
     counts: reports of each, int64, shape (good,).
-    rows: all their reports in order, uint8, shape (sum of counts, width).
+    formats: position, among the formats that were given, of each one's, int64, shape (good,).
+    rows: for each format, all its reports in order, uint8, shape (sum of its counts, width).
     rejected: (position, why) of every other record.
     """
 
@@ -92,30 +116,42 @@ class Decoded:
     time_ms: NDArray[np.int64]
     batch_ids: list[bytes]
     counts: NDArray[np.int64]
-    rows: NDArray[np.uint8]
+    formats: NDArray[np.int64]
+    rows: tuple[NDArray[np.uint8], ...]
     rejected: list[tuple[int, Rejected]]
 
 
-def decode(records: Sequence[bytes], *, fingerprint: bytes, bits: int) -> Decoded:
+def fingerprints(records: Sequence[bytes]) -> set[bytes]:
+    """The fingerprints that records are said to be made under, whatever else is wrong with them."""
+    field = _HEADER.fields["fingerprint"]  # type: ignore[index]
+    first = field[1]
+    return {record[first : first + 16] for record in records if len(record) >= HEADER_BYTES}
+
+
+def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> Decoded:
     """Decode many records of one collection at once; never raises for what a record holds.
 
-    fingerprint: the collection's; bits: bits of its reports.
+    formats: of the reports of each fingerprint that is known.
     """
-    width = row_width(bits)
     lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
     whole = np.flatnonzero(lengths >= HEADER_BYTES)
     sized = [records[i] for i in whole.tolist()]
     headers = np.frombuffer(b"".join([record[:HEADER_BYTES] for record in sized]), dtype=_HEADER)
     count = headers["count"].astype(np.int64)
+    found = np.full(len(whole), -1, dtype=np.int64)
+    for place, fingerprint in enumerate(formats):
+        found[headers["fingerprint"] == np.void(fingerprint)] = place
+    # The last is for those that are unknown, whose width nobody asks for.
+    widths = np.array([*(row_width(each.bits) for each in formats.values()), 0])
     # In this order: the first check that fails names the reason.
     faults = [
         (Reason.BAD_MAGIC, headers["magic"] != MAGIC),
         (Reason.UNKNOWN_VERSION, (headers["version"] != VERSION) | (headers["reserved"] != 0)),
         (Reason.WRONG_LENGTH, lengths[whole] != HEADER_BYTES + count * headers["width"]),
         (Reason.BAD_CHECKSUM, headers["checksum"] != _checksums(sized)),
-        (Reason.UNKNOWN_FINGERPRINT, headers["fingerprint"] != np.void(fingerprint)),
+        (Reason.UNKNOWN_FINGERPRINT, found < 0),
         (Reason.ZERO_REPORTS, count == 0),
-        (Reason.WRONG_WIDTH, headers["width"] != width),
+        (Reason.WRONG_WIDTH, headers["width"] != widths[found]),
     ]
     rejected = {
         int(i): Rejected(Reason.TOO_SHORT, f"{lengths[i]} bytes, a header has {HEADER_BYTES}")
@@ -124,28 +160,40 @@ def decode(records: Sequence[bytes], *, fingerprint: bytes, bits: int) -> Decode
     good = np.ones(len(whole), dtype=np.bool_)
     for reason, fault in faults:
         for i in np.flatnonzero(good & fault):
+            width = int(widths[found[i]])
             rejected[int(whole[i])] = Rejected(reason, _detail(reason, headers[i], int(lengths[whole[i]]), width))
         good &= ~fault
-    rows = _bodies([sized[i] for i in np.flatnonzero(good).tolist()], width)
-    if bits % 8:
-        padded = (rows[:, -1] >> (bits % 8)) != 0
-        if padded.any():
-            owner = np.repeat(np.flatnonzero(good), count[good])
-            spoiled = np.unique(owner[padded])
-            for i in spoiled:
-                rejected[int(whole[i])] = Rejected(
-                    Reason.PADDING_BITS, f"a report has {bits} bits, the rest must be 0"
-                )
-            rows = rows[~np.isin(owner, spoiled)]
-            good[spoiled] = False
+    rows = []
+    for place, each in enumerate(formats.values()):
+        members = np.flatnonzero(good & (found == place))
+        ours = _bodies([sized[i] for i in members.tolist()], row_width(each.bits))
+        owner = np.repeat(members, count[members])
+        for reason, spoiled, rule in (
+            (Reason.PADDING_BITS, _padded(ours, each.bits), f"a report has {each.bits} bits, the rest must be 0"),
+            (Reason.UNKNOWN_VALUE, ~each.valid(ours), "a report names a value that there is not"),
+        ):
+            if spoiled.any():
+                for i in np.unique(owner[spoiled]):
+                    rejected.setdefault(int(whole[i]), Rejected(reason, rule))
+                    good[i] = False
+        rows.append(ours if good[members].all() else ours[good[owner]])
     return Decoded(
         accepted=whole[good],
         time_ms=headers["time_ms"][good].astype(np.int64),
         batch_ids=headers["batch_id"][good].tolist(),
         counts=count[good],
-        rows=rows,
+        formats=found[good],
+        rows=tuple(rows),
         rejected=sorted(rejected.items(), key=lambda item: item[0]),
     )
+
+
+def _padded(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
+    """Which rows have a bit set behind the last of a report."""
+    if bits % 8 == 0:
+        return np.zeros(len(rows), dtype=np.bool_)
+    behind: NDArray[np.bool_] = (rows[:, -1] >> (bits % 8)) != 0
+    return behind
 
 
 def _checksums(records: Sequence[bytes]) -> NDArray[np.uint32]:

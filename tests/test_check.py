@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from tests.client.examples import write_survey
 
 
@@ -21,8 +21,8 @@ def test_a_summary_is_not_that_of_the_file(tmp_path: Path) -> None:
     done = check(file)
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
-        f"{file}: ok: collection care-survey, fingerprint {Collection.load(file).fingerprint.hex()}, 2 attributes, "
-        "5 bits a report, windows every 30 s, of 60 s, estimates bathing-mobility, mobility\n"
+        f"{file}: ok: collection care-survey, fingerprint {JointCollection.load(file).fingerprint.hex()}, "
+        "2 attributes, 5 bits a report, windows every 30 s, of 60 s, estimates bathing-mobility, mobility\n"
     )
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.collection import Collection
 from stream_ldp.connection import BrokerUnreachable, check_connection
 from stream_ldp.embedded import EmbeddedKafka
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.service.cluster import Cluster, ClusterError
 from stream_ldp.service.preflight import preflight
 from stream_ldp.service.registry import Registration, register
 from stream_ldp.settings import Settings
 from stream_ldp.topics import topic_specs
 
-COLLECTION = Collection.parse(
+COLLECTION = JointCollection.parse(
     """
 collection: care
 mechanism: {kind: rr-ldp, f: 0.5}

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.plan import cell_error, plan
 
@@ -57,8 +57,8 @@ def test_the_expected_error_is_that_of_the_linear_estimate(
 
 
 def test_epsilon_is_asked_of_the_mechanism(file: Path) -> None:
-    mechanism = Collection.load(file).mechanism
-    for loss in plan(Collection.load(file)).privacy:
+    mechanism = JointCollection.load(file).mechanism
+    for loss in plan(JointCollection.load(file)).privacy:
         assert loss.epsilon == mechanism.epsilon(neighbours=loss.neighbours, reports=loss.reports)
 
 
@@ -104,7 +104,7 @@ def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(file: Path)
     line = done.stdout.splitlines()[0]
     assert line.startswith("mechanism: {kind: rr-ldp, f: ")
     old = "mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"
-    mechanism = Collection.parse(TEXT.replace(old, line)).mechanism
+    mechanism = JointCollection.parse(TEXT.replace(old, line)).mechanism
     assert 12 - 1e-6 < mechanism.epsilon(reports=math.inf) <= 12
     assert 3 - 1e-6 < mechanism.epsilon(reports=1) <= 3
 

@@ -8,8 +8,8 @@ import time
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from stream_ldp.collection import Collection
 from stream_ldp.connection import BrokerUnreachable
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.service.cluster import Cluster, ClusterError
 from stream_ldp.service.preflight import PreflightError, preflight
 from stream_ldp.service.registry import Registration, RegistryError, read_registry, register
@@ -29,15 +29,15 @@ estimates: [{name: joint, of: [bathing, mobility]}]
 FILE = "care survey.yaml"
 
 
-def _care(*changes: tuple[str, str]) -> Collection:
+def _care(*changes: tuple[str, str]) -> JointCollection:
     text = CARE
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    return Collection.parse(text)
+    return JointCollection.parse(text)
 
 
-def _specs(settings: Settings, *collections: Collection, partitions: int | None = None) -> dict[str, TopicSpec]:
+def _specs(settings: Settings, *collections: JointCollection, partitions: int | None = None) -> dict[str, TopicSpec]:
     specs = topic_specs(
         collections,
         prefix=settings.topic_prefix,
@@ -52,12 +52,12 @@ async def _create(settings: Settings, specs: dict[str, TopicSpec]) -> None:
         await cluster.create(list(specs.values()), replication=1)
 
 
-async def _ready(settings: Settings, collection: Collection) -> None:
+async def _ready(settings: Settings, collection: JointCollection) -> None:
     await _create(settings, _specs(settings, collection))
     await register(settings, [Registration.of(collection)])
 
 
-async def _refused(settings: Settings, collection: Collection) -> str:
+async def _refused(settings: Settings, collection: JointCollection) -> str:
     with pytest.raises(PreflightError) as refused:
         await preflight(settings, {FILE: collection})
     return str(refused.value).replace(f"{settings.topic_prefix}.", "PREFIX.")

@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 
 from stream_ldp.cli import app
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def example() -> Collection:
+def example() -> JointCollection:
     """The collection that the README shows."""
     (text,) = re.findall(r"```yaml\n(.*?)```", README, flags=re.DOTALL)
-    return Collection.parse(text, source="README.md")
+    return JointCollection.parse(text, source="README.md")
 
 
 def test_the_privacy_statement_has_the_mechanisms_own_numbers() -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.topics import DAY_MS, OUTAGE_MS, SEGMENT_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
 
 
-def _collection(name: str = "care", **window: Any) -> Collection:
-    return Collection.model_validate(
+def _collection(name: str = "care", **window: Any) -> JointCollection:
+    return JointCollection.model_validate(
         {
             "collection": name,
             "mechanism": {"kind": "rr-ldp", "f": 0.5},
@@ -26,7 +26,7 @@ def _collection(name: str = "care", **window: Any) -> Collection:
     )
 
 
-def _specs(*collections: Collection, reports_partitions: int | None = None) -> dict[str, TopicSpec]:
+def _specs(*collections: JointCollection, reports_partitions: int | None = None) -> dict[str, TopicSpec]:
     specs = topic_specs(collections, prefix="p", partials_partitions=4, reports_partitions=reports_partitions)
     return {spec.name: spec for spec in specs}
 

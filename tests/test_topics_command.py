@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli.topics import app
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.service.cluster import Cluster
 from stream_ldp.service.registry import Registration, read_registry
 from stream_ldp.settings import Settings
@@ -46,12 +46,12 @@ def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings,
     assert "stream-ldp topics create" in missing.stderr
     first = _run(settings, "create", file, "--partitions", "3")
     assert first.exit_code == 0, first.output
-    fingerprint = Collection.load(file).fingerprint.hex()
-    assert f"Collection care is registered, with fingerprint {fingerprint}." in first.stdout
+    fingerprint = JointCollection.load(file).fingerprint.hex()
+    assert f"JointCollection care is registered, with fingerprint {fingerprint}." in first.stdout
     again = _run(settings, "create", file)
     assert again.exit_code == 0, again.output
     assert "created" not in again.stdout
-    assert "Collection care was registered already." in again.stdout
+    assert "JointCollection care was registered already." in again.stdout
     assert _run(settings, "list", file).exit_code == 0
     assert _existing(settings)[TopicNames(prefix=settings.topic_prefix).reports("care")].partitions == 3
 
@@ -99,7 +99,7 @@ def test_new_windows_are_registered_and_say_that_workers_must_stop(settings: Set
     result = _run(settings, "create", file)
     assert result.exit_code == 0
     assert "Stop every worker that runs with the old file." in result.stdout
-    assert asyncio.run(read_registry(settings)) == {"care": Registration.of(Collection.load(file))}
+    assert asyncio.run(read_registry(settings)) == {"care": Registration.of(JointCollection.load(file))}
 
 
 def test_two_files_of_one_name_are_refused(settings: Settings, file: Path, tmp_path: Path) -> None:

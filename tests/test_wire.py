@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_ldp import wire
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.rejection import Reason
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -43,8 +44,18 @@ def vectors(name: str) -> list[Any]:
     return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
-def collection_of(vector: dict[str, Any]) -> Collection:
-    return Collection.load(GOLDEN / f"{vector['collection']}.yaml")
+def collection_of(vector: dict[str, Any]) -> JointCollection:
+    return JointCollection.load(GOLDEN / f"{vector['collection']}.yaml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyRow:
+    """Reports of so many bits, all of them valid."""
+
+    bits: int
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.ones(len(rows), dtype=np.bool_)
 
 
 def rows_of(reports: list[int]) -> NDArray[np.uint8]:
@@ -57,7 +68,7 @@ def batch_of(reports: list[int], *, batch_id: bytes = bytes(16), time_ms: int = 
 
 
 def decode(*records: bytes) -> wire.Decoded:
-    return wire.decode(records, fingerprint=FINGERPRINT, bits=BITS)
+    return wire.decode(records, formats={FINGERPRINT: AnyRow(bits=BITS)})
 
 
 batches = st.builds(
@@ -91,7 +102,7 @@ def test_what_was_encoded_is_what_is_decoded(batch: wire.Batch) -> None:
     assert decoded.time_ms.tolist() == [batch.time_ms]
     assert decoded.batch_ids == [batch.batch_id]
     assert decoded.counts.tolist() == [len(batch.rows)]
-    assert np.array_equal(decoded.rows, batch.rows)
+    assert np.array_equal(decoded.rows[0], batch.rows)
 
 
 @given(st.lists(records(), max_size=8))
@@ -100,7 +111,7 @@ def test_any_bytes_are_either_counted_or_refused_for_one_reason(some: list[bytes
     positions = decoded.accepted.tolist() + [position for position, _ in decoded.rejected]
     assert sorted(positions) == list(range(len(some)))
     assert len(decoded.accepted) == len(decoded.time_ms) == len(decoded.batch_ids) == len(decoded.counts)
-    assert len(decoded.rows) == decoded.counts.sum()
+    assert len(decoded.rows[0]) == decoded.counts.sum()
     assert all(rejected.reason in REASONS_OF_BYTES for _, rejected in decoded.rejected)
 
 
@@ -112,7 +123,7 @@ def test_decoding_many_batches_at_once_gives_what_decoding_each_gives(some: list
     assert together.time_ms.tolist() == [time for one in alone for time in one.time_ms.tolist()]
     assert together.batch_ids == [batch_id for one in alone for batch_id in one.batch_ids]
     assert together.counts.tolist() == [count for one in alone for count in one.counts.tolist()]
-    assert together.rows.tolist() == [row for one in alone for row in one.rows.tolist()]
+    assert together.rows[0].tolist() == [row for one in alone for row in one.rows[0].tolist()]
     assert [(position, rejected.reason, rejected.detail) for position, rejected in together.rejected] == [
         (i, rejected.reason, rejected.detail) for i, one in enumerate(alone) for _, rejected in one.rejected
     ]
@@ -172,7 +183,7 @@ def test_golden_permanent_responses() -> None:
 
 
 def test_a_permanent_bit_is_inverted_by_words_below_the_threshold_and_by_no_other() -> None:
-    mechanism = Collection.load(GOLDEN / "care-survey.yaml").mechanism
+    mechanism = JointCollection.load(GOLDEN / "care-survey.yaml").mechanism
     below, at = mechanism.flip_threshold - 1, mechanism.flip_threshold
     words = np.array([[at, below, below, at, at]], dtype=np.uint32)
     assert mechanism.permanent(np.array([[0, 1]]), words).astype(int).tolist() == [[1, 1, 1, 1, 0]]
@@ -198,19 +209,18 @@ def test_golden_batches() -> None:
         )
         encoded = bytes.fromhex(vector["encoded"])
         assert wire.encode(batch) == encoded
-        decoded = wire.decode([encoded], fingerprint=collection.fingerprint, bits=collection.mechanism.bits)
+        decoded = wire.decode([encoded], formats={collection.fingerprint: AnyRow(bits=collection.mechanism.bits)})
         assert decoded.rejected == []
-        assert np.array_equal(decoded.rows, rows)
+        assert np.array_equal(decoded.rows[0], rows)
         assert decoded.time_ms.tolist() == [vector["time_ms"]]
 
 
 def test_golden_malformed_batches_and_their_reasons() -> None:
-    collection = Collection.load(GOLDEN / "care-survey.yaml")
+    collection = JointCollection.load(GOLDEN / "care-survey.yaml")
     malformed = vectors("malformed")
     decoded = wire.decode(
         [bytes.fromhex(vector["record"]) for vector in malformed],
-        fingerprint=collection.fingerprint,
-        bits=collection.mechanism.bits,
+        formats={collection.fingerprint: AnyRow(bits=collection.mechanism.bits)},
     )
     assert decoded.accepted.tolist() == []
     assert [str(rejected.reason) for _, rejected in decoded.rejected] == [vector["reason"] for vector in malformed]
@@ -337,7 +347,7 @@ def test_a_client_written_from_the_specification_alone_sends_the_same_bytes(
 ) -> None:
     name, attributes = survey
     f, p, q = noise
-    collection = Collection.model_validate(
+    collection = JointCollection.model_validate(
         {
             "collection": name,
             "mechanism": {"kind": "rr-ldp", "f": f, "p": p, "q": q},

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["PopulationError", "load_population", "sample"]
 
@@ -23,7 +23,7 @@ class PopulationError(ValueError):
     """A table that is not a population of the collection; the message names the line and never an answer."""
 
 
-def load_population(path: Path, collection: Collection) -> NDArray[np.int64]:
+def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64]:
     """Value indices, shape (rows, attributes), of a CSV file, gzipped if its name ends in .gz.
 
     The first line names the columns; those that are not attributes are left out.
@@ -51,7 +51,7 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _codes(rows: csv.DictReader[str], path: Path, collection: Collection) -> NDArray[np.int64]:
+def _codes(rows: csv.DictReader[str], path: Path, collection: JointCollection) -> NDArray[np.int64]:
     names = [attribute.name for attribute in collection.attributes]
     header = rows.fieldnames or []
     if missing := [name for name in names if name not in header]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["Format", "RecordReader", "lines_of"]
 
@@ -45,7 +45,7 @@ class RecordReader:
     """
 
     def __init__(
-        self, collection: Collection, *, form: Format, source: str, on_skip: Callable[[str], None] | None
+        self, collection: JointCollection, *, form: Format, source: str, on_skip: Callable[[str], None] | None
     ) -> None:
         """source: name of the file in problems. on_skip: told of each bad line; None ends with the first."""
         self.problem: str | None = None

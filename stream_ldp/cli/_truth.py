@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection, EstimateSpec
     from stream_ldp.estimate import Estimate
+    from stream_ldp.joint_collection import EstimateSpec, JointCollection
 
 __all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
 
@@ -87,7 +87,7 @@ class Truth(_Part):
 class Tally:
     """Counts the true records as they are sent."""
 
-    def __init__(self, collection: Collection, population: NDArray[np.int64]) -> None:
+    def __init__(self, collection: JointCollection, population: NDArray[np.int64]) -> None:
         """population: value indices, shape (rows, attributes)."""
         self._collection = collection
         self._population = population

@@ -13,10 +13,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.options import fail, load_joint_collection
 from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy
 from stream_ldp.privacy.attacks import attacks
-from stream_ldp.privacy.bit_law import NotAThreshold
+from stream_ldp.privacy.chosen_words import UnknownLaw
 from stream_ldp.privacy.enumeration import Enumeration, TooLarge
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def audit(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="COLLECTION|MECHANISM", help=f"Collection file, or a mechanism written like {_EXAMPLE}."
+            metavar="COLLECTION|MECHANISM", help=f"JointCollection file, or a mechanism written like {_EXAMPLE}."
         ),
     ],
     *,
@@ -96,7 +96,7 @@ def audit(
 
 def _read(subject: str) -> tuple[RRLDP, PermanentWords]:
     if not subject.startswith("rr-ldp:"):
-        (collection,) = load_collections([Path(subject)]).values()
+        collection = load_joint_collection(Path(subject))
         return collection.mechanism, collection.permanent_words()
     given = dict(part.partition("=")[::2] for part in subject.removeprefix("rr-ldp:").split(","))
     try:
@@ -114,7 +114,7 @@ def _read(subject: str) -> tuple[RRLDP, PermanentWords]:
 def _enumerate(mechanism: RRLDP, *, as_json: bool) -> None:
     try:
         realised = Enumeration.realised(mechanism)
-    except NotAThreshold as error:
+    except UnknownLaw as error:
         fail(f"the probabilities of the code cannot be found: {error}")
     as_stated = realised == Enumeration.stated(mechanism)
     results = [

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream_ldp.cli.options import fail
-from stream_ldp.collection import Collection, CollectionError
+from stream_ldp.collection import CollectionError
+from stream_ldp.collection_file import load_collection
+from stream_ldp.heavy_hitters.phases import epoch_epsilon
+from stream_ldp.item_collection import ItemCollection
+
+if TYPE_CHECKING:
+    from stream_ldp.collection_file import AnyCollection
 
 __all__ = ["check"]
 
@@ -20,7 +26,7 @@ def check(
     problems: list[str] = []
     for file in files:
         try:
-            collection = Collection.load(file)
+            collection = load_collection(file)
         except CollectionError as error:
             problems += error.problems
         else:
@@ -29,11 +35,19 @@ def check(
         fail("\n".join(problems))
 
 
-def _summary(collection: Collection) -> str:
+def _summary(collection: AnyCollection) -> str:
     window = collection.window
     kind = "windows" if window.pane_ms == window.size_ms else f"windows every {window.pane_ms / 1_000:g} s,"
+    known = f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}"
+    lasting = f"{kind} of {window.size_ms / 1_000:g} s"
+    if isinstance(collection, ItemCollection):
+        method = collection.method
+        return (
+            f"{known}, {collection.items.count:,} items, {method.name} for the top {method.k}, "
+            f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epoch_epsilon(method):g}, "
+            f"{lasting}"
+        )
     return (
-        f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}, "
-        f"{len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, "
-        f"{kind} of {window.size_ms / 1_000:g} s, estimates {', '.join(each.name for each in collection.estimates)}"
+        f"{known}, {len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, {lasting}, "
+        f"estimates {', '.join(each.name for each in collection.estimates)}"
     )

@@ -25,8 +25,8 @@ from stream_ldp.cli.options import fail
 from stream_ldp.cli.watch import Newest
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.collection import Collection
 from stream_ldp.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.service.cluster import Cluster
 from stream_ldp.service.worker import Worker
 from stream_ldp.settings import Settings
@@ -62,7 +62,7 @@ def demo(
     # The screen belongs to the estimates.
     logging.disable(logging.WARNING)
     console = Console(highlight=False)
-    collection = Collection.load(_COLLECTION)
+    collection = JointCollection.load(_COLLECTION)
     population = _survey(collection)
     with ExitStack() as stack:
         try:
@@ -74,7 +74,7 @@ def demo(
         run_client(_Demo(collection, population, settings, console).run(broker, seconds=seconds, rate=rate))
 
 
-def _survey(collection: Collection) -> NDArray[np.int64]:
+def _survey(collection: JointCollection) -> NDArray[np.int64]:
     """The survey's answers as value indices, shape (6366, 2)."""
     try:
         from statsmodels.datasets import fair  # noqa: PLC0415  an optional extra
@@ -99,7 +99,7 @@ def _broker(stack: ExitStack, console: Console) -> EmbeddedKafka | EmbeddedMock:
 
 class _Demo:
     def __init__(
-        self, collection: Collection, population: NDArray[np.int64], settings: Settings, console: Console
+        self, collection: JointCollection, population: NDArray[np.int64], settings: Settings, console: Console
     ) -> None:
         self._collection = collection
         self._population = population

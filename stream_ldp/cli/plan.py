@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.options import fail, load_joint_collection
 from stream_ldp.plan import POPULATIONS, EstimatePlan, Plan, for_budget
 from stream_ldp.plan import plan as work_out
 
@@ -22,7 +22,7 @@ __all__ = ["plan"]
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
     *,
     reports: Annotated[
         list[int] | None,
@@ -44,7 +44,7 @@ def plan(
 
     With --for-ever, say it for the parameters that spend so much, and print them for the collection's file.
     """
-    collection = load_collections([file])[str(file)]
+    collection = load_joint_collection(file)
     if per_report is not None and for_ever is None:
         fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
     if for_ever is not None:
@@ -85,7 +85,7 @@ def _document(planned: Plan) -> dict[str, object]:
 def _show(planned: Plan) -> None:
     console = Console(highlight=False)
     console.print(
-        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
+        f"JointCollection {planned.collection}, fingerprint {planned.fingerprint}: "
         f"{planned.bits} bits a report, {planned.report_bytes} bytes with padding.",
         markup=False,
     )

@@ -11,7 +11,7 @@ import typer
 
 from stream_ldp.cli._client import run_client
 from stream_ldp.cli._records import Format, RecordReader, lines_of
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, fail, load_joint_collection, with_settings
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
@@ -26,7 +26,7 @@ from stream_ldp.client import (
     load_or_create_secret,
     load_or_create_user,
 )
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _SHOWN = 10
 
 @with_settings(CLIENT)
 def report(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
     records: Annotated[
         Path,
         typer.Argument(
@@ -124,7 +124,7 @@ def report(
     CSV begins with a line that names the attributes; a line of JSON is an object of them. Lines are published as they
     come. The first bad one ends the command with 1: what came before it is published, what comes after it is not.
     """
-    collection = load_collections([file])[str(file)]
+    collection = load_joint_collection(file)
     try:
         terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
     except ValueError as error:
@@ -155,7 +155,7 @@ def _user(secret_file: Path, terms: Terms, *, new_ledger: bool) -> _User:
 
 
 async def _report(
-    collection: Collection, path: Path, form: Format, user: _User | None, settings: Settings, *, skip_bad: bool
+    collection: JointCollection, path: Path, form: Format, user: _User | None, settings: Settings, *, skip_bad: bool
 ) -> None:
     source = "standard input" if str(path) == "-" else str(path)
     skipped = _Skipped()

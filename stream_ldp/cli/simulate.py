@@ -17,10 +17,10 @@ from stream_ldp.cli._client import run_client
 from stream_ldp.cli._population import PopulationError, load_population, sample
 from stream_ldp.cli._render import truth_line
 from stream_ldp.cli._truth import Tally
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, fail, load_joint_collection, with_settings
 from stream_ldp.client import Reporter
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.settings import Settings
 from stream_ldp.windows import pane_of
@@ -44,7 +44,7 @@ _SAVE_INTERVAL = 1.0
 
 @with_settings(CLIENT)
 def simulate(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
     *,
     data: Annotated[
         Path,
@@ -88,7 +88,7 @@ def simulate(
     windows must not be closed already: use a collection that nobody else reports to. The last of them closes when
     its partitions have been idle for the collection's idle_timeout.
     """
-    collection = load_collections([file])[str(file)]
+    collection = load_joint_collection(file)
     try:
         population = load_population(data, collection)
     except PopulationError as error:
@@ -124,7 +124,7 @@ def _live(_: int) -> int:
     return now_ms()
 
 
-def _past(windows: int, count: int, collection: Collection, now: int) -> Callable[[int], int]:
+def _past(windows: int, count: int, collection: JointCollection, now: int) -> Callable[[int], int]:
     """Event time of a report by its number: evenly over the last windows before `now`, in milliseconds."""
     window = collection.window
     end = pane_of(now, window)
@@ -145,7 +145,7 @@ class _Simulation:
     step: reports that share an event time.
     """
 
-    collection: Collection
+    collection: JointCollection
     people: NDArray[np.int64]
     event_time: Callable[[int], int]
     rate: float | None

@@ -20,7 +20,7 @@ from stream_ldp.privacy.ledger import COUNT_ONLY, Assumption, Spending, Terms, a
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
     from stream_ldp.privacy.ledger import Answer
 
 __all__ = ["LedgerError", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
@@ -102,10 +102,10 @@ class PrivacyLedger:
         """Whether it counts what is reported with this secret."""
         return hmac.compare_digest(self._tag_key, _derived(secret, _TAG_PERSON))
 
-    def answers(self, collection: Collection, values: Iterable[Sequence[int]]) -> tuple[Answer, ...]:
+    def answers(self, collection: JointCollection, values: Iterable[Sequence[int]]) -> tuple[Answer, ...]:
         """What reports of these records would show; no value can be told from it without the secret.
 
-        values: value indices as `Collection.encode` gives them, shape (n, attributes).
+        values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         """
         fresh = self._terms.assumption is Assumption.FRESH
         return answers_of(collection, values, tag_key=None if fresh else self._tag_key)

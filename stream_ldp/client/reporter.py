@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.settings import Settings
 
@@ -56,7 +56,7 @@ class Reporter:
 
     def __init__(
         self,
-        collection: Collection,
+        collection: JointCollection,
         *,
         settings: Settings,
         secret: bytes | None = None,
@@ -152,7 +152,7 @@ class Reporter:
     async def report_series(self, values: NDArray[np.integer] | Sequence[Sequence[int]]) -> None:
         """Report several records of the user whose secret this reporter has, all or none of them.
 
-        values: value indices as `Collection.encode` gives them, shape (n, attributes).
+        values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
 
         Raises:
             As `report`.
@@ -180,7 +180,7 @@ class Reporter:
     ) -> None:
         """Report one record for each of many users. What they have spent is not counted here.
 
-        values: value indices as `Collection.encode` gives them, shape (n, attributes).
+        values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         secrets: of each user, in the order of the values. None draws every permanent response afresh, which is
             right only for users who never report again: the noise of two such reports averages out.
 

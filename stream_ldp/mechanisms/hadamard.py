@@ -117,6 +117,15 @@ class HadamardResponse:
         supports: NDArray[np.float64] = (reports + agreement[: self.size]) / 2**self.hash_bits
         return supports
 
+    def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each row was drawn, int64, shape (rows,)."""
+        return sums[self.rows :]
+
+    @property
+    def index_bits(self) -> int:
+        """Bits of a report, its first ones, that are row indices."""
+        return self.hash_bits * self._index_bits
+
     @property
     def _index_bits(self) -> int:
         return max(1, (self.size - 1).bit_length())

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stream_ldp.collection import MechanismSpec
+from stream_ldp.joint_collection import MechanismSpec
 from stream_ldp.mechanisms import SECRET_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = [
     "COUNT_ONLY",
@@ -197,11 +197,11 @@ class Answer:
 
 
 def answers_of(
-    collection: Collection, values: Iterable[Sequence[int]], *, tag_key: bytes | None
+    collection: JointCollection, values: Iterable[Sequence[int]], *, tag_key: bytes | None
 ) -> tuple[Answer, ...]:
     """What reports of these records of one user show.
 
-    values: value indices as `Collection.encode` gives them, shape (n, attributes).
+    values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
     tag_key: 32 bytes that only the user has; None where the permanent responses are drawn afresh.
     """
     words = collection.permanent_words()

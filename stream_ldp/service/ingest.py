@@ -25,9 +25,12 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from mode import Service
 
-from stream_ldp import partials
+from stream_ldp import partials, wire
 from stream_ldp.counting import Checkpoint, SourcePartition
+from stream_ldp.item_collection import ItemCollection
+from stream_ldp.layouts import PhaseLayout
 from stream_ldp.service.publisher import Record
+from stream_ldp.service.round_log import RoundLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,6 +118,11 @@ class Ingest(Service):
         # never made from counts of an earlier ownership.
         self._ownership = asyncio.Lock()
         self._consumer: Any = None
+        self._rounds = (
+            RoundLog(collection, topic=names.rounds(collection.name), settings=settings)
+            if isinstance(collection, ItemCollection)
+            else None
+        )
         self._joined = False
         self._running = False
         self._finished = asyncio.Event()
@@ -139,6 +147,8 @@ class Ingest(Service):
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
         )
         self._consumer.subscribe([self._topic], listener=_Rebalance(self))
+        if self._rounds is not None:
+            await self._rounds.start()
         await self._consumer.start()
 
     async def on_stop(self) -> None:
@@ -147,6 +157,8 @@ class Ingest(Service):
             await self._finished.wait()
         if self._consumer is not None:
             await self._consumer.stop()
+        if self._rounds is not None:
+            await self._rounds.stop()
 
     @Service.task
     async def _run(self) -> None:
@@ -238,6 +250,10 @@ class Ingest(Service):
                 self._note_lost(partition, state.position, beginning)
         owned.sought = False
         values = [record.value or b"" for record in records]
+        if self._rounds is not None:
+            unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
+            for asked in await self._rounds.find(unknown) if unknown else ():
+                state.learn(PhaseLayout(self._rounds.collection, asked))
         counted = state.count([record.offset for record in records], [record.timestamp for record in records], values)
         owned.dead_letters += [self._dead_letter(records[index], why) for index, why in counted.rejected]
         name = self.collection.name

@@ -1,8 +1,9 @@
-"""Partials in, estimates out: the windows of the collections whose partials this worker owns.
+"""Partials in, answers out: the windows of the collections whose partials this worker owns.
 
-A merge speaks only once it has read the log: the estimates first, since what is published is decided, then the
+A merge speaks only once it has read the log: the answers first, since what is published is decided, then the
 partials. After that each final is solved in order of time from the final before it, published, acknowledged, and only
-then remembered; a repeat after a crash has the same content.
+then remembered; a repeat after a crash has the same content. What the next phase of an epoch asks follows from its
+final alone, so that it is told again after every start: whoever died may not have come to it.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ from mode import Service
 
 from stream_ldp import partials
 from stream_ldp.estimate import Estimate
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.merging import Merge
+from stream_ldp.ranking import Ranking
+from stream_ldp.rounds import Round
 from stream_ldp.service.publisher import Record
-from stream_ldp.solving import solve
+from stream_ldp.solving import answer_from_bytes, solve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
     from aiokafka import ConsumerRecord
 
-    from stream_ldp.collection import Collection, EstimateSpec
+    from stream_ldp.collection import Collection, Series
     from stream_ldp.merging import Question
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.publisher import Publisher
     from stream_ldp.settings import Settings
+    from stream_ldp.solving import Answer
     from stream_ldp.topics import TopicNames
 
 __all__ = ["Merger"]
@@ -103,9 +108,9 @@ class Merger(Service):
         """Stop merging the collections of these partitions, and forget their windows."""
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             owned = self._owned.pop(name)
-            for spec in owned.merge.collection.estimates:
+            for series in owned.merge.collection.series:
                 with contextlib.suppress(KeyError):
-                    self._metrics.window_plausibility.remove(name, spec.name)
+                    self._metrics.window_plausibility.remove(name, series.name)
             if owned.task is not None:
                 owned.task.cancel()
 
@@ -135,20 +140,22 @@ class Merger(Service):
         await self._rebuild(owned)
         owned.rebuilt = True
         merge = owned.merge
-        next_at = dict.fromkeys((spec.name for spec in merge.collection.estimates), 0.0)
+        for answer in merge.decided:
+            await self._ask_next(merge.collection, answer)
+        next_at = dict.fromkeys((series.name for series in merge.collection.series), 0.0)
         told: dict[tuple[int, str], int] = {}
         while not self.should_stop:
             owned.wake.clear()
             await self._publish_finals(merge)
             open_windows = merge.open()
-            for start, spec in open_windows:
-                if next_at[spec.name] <= time.monotonic():
-                    place = (start, spec.name)
-                    told[place] = await self._publish_provisional(merge, start, spec, told.get(place, 0))
-            for _, spec in open_windows:
-                if next_at[spec.name] <= time.monotonic():
-                    next_at[spec.name] = time.monotonic() + spec.every_ms / 1_000
-            still_open = {(start, spec.name) for start, spec in open_windows}
+            for start, series in open_windows:
+                if next_at[series.name] <= time.monotonic():
+                    place = (start, series.name)
+                    told[place] = await self._publish_provisional(merge, start, series, told.get(place, 0))
+            for _, series in open_windows:
+                if next_at[series.name] <= time.monotonic():
+                    next_at[series.name] = time.monotonic() + series.every_ms / 1_000
+            still_open = {(start, series.name) for start, series in open_windows}
             told = {place: reports for place, reports in told.items() if place in still_open}
             # Without an open window only news can bring work, with one also the time for its next provisional.
             left = max(0.0, min(next_at.values()) - time.monotonic()) if open_windows else None
@@ -157,56 +164,68 @@ class Merger(Service):
 
     async def _publish_finals(self, merge: Merge) -> None:
         while due := merge.due():
-            for start, spec in due:
-                estimate = await self._solve(merge.collection, merge.question(start, spec, final=True))
-                await self._publish(estimate)
-                merge.decide(estimate)
-                self._tell_plausibility(estimate)
-                closed_s = time.time() - estimate.window.end_ms / 1_000
+            for start, series in due:
+                answer = await self._solve(merge.collection, merge.question(start, series, final=True))
+                await self._publish(merge.collection, answer)
+                await self._ask_next(merge.collection, answer)
+                merge.decide(answer)
+                self._tell_plausibility(answer)
+                closed_s = time.time() - answer.window.end_ms / 1_000
                 self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
         merge.forget()
 
-    def _tell_plausibility(self, estimate: Estimate) -> None:
-        labels = estimate.collection, estimate.estimate
-        self._metrics.window_plausibility.labels(*labels).set(estimate.plausibility.statistic)
-        if estimate.plausibility.flagged:
-            self._metrics.windows_implausible.labels(estimate.collection).inc()
-            log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), estimate.window)
+    def _tell_plausibility(self, answer: Answer) -> None:
+        labels = answer.collection, answer.series
+        self._metrics.window_plausibility.labels(*labels).set(answer.plausibility.statistic)
+        if answer.plausibility.flagged:
+            self._metrics.windows_implausible.labels(answer.collection).inc()
+            log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), answer.window)
 
-    async def _publish_provisional(self, merge: Merge, start: int, spec: EstimateSpec, told: int) -> int:
+    async def _publish_provisional(self, merge: Merge, start: int, series: Series, told: int) -> int:
         """Publish the window as it stands, unless nothing came since; its number of reports."""
-        question = merge.question(start, spec, final=False)
+        question = merge.question(start, series, final=False)
         if question.reports > told:
-            await self._publish(await self._solve(merge.collection, question))
+            await self._publish(merge.collection, await self._solve(merge.collection, question))
         return question.reports
 
-    async def _solve(self, collection: Collection, question: Question) -> Estimate:
+    async def _solve(self, collection: Collection, question: Question) -> Answer:
         began = time.monotonic()
-        estimate = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
-        self._metrics.em_duration.labels(collection.name).observe(time.monotonic() - began)
-        self._metrics.em_iterations.labels(collection.name).observe(estimate.fit.iterations)
-        self._metrics.em_starts.labels(collection.name, estimate.fit.start).inc()
-        self._metrics.estimates_certified.labels(collection.name, str(estimate.fit.certified).lower()).inc()
-        return estimate
+        answer = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
+        self._metrics.solve_duration.labels(collection.name).observe(time.monotonic() - began)
+        if isinstance(answer, Estimate):
+            self._metrics.em_iterations.labels(collection.name).observe(answer.fit.iterations)
+            self._metrics.em_starts.labels(collection.name, answer.fit.start).inc()
+            self._metrics.estimates_certified.labels(collection.name, str(answer.fit.certified).lower()).inc()
+        return answer
 
-    async def _publish(self, estimate: Estimate) -> None:
-        topic = self._names.estimates(estimate.collection)
-        await self._publisher.publish([Record(topic=topic, key=estimate.key, value=estimate.to_bytes(), partition=0)])
-        kind = "final" if estimate.final else "provisional"
-        self._metrics.estimates_published.labels(estimate.collection, kind).inc()
+    async def _publish(self, collection: Collection, answer: Answer) -> None:
+        topic = self._names.answers(collection)
+        await self._publisher.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
+        kind = "final" if answer.final else "provisional"
+        self._metrics.estimates_published.labels(collection.name, kind).inc()
+
+    async def _ask_next(self, collection: Collection, answer: Answer) -> None:
+        """Tell the clients what the epoch's next phase asks, if this is the final of one that has a next."""
+        if not isinstance(collection, ItemCollection) or not isinstance(answer, Ranking):
+            return
+        if (inquiry := answer.next_inquiry) is not None:
+            asked = Round.of(collection, inquiry, epoch=answer.epoch)
+            topic = self._names.rounds(collection.name)
+            await self._publisher.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
+            self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:
         """Read the log: what is decided, then what was counted."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
-        async for record in self._log(self._names.estimates(name), 0):
+        async for record in self._log(self._names.answers(merge.collection), 0):
             if record.key is not None and record.key.endswith(b"|live"):
                 continue
             try:
-                merge.decide(Estimate.from_bytes(record.value))
+                merge.decide(answer_from_bytes(merge.collection, record.value))
             except ValueError as error:
                 place = f"{record.topic} offset {record.offset}"
-                raise partials.PartialError(f"{place} is not an estimate that this release can go on from") from error
+                raise partials.PartialError(f"{place} is not an answer that this release can go on from") from error
         async for record in self._log(self._names.partials, self._partition_of(name)):
             self.apply(record.value)
         took = time.monotonic() - began

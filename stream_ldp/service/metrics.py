@@ -81,12 +81,19 @@ class Metrics:
         self.window_close_delay = self._histogram(
             "window_close_delay_seconds", "Time from a window's end to its final estimate.", _DELAY_SECONDS
         )
-        self.estimates_published = self._counter("estimates_published", "Estimates written and acknowledged.", "kind")
+        self.estimates_published = self._counter(
+            "estimates_published", "Estimates and rankings written and acknowledged.", "kind"
+        )
         self.estimates_certified = self._counter(
             "estimates_certified", "Solved estimates, by whether the certificate is within tolerance.", "certified"
         )
         self.em_starts = self._counter("em_starts", "Solved estimates, by what they were started from.", "start")
-        self.em_duration = self._histogram("em_duration_seconds", "Time to solve one estimate.", _SOLVE_SECONDS)
+        self.solve_duration = self._histogram(
+            "solve_duration_seconds", "Time to solve one estimate or ranking.", _SOLVE_SECONDS
+        )
+        self.rounds_published = self._counter(
+            "rounds_published", "Phases of epochs that clients were asked to answer; again after every start."
+        )
         self.em_iterations = self._histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
 
         plain = (
@@ -101,7 +108,8 @@ class Metrics:
             self.partials_published,
             self.rebuild_duration,
             self.window_close_delay,
-            self.em_duration,
+            self.solve_duration,
+            self.rounds_published,
             self.em_iterations,
         )
         closed = (

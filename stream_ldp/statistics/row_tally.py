@@ -60,7 +60,7 @@ class RowTally:
                 self._dirty[self._segment] = self._current()
                 self._segment, self._open, self._filled = self._segment + 1, [], 0
 
-    def take_changed(self) -> dict[int, RowCounts]:
+    def take_changed(self, *, closing: bool) -> dict[int, RowCounts]:  # noqa: ARG002
         """The segments that changed since the last call; what was full is then forgotten."""
         changed = {segment: full or self._current() for segment, full in self._dirty.items()}
         self._dirty.clear()

@@ -17,7 +17,8 @@ from typer.testing import CliRunner, Result
 
 from stream_ldp import wire
 from stream_ldp.client import publisher
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
+from stream_ldp.layouts import JointLayout
 from stream_ldp.mechanisms import OSEntropy
 from tests.client.examples import collection_of, write_survey
 
@@ -58,11 +59,11 @@ class FakeBroker:
             if not answer.done():
                 answer.set_result(None)
 
-    def decoded(self, collection: Collection | None = None) -> wire.Decoded:
+    def decoded(self, collection: JointCollection | None = None) -> wire.Decoded:
         """All batches as a worker reads them; every one must be good."""
         collection = collection or collection_of()
         values = [arguments["value"] for _, arguments in self.sent]
-        decoded = wire.decode(values, fingerprint=collection.fingerprint, bits=collection.mechanism.bits)
+        decoded = wire.decode(values, formats={collection.fingerprint: JointLayout(collection)})
         assert decoded.rejected == []
         return decoded
 

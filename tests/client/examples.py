@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stream_ldp.collection import Collection
 from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, Privacy, WindowBounds
+from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["MINUTE_MS", "collection_of", "estimate_of", "write_survey"]
 
@@ -34,9 +34,9 @@ def _text(name: str = "care-survey", *, window: str = "grace: 5s", mechanism: st
 
 
 @cache
-def collection_of(**changes: str) -> Collection:
+def collection_of(**changes: str) -> JointCollection:
     """Two attributes, two and three values; windows of a minute. Changes of `name`, `window`, `mechanism`."""
-    return Collection.parse(_text(**changes))
+    return JointCollection.parse(_text(**changes))
 
 
 def write_survey(path: Path, **changes: str) -> Path:

@@ -40,7 +40,7 @@ from stream_ldp.client import (
     load_or_create_user,
     privacy_ledger,
 )
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.privacy.ledger import Answer, Spending
 from stream_ldp.settings import Settings
 from tests.client.conftest import FakeBroker
@@ -61,7 +61,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])
 
 
-def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: Collection = COLLECTION) -> None:
+def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
     ledger.spend(ledger.answers(collection, [record]))
 
 
@@ -331,7 +331,7 @@ def test_a_short_secret_is_one() -> None:
 
 
 def test_a_ledger_holds_a_value_or_the_secret_or_is_for_others_to_read(path: Path) -> None:
-    telltale = Collection.model_validate(
+    telltale = JointCollection.model_validate(
         COLLECTION.document
         | {"attributes": [{"name": "bathing", "values": ["zebra", "gnu"]}]}
         | {"estimates": [{"name": "all", "of": ["bathing"]}]}
@@ -396,7 +396,7 @@ def test_one_of_two_that_come_first_at_once_finds_half_a_user(tmp_path: Path) ->
 # The reporter.
 
 
-def reporter(ledger: PrivacyLedger | None, collection: Collection = COLLECTION, **options: Any) -> Reporter:
+def reporter(ledger: PrivacyLedger | None, collection: JointCollection = COLLECTION, **options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "linger": 3600.0, "clock": lambda: 0}
     return Reporter(collection, settings=SETTINGS, ledger=ledger, **(defaults | options))
 

@@ -18,6 +18,7 @@ from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber
 from stream_ldp.connection import BrokerUnreachable
 from stream_ldp.embedded import EmbeddedKafka
 from stream_ldp.estimate import Estimate, WindowBounds
+from stream_ldp.layouts import JointLayout
 from stream_ldp.settings import Settings
 from stream_ldp.topics import TopicNames
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
@@ -87,7 +88,7 @@ async def batches_of(settings: Settings) -> wire.Decoded:
         await consumer.stop()
     collection = collection_of()
     decoded = wire.decode(
-        [record.value for record in records], fingerprint=collection.fingerprint, bits=collection.mechanism.bits
+        [record.value for record in records], formats={collection.fingerprint: JointLayout(collection)}
     )
     assert decoded.rejected == []
     assert [record.key for record in records] == decoded.batch_ids

@@ -43,7 +43,7 @@ def csv_file(tmp_path: Path, *lines: str) -> Path:
 
 
 def rows_sent(broker: FakeBroker, **changes: str) -> list[int]:
-    return [int(row) for row in broker.decoded(collection_of(**changes)).rows.ravel()]
+    return [int(row) for row in broker.decoded(collection_of(**changes)).rows[0].ravel()]
 
 
 def published(result: Result) -> str:

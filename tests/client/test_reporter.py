@@ -14,7 +14,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 from numpy.typing import NDArray
 
 from stream_ldp.client import DeliveryError, MissingTopic, Reporter
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.settings import Settings
 from tests.client.conftest import FakeBroker
@@ -27,7 +27,7 @@ SETTINGS = Settings.load(brokers="nowhere:1")
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 
 
-def reporter(collection: Collection | None = None, **options: Any) -> Reporter:
+def reporter(collection: JointCollection | None = None, **options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "linger": 3600.0, "clock": lambda: 0}
     return Reporter(collection or collection_of(), settings=SETTINGS, **(defaults | options))
 
@@ -58,7 +58,7 @@ async def test_the_same_answer_always_has_the_same_permanent_response(broker: Fa
     words = PERMANENT_ONLY.permanent_words().words(SECRET, values)
     permanent = PERMANENT_ONLY.mechanism.permanent(np.array([values]), words[None, :])
     expected = np.packbits(permanent, axis=1, bitorder="little").tolist()
-    assert broker.decoded(PERMANENT_ONLY).rows.tolist() == expected * 20
+    assert broker.decoded(PERMANENT_ONLY).rows[0].tolist() == expected * 20
 
 
 async def test_each_user_has_the_response_of_their_own_secret(broker: FakeBroker) -> None:
@@ -67,7 +67,7 @@ async def test_each_user_has_the_response_of_their_own_secret(broker: FakeBroker
         await sender.report_many(users(50), secrets=secrets)
     words = PERMANENT_ONLY.permanent_words().words_of(secrets, users(50))
     permanent = np.packbits(PERMANENT_ONLY.mechanism.permanent(users(50), words), axis=1, bitorder="little")
-    assert sorted(broker.decoded(PERMANENT_ONLY).rows.tolist()) == sorted(permanent.tolist())
+    assert sorted(broker.decoded(PERMANENT_ONLY).rows[0].tolist()) == sorted(permanent.tolist())
 
 
 async def test_instantaneous_noise_is_fresh_in_every_report(broker: FakeBroker) -> None:
@@ -75,7 +75,7 @@ async def test_instantaneous_noise_is_fresh_in_every_report(broker: FakeBroker) 
         for _ in range(200):
             await sender.report(RECORD)
     # One report in 32 at the most likely row: all 200 alike has probability below 10^-100.
-    assert len(np.unique(broker.decoded().rows)) > 1
+    assert len(np.unique(broker.decoded().rows[0])) > 1
 
 
 async def test_noise_comes_from_the_operating_system(broker: FakeBroker, os_words: list[int]) -> None:
@@ -92,7 +92,7 @@ async def test_a_seed_repeats_the_noise_but_never_a_batch_id(broker: FakeBroker)
         async with reporter(entropy=SeededEntropy(7)) as sender:
             await sender.report_many(users(100), secrets=None)
     decoded = broker.decoded()
-    first, second = np.split(decoded.rows.ravel(), 2)
+    first, second = np.split(decoded.rows[0].ravel(), 2)
     assert sorted(first) == sorted(second)
     assert decoded.batch_ids[0] != decoded.batch_ids[1]
 
@@ -379,7 +379,7 @@ async def test_neither_secret_nor_answer_is_logged_sent_or_shown(
     broker: FakeBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    telltale = Collection.model_validate(
+    telltale = JointCollection.model_validate(
         collection_of().document
         | {
             "attributes": [

@@ -21,8 +21,8 @@ from stream_ldp.cli._population import PopulationError, load_population, sample
 from stream_ldp.cli._truth import Tally, Truth, TruthError
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.collection import Collection
 from stream_ldp.estimate import WindowBounds
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.settings import Settings
 from stream_ldp.windows import pane_of, windows_of
 from tests.client.conftest import FakeBroker
@@ -52,13 +52,13 @@ def joint_of(rows: NDArray[np.uint8]) -> NDArray[np.float64]:
     return np.bincount(cells, minlength=6).reshape(2, 3) / len(rows)
 
 
-def windows_sent(sent: wire.Decoded, collection: Collection) -> dict[int, NDArray[np.uint8]]:
+def windows_sent(sent: wire.Decoded, collection: JointCollection) -> dict[int, NDArray[np.uint8]]:
     """The reports of every window, by its start."""
     found: dict[int, list[NDArray[np.uint8]]] = {}
     ends = np.cumsum(sent.counts)
     for time_ms, end, count in zip(sent.time_ms.tolist(), ends.tolist(), sent.counts.tolist(), strict=True):
         for start in windows_of(pane_of(time_ms, collection.window), collection.window):
-            found.setdefault(start, []).append(sent.rows[end - count : end])
+            found.setdefault(start, []).append(sent.rows[0][end - count : end])
     return {start: np.concatenate(parts) for start, parts in found.items()}
 
 
@@ -131,7 +131,7 @@ def test_a_seed_plays_the_same_again_and_says_that_it_protects_nobody(
         result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 500, "--seed", seed)
         assert result.exit_code == 0
         assert "hides nothing: for simulated users only" in result.stderr
-        runs.append((sorted(broker.decoded().rows.ravel().tolist()), broker.decoded().batch_ids))
+        runs.append((sorted(broker.decoded().rows[0].ravel().tolist()), broker.decoded().batch_ids))
     assert runs[0][0] == runs[1][0]
     assert runs[0][0] != runs[2][0]
     assert not set(runs[0][1]) & set(runs[1][1]), "a repeated id would be taken for a copy"
@@ -144,7 +144,7 @@ def test_without_a_seed_no_two_runs_are_alike_and_noise_is_the_operating_systems
     for _ in range(2):
         broker.sent.clear()
         command_line(simulate, survey, "--data", table(tmp_path), "--users", 500)
-        runs.append(sorted(broker.decoded().rows.ravel().tolist()))
+        runs.append(sorted(broker.decoded().rows[0].ravel().tolist()))
     assert runs[0] != runs[1]
     assert os_words.count(500 * 5) == 4, "permanent and instantaneous words, twice"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["Advance", "Entry", "Replay", "replay", "window_counts"]
 
@@ -56,7 +56,7 @@ class Replay:
     panes: dict[int, Pane] = field(default_factory=dict)
 
 
-def replay(collection: Collection, log: Sequence[Entry], advances: Iterable[Advance], *, end: int) -> Replay:
+def replay(collection: JointCollection, log: Sequence[Entry], advances: Iterable[Advance], *, end: int) -> Replay:
     """Go through the records before `end`, one by one."""
     advances = list(advances)
     result = Replay()
@@ -78,7 +78,7 @@ def _reach(result: Replay, time_ms: int) -> None:
         result.watermark_ms = time_ms
 
 
-def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> str:
+def _take(collection: JointCollection, entry: Entry, offset: int, result: Replay) -> str:
     window = collection.window
     if entry.reports is None:
         return "bad_checksum"
@@ -100,7 +100,7 @@ def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> 
 
 
 def window_counts(
-    collection: Collection, replays: Iterable[Replay], of: Sequence[str]
+    collection: JointCollection, replays: Iterable[Replay], of: Sequence[str]
 ) -> Mapping[int, Counter[Bits]]:
     """How often each row of the attributes `of` occurs in every window that holds reports."""
     columns = collection.bits_of(of)

@@ -15,15 +15,18 @@ import numpy as np
 from stream_ldp import partials, wire
 from stream_ldp.counting import Changes, Checkpoint, SourcePartition
 from stream_ldp.estimate import Axis, WindowBounds
+from stream_ldp.joint_collection import EstimateSpec
 from stream_ldp.merging import Merge, Question
+from stream_ldp.solving import row_counts, warm_start
+from stream_ldp.statistics import RowCounts
 from tests.client.examples import estimate_of
 from tests.core.oracle import Advance, Bits, Entry, Replay, replay, window_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stream_ldp.collection import Collection, EstimateSpec
     from stream_ldp.estimate import Estimate
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["Cluster", "Holder", "Merger", "WrongError", "require"]
 
@@ -46,7 +49,7 @@ class Cluster:
     finals: every final estimate published, in order.
     """
 
-    collection: Collection
+    collection: JointCollection
     partitions: int
     logs: list[list[Entry]] = field(init=False)
     commits: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -170,11 +173,12 @@ class Cluster:
     def publish(self, estimate: Estimate, question: Question) -> None:
         """A final is on the log; it has to be the oracle's, and the only one of its window."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
-        truth = window_counts(self.collection, replays, question.spec.of)
+        truth = window_counts(self.collection, replays, question.series.of)
         for age, (_, parts) in enumerate(question.windows):
             start = question.window_ms - age * self.collection.window.size_ms
             counted: Counter[Bits] = Counter()
             for part in parts:
+                assert isinstance(part, RowCounts)
                 for row, count in zip(part.unpacked().tolist(), part.counts.tolist(), strict=True):
                     counted[tuple(row)] += count
             require(
@@ -353,17 +357,18 @@ class Merger:
         self._next = max(self._next, offset + 1)
 
 
-def answer(collection: Collection, question: Question) -> Estimate:
+def answer(collection: JointCollection, question: Question) -> Estimate:
     """A stand-in for the solver: any pure function of the counts and of the final before shows what it was fed."""
-    spec: EstimateSpec = question.spec
+    spec = question.series
+    assert isinstance(spec, EstimateSpec)
     sizes = collection.sizes_of(spec)
-    counts = question.counts(bits=len(collection.bits_of(spec.of)))
+    counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
     joint = np.ones(sizes)
     for axis, ones in enumerate(np.split(counts.bit_counts(), np.cumsum(sizes)[:-1])):
         joint *= (ones + 1.0).reshape([-1 if each == axis else 1 for each in range(len(sizes))])
     joint /= joint.sum()
-    if question.start is not None:
-        joint = 0.5 * (joint + question.start)
+    if (start := warm_start(question, sizes=sizes)) is not None:
+        joint = 0.5 * (joint + start)
     return estimate_of(
         estimate=spec.name,
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),

@@ -1,4 +1,4 @@
-"""Collection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
+"""JointCollection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.collection import MAX_BITS, MAX_PANES, Collection, CollectionError
+from stream_ldp.collection import MAX_BITS, MAX_PANES, CollectionError
+from stream_ldp.joint_collection import JointCollection
 
 TEXT = """\
 collection: survey
@@ -30,7 +31,7 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
 
 def problems_of(text: str) -> list[str]:
     with pytest.raises(CollectionError) as caught:
-        Collection.parse(text, source="survey.yaml")
+        JointCollection.parse(text, source="survey.yaml")
     assert str(caught.value).splitlines() == list(caught.value.problems)
     return list(caught.value.problems)
 
@@ -39,10 +40,10 @@ def problems_of(text: str) -> list[str]:
     ("right", "wrong", "problem"),
     [
         # Not YAML, or no keys.
-        (TEXT, "", "1:1: expected keys such as `collection:` and `attributes:`"),
-        (TEXT, "# nothing yet\n", "1:1: expected keys such as `collection:` and `attributes:`"),
-        (TEXT, "survey", "1:1: expected keys such as `collection:` and `attributes:`"),
-        (TEXT, "\n- survey\n", "2:1: expected keys such as `collection:` and `attributes:`"),
+        (TEXT, "", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "# nothing yet\n", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "survey", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "\n- survey\n", "2:1: expected keys such as `collection:` and `window:`"),
         ("  - {name: both", "\t- {name: both", r"8:1: not YAML: found character '\t' that cannot start any token"),
         ("[no, yes]", "[no, yes", "4:37: not YAML: expected ',' or ']', but got '}'"),
         ("survey\n", "survey\x07\n", "1:19: not YAML: character U+0007 is not allowed"),
@@ -123,7 +124,7 @@ def test_a_problem_is_let_through_or_put_elsewhere(right: str, wrong: str, probl
 
 def test_only_the_first_of_several_problems_is_told() -> None:
     found = problems_of(TEXT.replace("f: 0.25", "f: high").replace("60s", "60").replace("window", "windows"))
-    assert [problem.split(": ")[1] for problem in found] == ["mechanism.f", "window", "windows"]
+    assert [problem.split(": ")[1] for problem in found] == ["window", "mechanism.f", "windows"]
 
 
 def test_an_estimate_or_a_report_is_too_large_for_a_record() -> None:
@@ -134,22 +135,22 @@ def test_an_estimate_or_a_report_is_too_large_for_a_record() -> None:
     document["attributes"][0]["values"] = [str(value) for value in range(MAX_BITS)]
     document["estimates"][0]["of"] = ["mobility"]
     with pytest.raises(ValueError, match=f"{MAX_BITS + 3:,} values in all; at most {MAX_BITS:,} fit a report"):
-        Collection.model_validate(document | {"window": {"size": 60_000}})
+        JointCollection.model_validate(document | {"window": {"size": 60_000}})
 
 
 def test_answers_become_booleans_and_numbers() -> None:
     text = TEXT.replace("[none, some, full]", "[null, 1, 1.0, 0x1, on, 2001-01-01, ~]")
-    bathing, mobility = Collection.parse(text).attributes
+    bathing, mobility = JointCollection.parse(text).attributes
     assert bathing.values == ("no", "yes")
     assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
 
 
 def test_a_window_has_other_defaults_than_it_documents() -> None:
-    window = Collection.parse(TEXT).window
+    window = JointCollection.parse(TEXT).window
     assert (window.size_ms, window.pane_ms, window.grace_ms) == (60_000, 60_000, 5_000)
     assert (window.idle_timeout_ms, window.ahead_ms, window.max_age_ms) == (10_000, 10_000, 86_400_000)
     assert (window.memory, window.memory_windows) == (None, 1)
-    sliding = Collection.parse(TEXT.replace("60s", "2h, hop: 30 m, idle_timeout: never, memory: 0.5")).window
+    sliding = JointCollection.parse(TEXT.replace("60s", "2h, hop: 30 m, idle_timeout: never, memory: 0.5")).window
     assert (sliding.size_ms, sliding.pane_ms, sliding.idle_timeout_ms) == (7_200_000, 1_800_000, None)
     # 0.5^6 is the last weight of at least 1 %.
     assert sliding.memory_windows == 7
@@ -169,20 +170,20 @@ def test_a_file_that_is_no_text_ends_in_a_traceback(tmp_path: Path, content: byt
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(CollectionError) as caught:
-        Collection.load(path)
+        JointCollection.load(path)
     assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
 
 
 def test_a_directory_ends_in_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
-        Collection.load(tmp_path)
+        JointCollection.load(tmp_path)
 
 
 @pytest.mark.parametrize("written", [TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()])
 def test_a_file_from_another_system_is_refused(tmp_path: Path, written: bytes) -> None:
     path = tmp_path / "survey.yaml"
     path.write_bytes(written)
-    assert Collection.load(path) == Collection.parse(TEXT)
+    assert JointCollection.load(path) == JointCollection.parse(TEXT)
 
 
 labels = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)
@@ -209,7 +210,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def fingerprint(document: dict[str, Any]) -> bytes:
-    return Collection.parse(yaml.safe_dump(document, allow_unicode=True)).fingerprint
+    return JointCollection.parse(yaml.safe_dump(document, allow_unicode=True)).fingerprint
 
 
 @settings(deadline=None)
@@ -267,25 +268,25 @@ def test_reports_of_another_meaning_have_the_same_fingerprint(document: dict[str
 def test_the_spelling_of_a_number_changes_what_a_report_means(spelling: str) -> None:
     """The last one is within half of 2^-32 of the others: the same thresholds, the same reports."""
     text = TEXT.replace("0.25", spelling)
-    assert Collection.parse(text).fingerprint == Collection.parse(TEXT).fingerprint
+    assert JointCollection.parse(text).fingerprint == JointCollection.parse(TEXT).fingerprint
 
 
 def test_attributes_in_another_order_have_the_same_fingerprint() -> None:
     first, second = TEXT.splitlines()[3:5]
     swapped = TEXT.replace(f"{first}\n{second}", f"{second}\n{first}")
-    assert Collection.parse(swapped).fingerprint != Collection.parse(TEXT).fingerprint
+    assert JointCollection.parse(swapped).fingerprint != JointCollection.parse(TEXT).fingerprint
 
 
 @settings(deadline=None)
 @given(documents())
 def test_a_document_does_not_say_all_of_its_collection(document: dict[str, Any]) -> None:
-    collection = Collection.parse(yaml.safe_dump(document, allow_unicode=True))
-    again = Collection.model_validate(collection.document)
+    collection = JointCollection.parse(yaml.safe_dump(document, allow_unicode=True))
+    again = JointCollection.model_validate(collection.document)
     assert again == collection
     assert again.fingerprint == collection.fingerprint
 
 
-SURVEY = Collection.parse(TEXT)
+SURVEY = JointCollection.parse(TEXT)
 
 
 def test_a_record_is_encoded_in_the_order_of_its_own_keys() -> None:

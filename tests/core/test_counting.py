@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from stream_ldp import wire
-from stream_ldp.collection import Collection
 from stream_ldp.counting import Checkpoint, SourcePartition
+from stream_ldp.joint_collection import JointCollection
 
 TEXT = """
 collection: survey
@@ -21,7 +21,7 @@ attributes: [{name: answer, values: [no, yes]}]
 window: {size: 10s, grace: 2s, idle_timeout: 5s, ahead: 3s, max_age: 1m}
 estimates: [{name: answer, of: [answer]}]
 """
-SURVEY = Collection.parse(TEXT)
+SURVEY = JointCollection.parse(TEXT)
 NOW = 1_000_000_000
 
 
@@ -36,7 +36,7 @@ def batch(time_ms: int, *, reports: int = 1, batch_id: int = 0) -> bytes:
     )
 
 
-def started(*times_ms: int, collection: Collection = SURVEY) -> SourcePartition:
+def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourcePartition:
     """A partition that has read one batch of each time, appended then, and has claimed and flushed them."""
     state = SourcePartition(collection, partition=0)
     state.take_changes()
@@ -151,7 +151,7 @@ def test_a_broker_that_was_away_makes_a_partition_idle() -> None:
 
 
 def test_a_partition_that_is_never_idle_becomes_it() -> None:
-    state = started(NOW, collection=Collection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never")))
+    state = started(NOW, collection=JointCollection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never")))
     assert not state.observe_silence(10**9)
 
 

@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from stream_ldp import wire
-from stream_ldp.collection import Collection
 from stream_ldp.counting import SourcePartition
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import SeededEntropy
 
 TEXT = """
@@ -23,7 +23,7 @@ estimates: [{name: joint, of: [bathing, mobility]}]
 
 
 def test_a_batch_of_crafted_reports_is_told_apart_and_counted_all_the_same() -> None:
-    collection = Collection.parse(TEXT)
+    collection = JointCollection.parse(TEXT)
     values = np.random.default_rng(1).integers(2, size=(500, 2))
     honest = collection.mechanism.perturb(values, entropy=SeededEntropy(1))
     all_bits = np.full((100, 1), 0b11111, dtype=np.uint8)
@@ -37,5 +37,5 @@ def test_a_batch_of_crafted_reports_is_told_apart_and_counted_all_the_same() -> 
 
 
 def test_a_turn_without_a_good_batch_has_nothing_to_tell() -> None:
-    counted = SourcePartition(Collection.parse(TEXT), partition=0).count([0], [0], [b"garbage"])
+    counted = SourcePartition(JointCollection.parse(TEXT), partition=0).count([0], [0], [b"garbage"])
     assert (counted.implausible, counted.reports, len(counted.rejected)) == (0, 0, 1)

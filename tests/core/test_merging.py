@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.collection import Collection, EstimateSpec
 from stream_ldp.estimate import WindowBounds
+from stream_ldp.joint_collection import EstimateSpec, JointCollection
 from stream_ldp.merging import Merge
 from stream_ldp.partials import Partial, PartialError, Watermark
+from stream_ldp.solving import row_counts, warm_start
 from stream_ldp.statistics import RowCounts
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 
@@ -23,7 +24,7 @@ CLOSED_MS = MINUTE_MS + 5_000
 
 
 def partial(
-    reports: int, *, collection: Collection = SURVEY, spec: EstimateSpec = JOINT, row: int = 1, **changes: Any
+    reports: int, *, collection: JointCollection = SURVEY, spec: EstimateSpec = JOINT, row: int = 1, **changes: Any
 ) -> Partial:
     bits = len(collection.bits_of(spec.of))
     fields: dict[str, Any] = {
@@ -41,7 +42,7 @@ def partial(
     return Partial(**(fields | changes))
 
 
-def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: Collection = SURVEY) -> Watermark:
+def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: JointCollection = SURVEY) -> Watermark:
     return Watermark(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -51,7 +52,7 @@ def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: C
     )
 
 
-def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: Collection = SURVEY) -> Merge:
+def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: JointCollection = SURVEY) -> Merge:
     merge = Merge(collection, partitions=partitions)
     for record in records:
         merge.apply(record)
@@ -101,7 +102,7 @@ def test_an_earlier_final_that_is_read_later_is_started_from() -> None:
     latest = estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS))
     merge.decide(latest)
     merge.decide(estimate_of(probability=[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    start = merge.question(2 * MINUTE_MS, JOINT, final=True).start
+    start = warm_start(merge.question(2 * MINUTE_MS, JOINT, final=True), sizes=(2, 3))
     assert start is not None
     assert np.array_equal(start, latest.joint())
 
@@ -113,10 +114,10 @@ def test_panes_of_another_length_are_added() -> None:
 
 def test_a_final_does_not_start_from_the_one_before() -> None:
     merge = merge_of(partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
-    assert merge.question(MINUTE_MS, JOINT, final=True).start is None
+    assert warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3)) is None
     before = estimate_of()
     merge.decide(before)
-    start = merge.question(MINUTE_MS, JOINT, final=True).start
+    start = warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3))
     assert start is not None
     assert np.array_equal(start, before.joint())
 
@@ -125,7 +126,7 @@ def test_a_final_starts_from_one_of_another_shape() -> None:
     """The estimate had its name, and other attributes, before."""
     merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(estimate=MARGINAL.name))
-    assert merge.question(MINUTE_MS, MARGINAL, final=True).start is None
+    assert warm_start(merge.question(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
 
 
 def test_a_segment_is_left_out_or_counted_twice() -> None:
@@ -185,7 +186,7 @@ def test_remembered_windows_weigh_as_much_as_the_window_itself() -> None:
     question = merge.question(3 * MINUTE_MS, REMEMBERING.estimates[0], final=False)
     assert [weight for weight, _ in question.windows] == pytest.approx([1, 0.2, 0.04])
     assert question.reports == 40
-    counts = question.counts(bits=5)
+    counts = row_counts(question, bits=5)
     effective = (40 + 20 + 20) ** 2 / (40 + 4 + 0.8)
     assert counts.reports == pytest.approx(effective)
     assert counts.rows[:, 0].tolist() == [1, 2, 3]
@@ -194,7 +195,7 @@ def test_remembered_windows_weigh_as_much_as_the_window_itself() -> None:
 
 def test_a_window_without_reports_has_an_effective_number_of_them() -> None:
     question = Merge(REMEMBERING, partitions=1).question(0, REMEMBERING.estimates[0], final=False)
-    assert (question.reports, question.counts(bits=5).reports) == (0, 0)
+    assert (question.reports, row_counts(question, bits=5).reports) == (0, 0)
 
 
 @pytest.mark.parametrize(("window", "looks_at"), [("grace: 5s", 1), ("grace: 5s, memory: 0.2", 3), ("hop: 30s", 1)])

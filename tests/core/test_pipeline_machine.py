@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from stream_ldp.collection import Collection
 from stream_ldp.counting import Changes, Checkpoint, Counted, SourcePartition
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.merging import Merge
 from stream_ldp.partials import Partial, Watermark
 from stream_ldp.statistics import row_tally
@@ -88,7 +88,7 @@ ORDER = st.one_of(st.just(()), st.lists(st.integers(0, 9), min_size=2, max_size=
 class Pipeline(RuleBasedStateMachine):
     """Arrivals, reading, flushing, losing partitions, merging: in any order."""
 
-    collection: ClassVar[Collection]
+    collection: ClassVar[JointCollection]
     counting: ClassVar[type[SourcePartition]] = SourcePartition
     holding: ClassVar[type[Holder]] = Holder
     merging: ClassVar[type[Merge]] = Merge
@@ -273,7 +273,7 @@ class CommitsTheReadPosition(SourcePartition):
 
 class ForgetsTheWatermark(SourcePartition):
     def __init__(
-        self, collection: Collection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
+        self, collection: JointCollection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
     ) -> None:
         forgotten = None if checkpoint is None else replace(checkpoint, watermark_ms=None)
         super().__init__(collection, partition=partition, start=start, checkpoint=forgotten)
@@ -424,7 +424,7 @@ def test_the_machine_overlooks_a_broken_rule(broken: dict[str, object]) -> None:
 
 
 def _machine(collection: str, broken: Mapping[str, object] | None = None) -> type[Pipeline]:
-    parts = {"collection": Collection.parse(COLLECTIONS[collection])}
+    parts = {"collection": JointCollection.parse(COLLECTIONS[collection])}
     return type("Machine", (Pipeline,), {**parts, **(broken or {})})
 
 

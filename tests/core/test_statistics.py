@@ -130,7 +130,7 @@ def test_a_tally_depends_on_how_its_rows_were_chopped(case: tuple[int, list[list
         segments: dict[int, RowCounts] = {}
         for part in parts:
             tally.update(packed(part, bits))
-            changed = tally.take_changed()
+            changed = tally.take_changed(closing=False)
             assert bool(changed) == bool(part)
             segments |= changed
     if bits <= row_tally.DENSE_BITS:
@@ -144,10 +144,10 @@ def test_a_segment_that_did_not_change_is_sent_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
     tally = RowTally(17)
     tally.update(packed([1, 2, 3], 17))
-    assert sorted(tally.take_changed()) == [0, 1]
-    assert tally.take_changed() == {}
+    assert sorted(tally.take_changed(closing=False)) == [0, 1]
+    assert tally.take_changed(closing=False) == {}
     tally.update(packed([4, 5], 17))
-    assert sorted(tally.take_changed()) == [1, 2]
+    assert sorted(tally.take_changed(closing=False)) == [1, 2]
 
 
 def test_counts_that_were_taken_change_afterwards() -> None:
@@ -155,7 +155,7 @@ def test_counts_that_were_taken_change_afterwards() -> None:
     for bits in (5, 17):
         tally = RowTally(bits)
         tally.update(packed([1], bits))
-        taken = tally.take_changed()[0]
+        taken = tally.take_changed(closing=False)[0]
         tally.update(packed([1, 1], bits))
         assert taken == counts_of([1], bits)
 
@@ -167,6 +167,6 @@ def test_a_segment_does_not_fit_a_record() -> None:
         distinct = row_tally.SEGMENT_BYTES // (row_width(bits) + 4)
         rows = np.random.default_rng(1).integers(256, size=(distinct + 1, row_width(bits)), dtype=np.uint8)
         tally.update(rows)
-        changed = tally.take_changed()
+        changed = tally.take_changed(closing=False)
         assert sorted(changed) == [0, 1]
         assert all(len(counts.to_bytes()) < 10**6 for counts in changed.values())

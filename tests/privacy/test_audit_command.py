@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app, audit
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from tests.privacy import broken
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_the_exact_answer_is_not_the_published_one(collection: Path) -> None:
     table = {(row["neighbours"], row["reports"]): row for row in answer["results"]}
     assert list(table) == [(neighbours, reports) for neighbours in (1, 2) for reports in (1, 2, 3, "inf")]
     published = {(1, 1): 0.5371, (2, 1): 1.0743, (2, 2): 2.0170, (2, 3): 2.7556, (2, "inf"): 4.3944}
-    mechanism = Collection.load(collection).mechanism
+    mechanism = JointCollection.load(collection).mechanism
     for (neighbours, reports), row in table.items():
         claim = mechanism.epsilon(neighbours=neighbours, reports=math.inf if reports == "inf" else reports)
         assert row["claimed"] == claim

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.privacy import Enumeration
 from stream_ldp.privacy.ledger import (
@@ -35,8 +35,8 @@ OTHER_RESPONSE: Noise = {"f": 0.5, "p": 0.25, "q": 0.75}
 Record = Sequence[int]
 
 
-def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> Collection:
-    return Collection.model_validate(
+def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> JointCollection:
+    return JointCollection.model_validate(
         {
             "collection": name,
             "mechanism": {"kind": "rr-ldp", **noise},
@@ -50,12 +50,12 @@ def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> C
     )
 
 
-def spent(collection: Collection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
+def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
     """What is spent when these records are reported with memoised permanent responses."""
     return (before or Spending()).after(answers_of(collection, records, tag_key=KEY))
 
 
-def spent_afresh(collection: Collection, records: Iterable[Record]) -> Spending:
+def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
     return Spending().after(answers_of(collection, records, tag_key=None))
 
 
@@ -215,7 +215,7 @@ def test_responses_that_are_drawn_anew_are_taken_for_those_that_were_shown(chang
         "name": change.get("attribute", "attribute-0"),
         "values": change.get("values", document["attributes"][0]["values"]),
     }
-    new = Collection.model_validate(
+    new = JointCollection.model_validate(
         document
         | {
             "collection": change.get("name", "survey"),
@@ -336,7 +336,7 @@ reported = st.lists(
 )
 
 
-def after_all(history: Iterable[tuple[Collection, Record, bool]]) -> list[Spending]:
+def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[Spending]:
     """The spending before, between and after these reports."""
     states = [Spending()]
     for collection, record, fresh in history:
@@ -346,14 +346,14 @@ def after_all(history: Iterable[tuple[Collection, Record, bool]]) -> list[Spendi
 
 
 @given(reported)
-def test_a_report_gives_something_back(history: list[tuple[Collection, Record, bool]]) -> None:
+def test_a_report_gives_something_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
     epsilons = [spending.epsilon for spending in after_all(history)]
     for before, after in itertools.pairwise(epsilons):
         assert after >= before * (1 - 1e-15), "but for the last bit of a sum that is rounded up"
 
 
 @given(reported)
-def test_a_report_costs_more_than_alone(history: list[tuple[Collection, Record, bool]]) -> None:
+def test_a_report_costs_more_than_alone(history: list[tuple[JointCollection, Record, bool]]) -> None:
     """Unless it shows a new value, which makes those reports dearer that may have been shared out worse."""
     for (collection, _, _), (before, after) in zip(history, itertools.pairwise(after_all(history)), strict=True):
         if [before.values_of(each.responses) for each in after.accounts] == [
@@ -364,7 +364,7 @@ def test_a_report_costs_more_than_alone(history: list[tuple[Collection, Record, 
 
 @given(reported, reported)
 def test_collections_that_share_no_response_cost_another_sum(
-    first: list[tuple[Collection, Record, bool]], second: list[tuple[Collection, Record, bool]]
+    first: list[tuple[JointCollection, Record, bool]], second: list[tuple[JointCollection, Record, bool]]
 ) -> None:
     first = [each for each in first if each[0].name == "survey"]
     second = [each for each in second if each[0].name == "another"]
@@ -374,7 +374,7 @@ def test_collections_that_share_no_response_cost_another_sum(
 
 @given(reported, st.randoms(use_true_random=False))
 def test_the_order_of_reports_changes_what_they_cost(
-    history: list[tuple[Collection, Record, bool]], random: object
+    history: list[tuple[JointCollection, Record, bool]], random: object
 ) -> None:
     shuffled = list(history)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -382,7 +382,7 @@ def test_the_order_of_reports_changes_what_they_cost(
 
 
 @given(reported)
-def test_what_is_written_down_is_not_what_is_read_back(history: list[tuple[Collection, Record, bool]]) -> None:
+def test_what_is_written_down_is_not_what_is_read_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
     spending = after_all(history)[-1]
     assert Spending.model_validate_json(spending.model_dump_json()) == spending
 

@@ -15,7 +15,7 @@ import pytest
 import stream_ldp
 from stream_ldp.cli.report import report
 from stream_ldp.client import Reporter
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy, new_secret
 from stream_ldp.settings import Settings
 
@@ -75,7 +75,7 @@ def test_words_of_the_system_do_not_use_their_whole_range() -> None:
 
 
 def test_a_reporter_draws_its_noise_elsewhere_by_default() -> None:
-    reporter = Reporter(Collection.parse(COLLECTION), settings=Settings.load())
+    reporter = Reporter(JointCollection.parse(COLLECTION), settings=Settings.load())
     assert isinstance(reporter._entropy, OSEntropy)
 
 

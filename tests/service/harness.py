@@ -20,8 +20,9 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream_ldp import wire
-from stream_ldp.collection import Collection
 from stream_ldp.estimate import Estimate
+from stream_ldp.joint_collection import JointCollection
+from stream_ldp.layouts import JointLayout
 from stream_ldp.merging import Question
 from stream_ldp.service.cluster import Cluster
 from stream_ldp.service.registry import Registration, register
@@ -63,7 +64,7 @@ class Deployment:
     directory: Path
     settings: Settings
     file: Path
-    collection: Collection
+    collection: JointCollection
     partitions: dict[str, int]
 
     @classmethod
@@ -73,7 +74,7 @@ class Deployment:
         file = directory / "survey.yaml"
         file.write_text(text.format(name="survey"), encoding="utf-8")
         settings = Settings.load(brokers=brokers, topic_prefix=prefix)
-        collection = Collection.load(file)
+        collection = JointCollection.load(file)
         specs = topic_specs(
             [collection],
             prefix=prefix,
@@ -154,10 +155,10 @@ class Deployment:
         seen: set[bytes] = set()
         windows: dict[int, list[np.ndarray[Any, np.dtype[np.uint8]]]] = defaultdict(list)
         for record in await self.records(self.names.reports(self.collection.name)):
-            decoded = wire.decode([record.value], fingerprint=self.collection.fingerprint, bits=bits)
+            decoded = wire.decode([record.value], formats={self.collection.fingerprint: JointLayout(self.collection)})
             if len(decoded.accepted) and decoded.batch_ids[0] not in seen:
                 seen.add(decoded.batch_ids[0])
-                rows = np.unpackbits(decoded.rows, axis=1, count=bits, bitorder="little")[:, columns]
+                rows = np.unpackbits(decoded.rows[0], axis=1, count=bits, bitorder="little")[:, columns]
                 pane = pane_of(int(decoded.time_ms[0]), self.collection.window)
                 for window in windows_of(pane, self.collection.window):
                     windows[window].append(np.packbits(rows, axis=1, bitorder="little"))
@@ -167,18 +168,19 @@ class Deployment:
 
     async def offline(self) -> list[Estimate]:
         """The finals as the same estimator gives them without a stream: from the reports, one after another."""
-        start = None
+        before = None
         answers = []
         for window, counts in (await self.expected()).items():
             question = Question(
-                spec=self.collection.estimates[0],
+                series=self.collection.estimates[0],
                 window_ms=window,
                 final=True,
                 windows=((1.0, (counts,)),),
-                start=start,
+                before=before,
             )
-            answers.append(solve(self.collection, question))
-            start = answers[-1].joint()
+            before = solve(self.collection, question)
+            assert isinstance(before, Estimate)
+            answers.append(before)
         return answers
 
 
@@ -252,7 +254,7 @@ class WorkerProcess:
 
 
 def batches(
-    collection: Collection, times_ms: Sequence[int], *, reports: int, rng: np.random.Generator
+    collection: JointCollection, times_ms: Sequence[int], *, reports: int, rng: np.random.Generator
 ) -> list[bytes]:
     """One good batch of random reports for each event time."""
     width = (collection.mechanism.bits + 7) // 8

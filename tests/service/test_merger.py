@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.collection import Collection
+from stream_ldp.joint_collection import JointCollection
 from stream_ldp.merging import Merge
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
@@ -18,20 +18,20 @@ from stream_ldp.topics import TopicNames
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
-    from stream_ldp.estimate import Estimate
     from stream_ldp.merging import Question
     from stream_ldp.service.publisher import Publisher
+    from stream_ldp.solving import Answer
 
 SOLVE_SECONDS = 0.5
 
 
 async def test_the_event_loop_turns_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(collection: Collection, question: Question) -> Estimate:
+    def slow(collection: JointCollection, question: Question) -> Answer:
         time.sleep(SOLVE_SECONDS)
         return solve(collection, question)
 
     monkeypatch.setattr("stream_ldp.service.merger.solve", slow)
-    collection = Collection.parse(SURVEY.format(name="survey"))
+    collection = JointCollection.parse(SURVEY.format(name="survey"))
     publisher: Publisher = None  # type: ignore[assignment]
     merger = Merger(
         [collection],

@@ -1,0 +1,72 @@
+"""The rounds of an item collection, as a worker reads them: what a batch's fingerprint asks."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from stream_ldp.rounds import Round, RoundRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.settings import Settings
+
+__all__ = ["RoundLog"]
+
+log = logging.getLogger(__name__)
+
+#: Longest wait, in milliseconds, for records of a log that is read to its end.
+POLL_MS = 200
+
+
+class RoundLog:
+    """Reads a rounds topic as far as it goes, whenever it is asked.
+
+    A client answers a round only after reading it here, so whoever finds an answer on the reports topic and then
+    reads this log to its end finds its round: however often answers are read, the same ones have a round.
+    """
+
+    def __init__(self, collection: ItemCollection, *, topic: str, settings: Settings) -> None:
+        self.collection = collection
+        self._partition = TopicPartition(topic, 0)
+        self._consumer = AIOKafkaConsumer(
+            **settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
+        )
+        self._rounds: dict[bytes, Round] = {}
+
+    async def start(self) -> None:
+        """Connect."""
+        await self._consumer.start()
+        self._consumer.assign([self._partition])
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        await self._consumer.stop()
+
+    async def find(self, fingerprints: Iterable[bytes]) -> list[Round]:
+        """The rounds whose answers carry these fingerprints, of those that have one.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        wanted = list(fingerprints)
+        if any(fingerprint not in self._rounds for fingerprint in wanted):
+            await self._catch_up()
+        return [self._rounds[fingerprint] for fingerprint in wanted if fingerprint in self._rounds]
+
+    async def _catch_up(self) -> None:
+        end = (await self._consumer.end_offsets([self._partition]))[self._partition]
+        while await self._consumer.position(self._partition) < end:
+            fetched = await self._consumer.getmany(timeout_ms=POLL_MS)
+            for record in fetched.get(self._partition, []):
+                try:
+                    asked = Round.from_bytes(record.value or b"")
+                    asked.check(self.collection)
+                except (RoundRefused, ValueError) as error:
+                    log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
+                    continue
+                self._rounds[asked.fingerprint] = asked

@@ -1,0 +1,89 @@
+"""The statistic of a frequency oracle: a vector that reports are added to, and how many there were."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["ReportSums"]
+
+#: Reports, length of the vector, entries that are written out, bytes of each.
+_HEAD = struct.Struct("<QIIB")
+_INDEX = np.dtype("<u4")
+_VALUES = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class ReportSums:
+    """Sums over reports; those of several sources add up.
+
+    reports: how many reports there were.
+    values: int64, shape (counters,), as `FrequencyOracle.sums` counts them.
+    """
+
+    reports: int
+    values: NDArray[np.int64]
+
+    @classmethod
+    def sum(cls, parts: Iterable[ReportSums], *, counters: int) -> Self:
+        """All of them together; `counters` is the length of the vector, also where there are none.
+
+        Raises:
+            ValueError: one has another length.
+        """
+        reports, values = 0, np.zeros(counters, dtype=np.int64)
+        for part in parts:
+            if len(part.values) != counters:
+                raise ValueError(f"sums of {len(part.values)} counters cannot be added to sums of {counters}")
+            reports += part.reports
+            values += part.values
+        return cls(reports=reports, values=values)
+
+    def to_bytes(self) -> bytes:
+        """Equal sums have equal bytes.
+
+        Values take as many bytes as the largest needs. Those that are 0 are left out where that takes less room:
+        a domain of a million items has twice as many counters, of which the first reports move few.
+        """
+        largest = int(np.abs(self.values).max(initial=0))
+        dtype = next(each for each in _VALUES if largest <= np.iinfo(each).max)
+        filled = np.flatnonzero(self.values)
+        counters = len(self.values)
+        if len(filled) * (_INDEX.itemsize + dtype.itemsize) >= counters * dtype.itemsize:
+            head = _HEAD.pack(self.reports, counters, counters, dtype.itemsize)
+            return head + self.values.astype(dtype).tobytes()
+        head = _HEAD.pack(self.reports, counters, len(filled), dtype.itemsize)
+        return head + filled.astype(_INDEX).tobytes() + self.values[filled].astype(dtype).tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError, IndexError, struct.error: not such bytes.
+        """
+        reports, counters, entries, size = _HEAD.unpack_from(data)
+        indices = np.frombuffer(data, dtype=_INDEX, count=entries if entries < counters else 0, offset=_HEAD.size)
+        written = np.frombuffer(data, dtype=f"<i{size}", offset=_HEAD.size + indices.nbytes)
+        if len(written) != entries:
+            raise ValueError(f"{entries} entries are announced, there are {len(written)}")
+        if entries == counters:
+            return cls(reports=reports, values=written.astype(np.int64))
+        values = np.zeros(counters, dtype=np.int64)
+        values[indices] = written
+        return cls(reports=reports, values=values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReportSums):
+            return NotImplemented
+        return self.reports == other.reports and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -98,14 +98,14 @@ def _kept(choices: int, epsilon: float) -> int:
     """The largest p whose loss is at most epsilon, in units of 2^-32."""
     if not 0 < epsilon < math.inf:
         raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
+    # Between a p at which all choices are alike and certainty, both excluded.
+    least, most = RESOLUTION // choices + 1, RESOLUTION - 1
     with localcontext(PRECISION):
         odds = Decimal(epsilon).exp()
         kept = int(RESOLUTION * odds / (odds + choices - 1))
-    # Between a p at which all choices are alike and certainty, both excluded.
-    least, most = RESOLUTION // choices + 1, RESOLUTION - 1
-    if not least <= kept <= most:
+    if kept < least or epsilon > _loss(choices, most):
         raise ValueError(
-            f"epsilon={epsilon} is beyond the resolution of 2^-32: with {choices} choices it is between "
+            f"epsilon={epsilon} is beyond the resolution of 2^-32: with {choices} choices it is between about "
             f"{_loss(choices, least):.3g} and {_loss(choices, most):.3g}"
         )
     return kept

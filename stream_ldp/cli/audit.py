@@ -41,7 +41,7 @@ def audit(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="COLLECTION|MECHANISM", help=f"JointCollection file, or a mechanism written like {_EXAMPLE}."
+            metavar="COLLECTION|MECHANISM", help=f"Collection file, or a mechanism written like {_EXAMPLE}."
         ),
     ],
     *,

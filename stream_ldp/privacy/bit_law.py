@@ -1,7 +1,6 @@
 """The exact probabilities of one bit of an RR-LDP report: those that are stated, and those that the code realises.
 
-Every random decision compares a word with a threshold. Given chosen words, the code shows where its threshold lies,
-to the last of 32 bits: no sampling, and no trust in what the mechanism says of itself.
+Every random decision compares a word with a threshold, which is found to the last of 32 bits.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms.entropy import RESOLUTION
+from stream_ldp.privacy.chosen_words import ChosenWords, thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import RRLDP
 
-__all__ = ["BitLaw", "NotAThreshold", "realised_laws", "stated_law"]
-
-#: Distance of the words between which a threshold is then found by bisection. It is the first prime above 2^24, so
-#: that a decision by some of a word's low bits is not the same at each of them.
-_STEP = 16_777_259
-
-
-class NotAThreshold(ValueError):
-    """A bit that is not decided by comparing its word with one threshold: its probability is not known."""
+__all__ = ["BitLaw", "realised_laws", "stated_law"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +53,7 @@ def realised_laws(mechanism: RRLDP) -> tuple[tuple[BitLaw, ...], ...]:
     It is found from one bit's own word at a time. That two bits do not share a word is for an attack to find out.
 
     Raises:
-        NotAThreshold: a decision changes more than once as its word grows.
+        UnknownLaw: a decision is not taken by comparing its word with one threshold.
     """
     sizes = np.array(mechanism.sizes)
     # Row v holds value v of every attribute, or its last one: each bit is set in one row, and clear in another.
@@ -77,7 +69,7 @@ def realised_laws(mechanism: RRLDP) -> tuple[tuple[BitLaw, ...], ...]:
 
     def response(words: NDArray[np.uint32]) -> NDArray[np.bool_]:
         clear_and_set = np.repeat([[False], [True]], mechanism.bits, axis=1)
-        return mechanism.instantaneous(clear_and_set, _Given(words))
+        return mechanism.instantaneous(clear_and_set, ChosenWords(words))
 
     laws = [
         BitLaw(permanent=permanent_one, response=response_one)
@@ -87,38 +79,13 @@ def realised_laws(mechanism: RRLDP) -> tuple[tuple[BitLaw, ...], ...]:
     return tuple(tuple(laws[end - size : end]) for end, size in zip(ends, sizes, strict=True))
 
 
-class _Given:
-    """Words that are chosen, not drawn."""
-
-    def __init__(self, words: NDArray[np.uint32]) -> None:
-        self._words = words.reshape(-1)
-
-    def words(self, n: int) -> NDArray[np.uint32]:
-        if n != len(self._words):
-            raise NotAThreshold(f"{len(self._words)} decisions ask for {n} words; each bit needs one of its own")
-        return self._words
-
-
 def _chances(
     decide: Callable[[NDArray[np.uint32]], NDArray[np.bool_]], columns: NDArray[np.intp]
 ) -> list[tuple[Fraction, Fraction]]:
     """P(decided for 1) of each bit where it comes in clear and set; `decide` takes and gives shape (2, bits)."""
 
-    def at(words: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return decide(np.broadcast_to(words, (2, len(columns))).astype(np.uint32))
-
-    edges = np.array([*range(0, RESOLUTION - 1, _STEP), RESOLUTION - 1])
-    decisions = np.stack([at(edge) for edge in edges])
-    changes = decisions[1:] != decisions[:-1]
-    if several := np.flatnonzero(np.any(changes.sum(axis=0) > 1, axis=0)).tolist():
-        raise NotAThreshold(f"bit {several[0]} of a report changes more than once as its word grows")
-    first, cell = decisions[0], np.argmax(changes, axis=0)
-    # The last word that is decided as the first one is, and the first that is not.
-    below, above = edges[cell], edges[cell + 1]
-    while np.any(above - below > 1):
-        middle = (below + above) // 2
-        as_first = at(middle) == first
-        below, above = np.where(as_first, middle, below), np.where(as_first, above, middle)
-    as_first_words = np.where(np.any(changes, axis=0), above, RESOLUTION)
-    ones = np.where(first, as_first_words, RESOLUTION - as_first_words)
+    shape = (2, len(columns))
+    first = decide(np.zeros(shape, dtype=np.uint32))
+    as_first = thresholds(decide, shape)
+    ones = np.where(first, as_first, RESOLUTION - as_first)
     return [(Fraction(clear, RESOLUTION), Fraction(set_, RESOLUTION)) for clear, set_ in ones.T.tolist()]

@@ -63,7 +63,7 @@ class Enumeration:
         """Of the probabilities that a mechanism's code realises.
 
         Raises:
-            NotAThreshold: they cannot be found.
+            UnknownLaw: they cannot be found.
         """
         return cls(laws=realised_laws(mechanism))
 

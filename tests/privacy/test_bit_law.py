@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RESOLUTION, RRLDP, SeededEntropy
-from stream_ldp.privacy.bit_law import NotAThreshold, realised_laws, stated_law
+from stream_ldp.privacy.bit_law import realised_laws, stated_law
+from stream_ldp.privacy.chosen_words import UnknownLaw
 from tests.privacy.broken import NeverClears, NeverClearsOneBit, QuantisesF, SwapsPAndQ
 
 if TYPE_CHECKING:
@@ -117,5 +118,5 @@ class _TwoWords(RRLDP):
 
 @pytest.mark.parametrize("kind", [_Parity, _Band, _TwoWords])
 def test_a_probability_is_made_up_where_there_is_no_threshold(kind: type[RRLDP]) -> None:
-    with pytest.raises(NotAThreshold):
+    with pytest.raises(UnknownLaw):
         realised_laws(kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8))

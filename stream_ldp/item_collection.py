@@ -189,15 +189,18 @@ class ItemCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """[name, kind, {parameter: value}, number of items or [name, ...], window size in ms, epochs].
+        """[name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs].
 
-        The parameters are those of the mechanism that are given, but its kind, in the order of their names. Size and
-        epochs belong to it, since an event time tells which phase of which epoch is answered.
+        A phase is [what is asked, beginning and end of its share, epsilon]. Window size and epochs belong to it,
+        since an event time tells which phase of which epoch is answered; k and the numbers of candidates do not:
+        what they change is told by the rounds.
         """
         return [
             self.name,
             self.method_spec.kind,
-            dict(sorted(self.method_spec.model_dump(mode="json", exclude={"kind"}, exclude_none=True).items())),
+            [[phase.asked.value, *phase.share, phase.epsilon] for phase in self.method.phases],
+            self.method.first().padding,
+            self.method_spec.hash_bits,
             self.items.size if self.items.names is None else list(self.items.names),
             self.window.size_ms,
             self.epochs.value,

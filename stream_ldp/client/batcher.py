@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.statistics import row_width
 from stream_ldp.windows import pane_of
-from stream_ldp.wire import Batch
+from stream_ldp.wire import HEADER_BYTES, Batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,9 +16,29 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Batcher"]
+__all__ = ["Batcher", "batch_of", "most_reports"]
+
+#: A broker takes records of 2^20 bytes unless told otherwise; the rest is for the record's own overhead.
+MAX_BATCH_BYTES = 1_000_000
 
 _ID_WORDS = 4  # 16 bytes
+
+
+def most_reports(bits: int) -> int:
+    """How many reports of so many bits fit a record; at least one."""
+    return max(1, (MAX_BATCH_BYTES - HEADER_BYTES) // row_width(bits))
+
+
+def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, entropy: Entropy) -> Batch:
+    """Packed reports, uint8, shape (n, row width), as a batch with an id of its own and in random order.
+
+    In the order of their making, a report's place would tell when its user answered.
+    """
+    # 64 bits a report, so that two of them never meet and keep their order.
+    order = np.argsort(entropy.words(2 * len(rows)).view(np.uint64))
+    return Batch(
+        fingerprint=fingerprint, batch_id=entropy.words(_ID_WORDS).tobytes(), time_ms=time_ms, rows=rows[order]
+    )
 
 
 class Batcher:
@@ -63,13 +84,5 @@ class Batcher:
 
     def _cut(self) -> Batch:
         rows = np.concatenate(self._rows)
-        # In the order of their making, a report's place would tell when its user answered. 64 bits a report, so
-        # that two of them never meet and keep their order.
-        order = np.argsort(self._entropy.words(2 * len(rows)).view(np.uint64))
         self._rows, self._count = [], 0
-        return Batch(
-            fingerprint=self._collection.fingerprint,
-            batch_id=self._entropy.words(_ID_WORDS).tobytes(),
-            time_ms=self._time_ms,
-            rows=rows[order],
-        )
+        return batch_of(rows, fingerprint=self._collection.fingerprint, time_ms=self._time_ms, entropy=self._entropy)

@@ -15,11 +15,12 @@ from pydantic import ValidationError
 
 from stream_ldp.client.secret import SecretError, load_or_create_secret
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger import COUNT_ONLY, Assumption, Spending, Terms, answers_of
+from stream_ldp.privacy.ledger import COUNT_ONLY, Assumption, PhaseAnswer, Spending, Terms, answers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from stream_ldp.item_collection import ItemCollection
     from stream_ldp.joint_collection import JointCollection
     from stream_ldp.privacy.ledger import Answer
 
@@ -42,8 +43,9 @@ class PrivacyLedger:
             ...
 
     The file holds counts, and a keyed digest of each different permanent response. Who reads it without the secret
-    learns how often the user has reported to which collection, and how many values each attribute has had; no value.
-    It is sealed with the secret: a change by anybody else is found. An older copy of it that is put back is not.
+    learns how often the user has reported to which collection, how many values each attribute has had, and in which
+    epoch each phase of an item collection was last answered; no value and no item. It is sealed with the secret: a
+    change by anybody else is found. An older copy of it that is put back is not.
 
     Several processes and threads may spend from one file.
     """
@@ -118,12 +120,25 @@ class PrivacyLedger:
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
 
-        def change(before: Spending) -> Spending:
-            after = before.after(answers)
+        self._update(lambda before: before.after(answers))
+
+    def spend_phase(self, collection: ItemCollection, *, phase: int, epoch: int) -> None:
+        """Count an answer to a phase that is about to be sent; when this returns, it is counted whatever happens.
+
+        Raises:
+            AlreadyAnswered, BudgetExceeded: it may not be sent, and is not counted.
+            LedgerError: as `spend`.
+        """
+        answer = PhaseAnswer.to(collection, phase=phase, epoch=epoch)
+        self._update(lambda before: before.after_phase(answer))
+
+    def _update(self, change: Callable[[Spending], Spending]) -> None:
+        def allowed(before: Spending) -> Spending:
+            after = change(before)
             self._terms.check(before, after)
             return after
 
-        self._store.update(change)
+        self._store.update(allowed)
 
 
 def ledger_file_of(secret_file: str | Path) -> Path:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.client.batcher import Batcher
+from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.privacy_ledger import PrivacyLedger
 from stream_ldp.client.publisher import Publisher
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger import Assumption
 from stream_ldp.topics import TopicNames
-from stream_ldp.wire import HEADER_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.settings import Settings
 
 __all__ = ["Reporter", "now_ms"]
-
-#: A broker takes records of 2^20 bytes unless told otherwise; the rest is for the record's own overhead.
-MAX_BATCH_BYTES = 1_000_000
 
 
 def now_ms() -> int:
@@ -89,8 +85,7 @@ class Reporter:
         self._clock = clock
         self._linger = linger
         self._words = collection.permanent_words()
-        width = (collection.mechanism.bits + 7) // 8
-        self._max_reports = max(1, min(max_reports, (MAX_BATCH_BYTES - HEADER_BYTES) // width))
+        self._max_reports = min(max_reports, most_reports(collection.mechanism.bits))
         # Batch ids never come from a seed: a second simulation with the same one would repeat the ids of the first,
         # and its batches would be taken for copies and not be counted.
         self._batcher = Batcher(collection, max_reports=self._max_reports, entropy=OSEntropy())

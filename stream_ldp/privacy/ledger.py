@@ -1,8 +1,17 @@
 """What one user's reports have told so far, and what more they may: the ledger as a value, without a file or a clock.
 
-A report shows, of each attribute, one permanent response through fresh noise. Permanent responses are independent
-of each other, so a user's loss is that of the set of responses that were shown, each as often as it was, and the
-ledger counts just that: how often, and how many different ones. Values themselves never enter it.
+A report of a record shows, of each attribute, one permanent response through fresh noise. Permanent responses are
+independent of each other, so a user's loss is that of the set of responses that were shown, each as often as it was,
+and the ledger counts just that: how often, and how many different ones. Values themselves never enter it.
+
+An answer to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what was seen before
+it, whatever a phase asks and whatever set the user holds by then, it loses at most the phase's epsilon; so all of a
+user's answers lose at most the sum of theirs, although later phases ask what earlier answers made them ask (adaptive
+sequential composition; Dwork and Roth, 2014, theorem 3.14 and section 3.5.1). Which phases ask a user is decided by
+his group word, which is independent of his set. An answer to one phase is thereby charged once, and there is one: the
+ledger refuses an epoch that is not newer than the last one in which the phase was answered.
+
+Answers and reports are independent of each other, given what the user holds, so their losses add up.
 """
 
 from __future__ import annotations
@@ -11,7 +20,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,14 +31,18 @@ from stream_ldp.mechanisms import SECRET_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from stream_ldp.item_collection import ItemCollection
     from stream_ldp.joint_collection import JointCollection
 
 __all__ = [
     "COUNT_ONLY",
     "Account",
+    "AlreadyAnswered",
     "Answer",
     "Assumption",
     "BudgetExceeded",
+    "PhaseAccount",
+    "PhaseAnswer",
     "ReportRefused",
     "Spending",
     "Terms",
@@ -122,6 +136,16 @@ class TooManyValues(ReportRefused):
             "nothing was sent"
         )
         self.attribute = attribute
+
+
+class AlreadyAnswered(ReportRefused):
+    """An answer to a phase that has been answered in this epoch, or in a later one."""
+
+    def __init__(self, answer: PhaseAnswer, *, last_epoch: int) -> None:
+        super().__init__(
+            f"phase {answer.phase} of collection {answer.collection!r} was last answered in epoch {last_epoch}, so "
+            f"its epoch {answer.epoch} is over for this user: nothing was sent"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,6 +257,32 @@ def answers_of(
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseAnswer:
+    """An answer to one phase of one epoch of an item collection, without the answer.
+
+    fingerprint: of the collection, hexadecimal; epochs are numbered by what it stands for.
+    epsilon: what the collection's method allows an answer to cost, in nats.
+    """
+
+    collection: str
+    fingerprint: str
+    phase: int
+    epoch: int
+    epsilon: float
+
+    @classmethod
+    def to(cls, collection: ItemCollection, *, phase: int, epoch: int) -> Self:
+        """An answer to this phase."""
+        return cls(
+            collection=collection.name,
+            fingerprint=collection.fingerprint.hex(),
+            phase=phase,
+            epoch=epoch,
+            epsilon=collection.method.phases[phase - 1].epsilon,
+        )
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -262,10 +312,31 @@ class Account(_Part):
         return self.model_copy(update={"tags": tags, "memoised": self.memoised + answer.times})
 
 
+class PhaseAccount(_Part):
+    """The answers to one phase of an item collection, at one price.
+
+    The price is kept, not asked of a method again: what a method's parts are by default may change with a release,
+    and what was spent may not.
+
+    last_epoch: the newest that was answered.
+    """
+
+    collection: str
+    fingerprint: str
+    phase: int = Field(ge=1)
+    epsilon: float = Field(gt=0, allow_inf_nan=False)
+    last_epoch: int
+    answers: int = Field(ge=1)
+
+
 class Spending(_Part):
-    """All that one user's reports have shown, to all collections; what it has cost is asked of the mechanisms."""
+    """All that one user's reports and answers have shown, to all collections, and what it has cost.
+
+    What reports of records have cost is asked of their mechanisms.
+    """
 
     accounts: tuple[Account, ...] = ()
+    phases: tuple[PhaseAccount, ...] = ()
 
     def after(self, answers: Iterable[Answer]) -> Spending:
         """The spending with more answers."""
@@ -279,7 +350,29 @@ class Spending(_Part):
                 mechanism=answer.mechanism,
             )
             accounts[key] = account.after(answer)
-        return Spending(accounts=tuple(accounts.values()))
+        return self.model_copy(update={"accounts": tuple(accounts.values())})
+
+    def after_phase(self, answer: PhaseAnswer) -> Spending:
+        """The spending with an answer to a phase.
+
+        Raises:
+            AlreadyAnswered: the phase has been answered in an epoch that is not older.
+        """
+        asked = (answer.fingerprint, answer.phase)
+        epochs = [each.last_epoch for each in self.phases if (each.fingerprint, each.phase) == asked]
+        if epochs and answer.epoch <= max(epochs):
+            raise AlreadyAnswered(answer, last_epoch=max(epochs))
+        accounts = {(each.fingerprint, each.phase, each.epsilon): each for each in self.phases}
+        key = (*asked, answer.epsilon)
+        accounts[key] = PhaseAccount(
+            collection=answer.collection,
+            fingerprint=answer.fingerprint,
+            phase=answer.phase,
+            epsilon=answer.epsilon,
+            last_epoch=answer.epoch,
+            answers=1 + (accounts[key].answers if key in accounts else 0),
+        )
+        return self.model_copy(update={"phases": tuple(accounts.values())})
 
     def values_of(self, responses: str) -> int:
         """Number of different values that are memoised among these permanent responses."""
@@ -287,12 +380,15 @@ class Spending(_Part):
 
     @property
     def epsilon(self) -> float:
-        """What has been spent, in nats, of a user whose whole record is protected; never rounded down.
+        """What has been spent, in nats, of a user whose whole record or set is protected; never rounded down.
 
-        It adds up over all permanent responses, of one collection and of several: they are independent. Where p and
-        q of a collection have changed, the same responses were shown through two settings of the noise, and the
-        losses of both are added: the loss as a function of the log-likelihood ratio of the instantaneous responses,
-        ln[((2-f) e^x + f) / (f e^x + 2-f)], is concave and 0 at 0, so that the loss of a sum is at most the sum.
+        The answers to phases cost the sum of their prices.
+
+        For records, it adds up over all permanent responses, of one collection and of several: they are independent.
+        Where p and q of a collection have changed, the same responses were shown through two settings of the noise,
+        and the losses of both are added: the loss as a function of the log-likelihood ratio of the instantaneous
+        responses, ln[((2-f) e^x + f) / (f e^x + 2-f)], is concave and 0 at 0, so that the loss of a sum is at most
+        the sum.
         """
         # Number of permanent responses that were shown so many times through one setting of the noise.
         shown: Counter[tuple[MechanismSpec, int]] = Counter()
@@ -302,7 +398,10 @@ class Spending(_Part):
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
-        return _sum([_loss(mechanism, times, count) for (mechanism, times), count in shown.items() if count])
+        return _sum(
+            *(Fraction(_loss(mechanism, times, count)) for (mechanism, times), count in shown.items() if count),
+            *(Fraction(each.epsilon) * each.answers for each in self.phases),
+        )
 
     @property
     def assumption(self) -> Assumption:
@@ -318,7 +417,8 @@ def _loss(mechanism: MechanismSpec, times: int, responses: int) -> float:
     return mechanism.of(sizes=(2,) * responses).epsilon(reports=times)
 
 
-def _sum(losses: Sequence[float]) -> float:
-    """The sum, never rounded down."""
-    nearest = math.fsum(losses)
-    return math.nextafter(nearest, math.inf) if math.fsum([*losses, -nearest]) > 0 else nearest
+def _sum(*losses: Fraction) -> float:
+    """The sum, never rounded down, and rounded once: ten epochs of epsilon 1 cost 10."""
+    exact = sum(losses, Fraction())
+    nearest = float(exact)
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest

@@ -1,0 +1,44 @@
+"""Which group a user belongs to: a random word, drawn once an epoch without a memory.
+
+Phases with disjoint shares ask different users (`Phase.share`). Were the word drawn anew at every start of a client,
+a user could answer for two groups; so it is a keyed pseudo-random function of the epoch, as the words of the
+permanent randomised response are of the value. What the set holds does not enter it: a user's group tells nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SECRET_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["group_words"]
+
+_PERSON = b"stream-ldp grp 1"  # BLAKE2b's 16-byte domain separation
+_WORD_BYTES = 4
+
+
+def group_words(secrets: Sequence[bytes], *, fingerprint: bytes, epoch: int) -> NDArray[np.uint32]:
+    """The group words of users in one epoch of a collection, uint32, shape (n,), each uniform.
+
+    The first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp grp 1",
+    data=fingerprint || epoch i64).
+
+    secrets: of each user, 32 bytes.
+    fingerprint: of the collection.
+
+    Raises:
+        ValueError: a secret is not one.
+    """
+    if any(len(secret) != SECRET_BYTES for secret in secrets):
+        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
+    data = fingerprint + epoch.to_bytes(8, "little", signed=True)
+    words = [hashlib.blake2b(data, key=key, digest_size=_WORD_BYTES, person=_PERSON).digest() for key in secrets]
+    return np.frombuffer(b"".join(words), dtype="<u4")

@@ -20,8 +20,8 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream_ldp import wire
+from stream_ldp.collection_file import AnyCollection, load_collection
 from stream_ldp.estimate import Estimate
-from stream_ldp.joint_collection import JointCollection
 from stream_ldp.layouts import JointLayout
 from stream_ldp.merging import Question
 from stream_ldp.service.cluster import Cluster
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from aiokafka import ConsumerRecord
+
+    from stream_ldp.joint_collection import JointCollection
 
 SURVEY = """
 collection: {name}
@@ -64,17 +66,17 @@ class Deployment:
     directory: Path
     settings: Settings
     file: Path
-    collection: JointCollection
+    collection: AnyCollection
     partitions: dict[str, int]
 
     @classmethod
     async def create(
         cls, directory: Path, *, brokers: str, prefix: str, text: str = SURVEY, partitions: int = 4
-    ) -> Deployment:
+    ) -> Self:
         file = directory / "survey.yaml"
         file.write_text(text.format(name="survey"), encoding="utf-8")
         settings = Settings.load(brokers=brokers, topic_prefix=prefix)
-        collection = JointCollection.load(file)
+        collection = load_collection(file)
         specs = topic_specs(
             [collection],
             prefix=prefix,
@@ -117,6 +119,22 @@ class Deployment:
         finally:
             await consumer.stop()
 
+    async def send(self, values: Iterable[bytes], *, topic: str | None = None, key: bytes | None = None) -> None:
+        """Write raw records, to the reports topic and with random keys unless told otherwise."""
+        topic = topic or self.names.reports(self.collection.name)
+        producer = AIOKafkaProducer(**self.settings.client_options(), acks="all", enable_idempotence=True)
+        await producer.start()
+        try:
+            await asyncio.gather(*[await producer.send(topic, value, key=key or os.urandom(8)) for value in values])
+        finally:
+            await producer.stop()
+
+
+class JointDeployment(Deployment):
+    """One collection of attributes."""
+
+    collection: JointCollection
+
     async def finals(self) -> list[Estimate]:
         """The final estimates on the log, in its order."""
         records = await self.records(self.names.estimates(self.collection.name))
@@ -134,16 +152,6 @@ class Deployment:
                 if len(totals) == len(self.collection.estimates) and min(totals.values()) >= reports:
                     return finals
                 await asyncio.sleep(0.5)
-
-    async def send(self, values: Iterable[bytes], *, topic: str | None = None, key: bytes | None = None) -> None:
-        """Write raw records, to the reports topic and with random keys unless told otherwise."""
-        topic = topic or self.names.reports(self.collection.name)
-        producer = AIOKafkaProducer(**self.settings.client_options(), acks="all", enable_idempotence=True)
-        await producer.start()
-        try:
-            await asyncio.gather(*[await producer.send(topic, value, key=key or os.urandom(8)) for value in values])
-        finally:
-            await producer.stop()
 
     async def expected(self) -> dict[int, RowCounts]:
         """The counts of every tumbling window by loops over the reports topic: good batches, each id once.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.client import Reporter
-from tests.service.harness import Deployment
+from tests.service.harness import JointDeployment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ async def test_no_topic_and_no_log_holds_a_true_value_a_secret_or_an_identity(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    deployment = await Deployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
     record = {"bathing": "alone-every-day", "mobility": TRUE_VALUE}
     secret = os.urandom(32)
     with deployment.worker() as worker:
@@ -74,7 +74,7 @@ async def test_no_topic_and_no_log_holds_a_true_value_a_secret_or_an_identity(
 async def test_a_users_batches_have_nothing_in_common_but_the_collection(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
-    deployment = await Deployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
     async with Reporter(deployment.collection, settings=deployment.settings, secret=os.urandom(32)) as reporter:
         for _ in range(5):
             await reporter.report({"bathing": "with-help", "mobility": TRUE_VALUE})

@@ -18,7 +18,7 @@ from stream_ldp.client import Reporter
 from stream_ldp.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.rejection import Reason
-from tests.service.harness import Deployment, batches
+from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,11 +27,11 @@ SEED = 20260717
 
 
 @pytest.fixture
-async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> Deployment:
-    return await Deployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> JointDeployment:
+    return await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
 
 
-async def play(deployment: Deployment, *, users: int, seconds: float) -> None:
+async def play(deployment: JointDeployment, *, users: int, seconds: float) -> None:
     """A population that reports at an even rate over some windows."""
     collection = deployment.collection
     rng = np.random.default_rng(SEED)
@@ -46,7 +46,7 @@ async def play(deployment: Deployment, *, users: int, seconds: float) -> None:
             await asyncio.sleep(max(0.0, began + (tick + 1) * 0.05 - time.monotonic()))
 
 
-async def assert_finals_are_exact(deployment: Deployment, *, reports: int) -> None:
+async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) -> None:
     """Every window once, with the reports and, to 1e-9, the joint that the same estimator gives offline."""
     finals = await deployment.finals_of(reports)
     offline = await deployment.offline()
@@ -62,7 +62,7 @@ async def assert_finals_are_exact(deployment: Deployment, *, reports: int) -> No
 
 
 async def test_every_report_is_in_one_final_estimate_and_the_estimate_is_the_offline_one(
-    deployment: Deployment,
+    deployment: JointDeployment,
 ) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
@@ -74,7 +74,7 @@ async def test_every_report_is_in_one_final_estimate_and_the_estimate_is_the_off
         assert await second.ended() == 0
 
 
-async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment: Deployment) -> None:
+async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
         playing = asyncio.create_task(play(deployment, users=100_000, seconds=9))
@@ -84,7 +84,7 @@ async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment
         await assert_finals_are_exact(deployment, reports=100_000)
 
 
-async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead(deployment: Deployment) -> None:
+async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead(deployment: JointDeployment) -> None:
     with deployment.worker(broken="commit-read-position") as first:
         await first.ready()
         playing = asyncio.create_task(play(deployment, users=50_000, seconds=5))
@@ -101,7 +101,7 @@ async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead
     assert any(estimate.reports < expected[estimate.window.start_ms] for estimate in finals)
 
 
-async def test_a_stopped_worker_hands_over_at_once_and_ends_with_zero(deployment: Deployment) -> None:
+async def test_a_stopped_worker_hands_over_at_once_and_ends_with_zero(deployment: JointDeployment) -> None:
     with deployment.worker() as first:
         await first.ready()
         await play(deployment, users=10_000, seconds=3)
@@ -114,7 +114,7 @@ async def test_a_stopped_worker_hands_over_at_once_and_ends_with_zero(deployment
 
 
 async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_and_place(
-    deployment: Deployment,
+    deployment: JointDeployment,
 ) -> None:
     collection, now = deployment.collection, time.time_ns() // 1_000_000
     rng = np.random.default_rng(SEED)
@@ -160,7 +160,7 @@ async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_a
     assert 'stream_ldp_reports_counted_total{collection="survey"} 3.0' in metrics
 
 
-async def test_a_batch_that_arrives_twice_counts_once(deployment: Deployment) -> None:
+async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeployment) -> None:
     now = time.time_ns() // 1_000_000
     first, second = batches(deployment.collection, [now, now], reports=5, rng=np.random.default_rng(SEED))
     key = b"one key, so that the copies meet in one partition"
@@ -173,7 +173,7 @@ async def test_a_batch_that_arrives_twice_counts_once(deployment: Deployment) ->
     assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
 
 
-async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: Deployment) -> None:
+async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: JointDeployment) -> None:
     with deployment.worker() as worker:
         await worker.ready()
         await deployment.send([b"not a partial"], topic=deployment.names.partials)
@@ -181,7 +181,9 @@ async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: Dep
         assert "not a partial of this release" in worker.log
 
 
-async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(deployment: Deployment) -> None:
+async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(
+    deployment: JointDeployment,
+) -> None:
     changed = deployment.directory / "changed.yaml"
     changed.write_text(deployment.file.read_text().replace("size: 2s", "size: 4s"), encoding="utf-8")
     create = [sys.executable, "-m", "stream_ldp.cli", "topics", "create", str(changed)]
@@ -201,7 +203,7 @@ async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_
 @pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_a_million_reports_survive_a_kill_and_a_worker_that_comes_back_from_the_dead(
-    deployment: Deployment,
+    deployment: JointDeployment,
 ) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
@@ -224,7 +226,7 @@ async def test_a_million_reports_survive_a_kill_and_a_worker_that_comes_back_fro
 @pytest.mark.timeout(300)
 async def test_a_broker_that_is_killed_and_comes_back_costs_no_report(tmp_path: Path, prefix: str) -> None:
     with EmbeddedKafka() as broker:
-        deployment = await Deployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
+        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
         with deployment.worker() as first, deployment.worker() as second:
             await asyncio.gather(first.ready(), second.ready())
             await play(deployment, users=20_000, seconds=3)

@@ -1,0 +1,213 @@
+"""Item collections on a real Kafka: users who answer phase after phase, and the epoch computed from their reports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp import wire
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.ranking import Ranking
+from stream_ldp.rounds import Round
+from tests.service.harness import Deployment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from stream_ldp.heavy_hitters.phases import Inquiry, Standing
+    from stream_ldp.item_collection import ItemCollection
+
+__all__ = ["Batched", "ItemDeployment", "Users", "film_sets"]
+
+#: Windows so short that an epoch of three phases takes seconds.
+FILMS = """
+collection: {name}
+mechanism: {{kind: gfim, epsilon: 4, k: 8, set_size: 5}}
+items: {{size: 128}}
+window: {{size: 1s, grace: 200ms, idle_timeout: 400ms}}
+every: 300ms
+"""
+
+
+def film_sets(users: int, *, items: int, seed: int) -> ItemSets:
+    """Sets of up to 5 items, low numbers more often (Zipf's law); some of them empty."""
+    rng = np.random.default_rng(seed)
+    weights = 1.0 / np.arange(1, items + 1)
+    drawn = rng.choice(items, size=(users, 5), p=weights / weights.sum())
+    sizes = rng.integers(0, 6, size=users)
+    return ItemSets.of(row[:size] for row, size in zip(drawn.tolist(), sizes.tolist(), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batched:
+    """The whole epoch from the reports alone, phase by phase: what the service has to arrive at."""
+
+    reports: int
+    standing: Standing
+    following: Inquiry | None
+
+
+class ItemDeployment(Deployment):
+    """One item collection."""
+
+    collection: ItemCollection
+
+    async def rounds(self) -> dict[tuple[int, int], Round]:
+        """The last round of each (epoch, phase) on the rounds topic."""
+        records = await self.records(self.names.rounds(self.collection.name))
+        return {(each.epoch, each.phase): each for each in (Round.from_bytes(record.value) for record in records)}
+
+    async def rankings(self) -> list[Ranking]:
+        """All rankings on the log, in its order."""
+        records = await self.records(self.names.heavy_hitters(self.collection.name))
+        return [Ranking.from_bytes(record.value) for record in records]
+
+    async def finals(self) -> dict[tuple[int, int], Ranking]:
+        """The final ranking of each (epoch, phase); a second one of the same must have the same content."""
+        finals: dict[tuple[int, int], Ranking] = {}
+        for ranking in await self.rankings():
+            if ranking.final:
+                known = finals.setdefault((ranking.epoch, ranking.phase), ranking)
+                assert known == ranking, "a final was published twice, with other content"
+        return finals
+
+    async def final(self, epoch: int, phase: int, *, within: float = 60.0) -> Ranking:
+        """Wait for a final ranking."""
+        async with asyncio.timeout(within):
+            while (ranking := (await self.finals()).get((epoch, phase))) is None:
+                await asyncio.sleep(0.1)
+            return ranking
+
+    async def round(self, epoch: int, phase: int, *, within: float = 60.0) -> Round:
+        """Wait for what a phase asks."""
+        if phase == 1:
+            return Round.first(self.collection, epoch=epoch)
+        async with asyncio.timeout(within):
+            while (asked := (await self.rounds()).get((epoch, phase))) is None:
+                await asyncio.sleep(0.1)
+            return asked
+
+    async def batch_answers(self, epoch: int) -> list[Batched]:
+        """An epoch by loops over the reports topic: good batches of each question, each id once.
+
+        Of the package it uses the wire format and the method alone. Valid where nothing is late.
+        """
+        method, schedule = self.collection.method, self.collection.schedule
+        records = await self.records(self.names.reports(self.collection.name))
+        answers: list[Batched] = []
+        inquiry, before = method.first(), None
+        while True:
+            asked = Round.of(self.collection, inquiry, epoch=epoch)
+            oracle = method.oracle(inquiry)
+            decoded = wire.decode([record.value for record in records], formats={asked.fingerprint: oracle})
+            starts = np.cumsum(decoded.counts) - decoded.counts
+            seen: set[bytes] = set()
+            sums, reports = np.zeros(oracle.counters, dtype=np.int64), 0
+            start_ms = schedule.window_of(epoch, inquiry.phase)
+            for batch_id, time_ms, first, count in zip(
+                decoded.batch_ids, decoded.time_ms.tolist(), starts.tolist(), decoded.counts.tolist(), strict=True
+            ):
+                if batch_id not in seen and start_ms <= time_ms < start_ms + schedule.size_ms:
+                    seen.add(batch_id)
+                    sums += oracle.sums(decoded.rows[0][first : first + count])
+                    reports += count
+            before, following = method.solve(inquiry, sums=sums, reports=reports, before=before)
+            answers.append(Batched(reports=reports, standing=before, following=following))
+            if following is None:
+                return answers
+            inquiry = following
+
+    async def assert_published(self, epoch: int, *, reports: int | None = None) -> None:
+        """Every phase's final is what the reports say, to 1e-9, and asks next what they ask.
+
+        reports: answers to all phases together, where they are known.
+        """
+        answers = await self.batch_answers(epoch)
+        finals, rounds = await self.finals(), await self.rounds()
+        for phase, answer in enumerate(answers, start=1):
+            final = finals[epoch, phase]
+            assert final.reports == answer.reports
+            assert final.reports_per_phase == tuple(each.reports for each in answers[:phase])
+            standing = final.standing
+            np.testing.assert_array_equal(standing.items, answer.standing.items)
+            np.testing.assert_allclose(standing.frequency, answer.standing.frequency, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(standing.standard_error, answer.standing.standard_error, rtol=0, atol=1e-9)
+            names = [self.collection.items.name(item) for item in answer.standing.items[: len(final.items)]]
+            assert [each.item for each in final.items] == names
+            if answer.following is None:
+                assert final.complete
+                assert final.next_phase is None
+                assert (epoch, phase + 1) not in rounds
+            else:
+                assert rounds[epoch, phase + 1] == Round.of(self.collection, answer.following, epoch=epoch)
+        if reports is not None:
+            assert sum(answer.reports for answer in answers) == reports
+
+
+@dataclass(kw_only=True)
+class Users:
+    """Many users and their sets, without the client library.
+
+    They live in event time of their own: they answer as soon as they can, at a time within the phase's window.
+    """
+
+    deployment: ItemDeployment
+    sets: ItemSets
+    seed: int
+    batch: int = 250
+    told: int = 0
+    groups: dict[int, np.ndarray[tuple[int], np.dtype[np.uint32]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.entropy = SeededEntropy(self.seed)
+
+    def batches(self, asked: Round) -> list[bytes]:
+        """The answers of everyone whom a round asks, at times in the last tenth of its window."""
+        collection = self.deployment.collection
+        phase = asked.check(collection)
+        words = self.groups.get(asked.epoch)
+        if words is None:
+            words = self.groups[asked.epoch] = self.entropy.words(len(self.sets))
+        people = self.sets.take(np.flatnonzero(phase.asks(words)))
+        rows = respond(collection.method, asked.inquiry, people, entropy=self.entropy)
+        self.told += len(rows)
+        parts = np.array_split(rows, max(1, len(rows) // self.batch))
+        tenth = collection.schedule.size_ms // 10
+        return [
+            wire.encode(
+                wire.Batch(
+                    fingerprint=asked.fingerprint,
+                    batch_id=os.urandom(16),
+                    time_ms=asked.end_ms - tenth + tenth * place // len(parts),
+                    rows=part,
+                )
+            )
+            for place, part in enumerate(parts)
+            if len(part)
+        ]
+
+    async def answer(self, asked: Round, *, seconds: float = 0.0) -> None:
+        """Send all answers to a round, spread over some time."""
+        batches = self.batches(asked)
+        parts = max(1, int(seconds / 0.1))
+        began = time.monotonic()
+        for tick, part in enumerate(_parts(batches, parts)):
+            await self.deployment.send(part)
+            await asyncio.sleep(max(0.0, began + (tick + 1) * seconds / parts - time.monotonic()))
+
+    async def live(self, epoch: int, *, seconds: float = 0.0) -> None:
+        """Answer every phase of an epoch, each as soon as it is asked."""
+        for phase in range(1, self.deployment.collection.schedule.phases + 1):
+            await self.answer(await self.deployment.round(epoch, phase), seconds=seconds)
+
+
+def _parts(batches: Sequence[bytes], parts: int) -> Iterator[Sequence[bytes]]:
+    size = -(-len(batches) // parts)
+    return (batches[start : start + size] for start in range(0, len(batches), size))

@@ -1,16 +1,28 @@
-"""What an application imports: `Reporter` sends perturbed records, `Subscriber` receives estimates."""
+"""What an application imports: reporters send what they have perturbed, `Subscriber` receives estimates."""
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate
+from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.privacy_ledger import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.secret import SecretError, load_or_create_secret
 from stream_ldp.client.subscriber import Subscriber
-from stream_ldp.privacy.ledger import Assumption, BudgetExceeded, ReportRefused, Terms, TooManyValues
+from stream_ldp.privacy.ledger import (
+    AlreadyAnswered,
+    Assumption,
+    BudgetExceeded,
+    ReportRefused,
+    Terms,
+    TooManyValues,
+)
 
 __all__ = [
+    "AlreadyAnswered",
     "Assumption",
     "BudgetExceeded",
     "DeliveryError",
+    "ItemPopulation",
+    "ItemReporter",
     "LedgerError",
     "MissingTopic",
     "NotAnEstimate",

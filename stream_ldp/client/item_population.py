@@ -1,0 +1,206 @@
+"""Answering for many users what an item collection asks: a simulation, or a gateway of users without a client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.client.batcher import batch_of, most_reports
+from stream_ldp.client.publisher import Publisher
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.round_feed import RoundFeed, closes_ms
+from stream_ldp.heavy_hitters.groups import group_words
+from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.topics import TopicNames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.heavy_hitters.item_sets import ItemSets
+    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.rounds import Round
+    from stream_ldp.settings import Settings
+
+__all__ = ["ItemPopulation"]
+
+
+class ItemPopulation:
+    """Users of an item collection who answer together.
+
+        async with ItemPopulation(films, sets, settings=Settings.load()) as population:
+            await population.run(epochs=2)
+
+    What the users have spent is not counted here: whoever answers for real people sees to it that each epoch is
+    answered once, and asks them for its epsilon.
+    """
+
+    def __init__(
+        self,
+        collection: ItemCollection,
+        sets: ItemSets,
+        *,
+        settings: Settings,
+        secrets: Sequence[bytes] | None = None,
+        entropy: Entropy | None = None,
+        clock: Callable[[], int] = now_ms,
+        spread: bool = True,
+        max_reports: int = 1_000,
+        max_in_flight: int = 64,
+        delivery_timeout: float = 30.0,
+    ) -> None:
+        """sets: what each user holds, items as `ItemCollection.encode` gives them.
+
+        secrets: of each user, from which his group is drawn. None draws the groups of an epoch from the entropy, to
+            be remembered as long as the population: right for users who answer through nobody else.
+        entropy: source of the noise and of the order of answering; the operating system's unless this is a
+            simulation.
+        clock: event time, in milliseconds since 1970-01-01 UTC.
+        spread: spread the answers evenly over what is left of a phase's window.
+        max_reports: of one batch; fewer where they are so wide that they would not fit a record.
+        max_in_flight: batches on their way at once.
+        delivery_timeout: seconds after which a batch that is not acknowledged is lost.
+
+        Raises:
+            ValueError: there is not one secret for each user.
+        """
+        if secrets is not None and len(secrets) != len(sets):
+            raise ValueError(f"{len(sets)} sets with {len(secrets)} secrets: give each user's own")
+        self._collection = collection
+        self._sets = sets
+        self._secrets = secrets
+        self._entropy = entropy or OSEntropy()
+        self._clock = clock
+        self._spread = spread
+        self._max_reports = max_reports
+        self._groups: dict[int, NDArray[np.uint32]] = {}
+        self._feed = RoundFeed(collection, settings=settings, clock=clock)
+        self._publisher = Publisher(
+            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
+            settings=settings,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+        )
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of answers that the brokers have acknowledged."""
+        return self._publisher.acknowledged
+
+    async def __aenter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: the collection's reports topic or its rounds topic does not exist.
+        """
+        await self._publisher.start()
+        try:
+            await self._feed.__aenter__()
+        except BaseException:
+            await self._publisher.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect, once what has left is acknowledged.
+
+        Raises:
+            DeliveryError: answers were lost.
+        """
+        try:
+            await self._publisher.flush()
+        finally:
+            await self._feed.__aexit__(kind, error, traceback)
+            await self._publisher.stop()
+
+    async def run(self, *, epochs: int, on_phase: Callable[[Round, int], None] | None = None) -> None:
+        """Answer every phase of so many epochs, the first that can be answered wholly and those after it.
+
+        on_phase: told of every phase that has been answered, and by how many users.
+
+        Raises:
+            DeliveryError: answers were lost.
+            KafkaError: the brokers cannot be asked.
+        """
+        schedule = self._collection.schedule
+        first = self._first_epoch()
+        end_ms = schedule.window_of(first + epochs - 1, schedule.phases) + schedule.size_ms
+        answered: set[tuple[int, int]] = set()
+
+        async def answer(asked: Round) -> None:
+            users = await self.answer(asked)
+            if on_phase is not None:
+                on_phase(asked, users)
+
+        try:
+            # At the same time, as the phases of several epochs may share a window.
+            async with asyncio.TaskGroup() as tasks:
+                while (asked := await self._feed.next(until_ms=end_ms)) is not None:
+                    key = (asked.epoch, asked.phase)
+                    if first <= asked.epoch < first + epochs and key not in answered:
+                        answered.add(key)
+                        tasks.create_task(answer(asked))
+        except BaseExceptionGroup as problems:
+            # The first has stopped the others.
+            raise problems.exceptions[0] from None
+
+    async def answer(self, asked: Round) -> int:
+        """Ask the users whose group the phase asks, and publish what they answer until the round closes.
+
+        Returns:
+            Number of answers that were published; users who would have answered later did not.
+
+        Raises:
+            RoundRefused: the collection never asks this.
+            DeliveryError: answers were lost.
+        """
+        phase = asked.check(self._collection)
+        users = np.flatnonzero(phase.asks(self._groups_in(asked.epoch)))
+        # In random order, or who answers late would be told by his place.
+        users = users[np.argsort(self._entropy.words(2 * len(users)).view(np.uint64))]
+        method = self._collection.method
+        size = min(self._max_reports, most_reports(method.oracle(asked.inquiry).bits))
+        begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
+        published = 0
+        for first in range(0, len(users), size):
+            due_ms = begin_ms + (end_ms - begin_ms) * first // len(users) if self._spread else begin_ms
+            await asyncio.sleep(max(0, due_ms - self._clock()) / 1_000)
+            time_ms = self._clock()
+            if time_ms >= end_ms:
+                break
+            some = self._sets.take(users[first : first + size])
+            rows = respond(method, asked.inquiry, some, entropy=self._entropy)
+            # Ids never come from a seed; see `Reporter`.
+            batch = batch_of(rows, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
+            await self._publisher.publish([batch])
+            published += len(rows)
+        await self._publisher.flush()
+        return published
+
+    def _first_epoch(self) -> int:
+        """The earliest whose first phase is open for half a window or more: time for all users to answer."""
+        schedule = self._collection.schedule
+        now_ms = self._clock()
+        epoch = now_ms // schedule.size_ms // schedule.stride
+        start_ms = schedule.window_of(epoch, 1)
+        return epoch if now_ms < start_ms + schedule.size_ms // 2 else epoch + 1
+
+    def _groups_in(self, epoch: int) -> NDArray[np.uint32]:
+        """The group words of all users, the same whenever they are asked for."""
+        if self._secrets is not None:
+            return group_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
+        if epoch not in self._groups:
+            # While an epoch's last phase is asked, so many others have begun at most.
+            oldest = epoch - len(self._collection.method.phases)
+            self._groups = {each: words for each, words in self._groups.items() if each > oldest}
+            self._groups[epoch] = self._entropy.words(len(self._sets))
+        return self._groups[epoch]

@@ -1,0 +1,148 @@
+"""The rounds of an item collection as clients follow them: first phases by the clock, later ones from the topic."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from stream_ldp.client.errors import require_topic
+from stream_ldp.connection import check_connection
+from stream_ldp.rounds import Round, RoundRefused
+from stream_ldp.topics import TopicNames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.settings import Settings
+
+__all__ = ["RoundFeed", "closes_ms"]
+
+log = logging.getLogger(__name__)
+
+#: Longest time between two looks at the clock, in milliseconds: it may be set, and a machine that wakes from sleep
+#: finds it changed.
+LOOK_MS = 500
+
+#: An answer leaves at least so long before its window ends, in milliseconds, so that a slow disk or network does not
+#: make it late; or this part of the window where that is less.
+MARGIN_MS = 500
+MARGIN_PART = 10
+
+
+def closes_ms(asked: Round) -> int:
+    """Event time from which a round is not answered any more."""
+    return asked.end_ms - min(MARGIN_MS, (asked.end_ms - asked.start_ms) // MARGIN_PART)
+
+
+class RoundFeed:
+    """What the collection asks at present and what it asks next.
+
+    A round that has closed is passed over. One that the collection never asks (`Round.check`), or that is
+    asked more than a window ahead, is refused: logged, counted, and never handed out.
+
+    refused: number of records that were.
+    """
+
+    def __init__(self, collection: ItemCollection, *, settings: Settings, clock: Callable[[], int]) -> None:
+        """clock: milliseconds since 1970-01-01 UTC."""
+        self.refused = 0
+        self._collection = collection
+        self._settings = settings
+        self._clock = clock
+        self._topic = TopicNames(prefix=settings.topic_prefix).rounds(collection.name)
+        self._partition = TopicPartition(self._topic, 0)
+        self._consumer: Any = None
+        self._records: deque[Any] = deque()
+        self._window_ms: int | None = None
+
+    async def __aenter__(self) -> Self:
+        """Connect and find the rounds that may be open.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: the collection's rounds topic does not exist.
+        """
+        await check_connection(self._settings)
+        self._consumer = AIOKafkaConsumer(
+            **self._settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
+        )
+        try:
+            await self._consumer.start()
+            require_topic(self._topic, await self._consumer.topics(), self._settings)
+            self._consumer.assign([self._partition])
+            await self._find_place()
+        except BaseException:
+            await self._consumer.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect."""
+        await self._consumer.stop()
+
+    async def next(self, *, until_ms: int | None = None) -> Round | None:
+        """The next round that has not closed; None when the clock has reached `until_ms`.
+
+        A round may come again, or come anew with other candidates, which then hold.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        while True:
+            now_ms = self._clock()
+            if until_ms is not None and now_ms >= until_ms:
+                return None
+            if (first := self._first_phase(now_ms)) is not None:
+                return first
+            if self._records:
+                if (asked := self._read(self._records.popleft(), now_ms)) is not None:
+                    return asked
+                continue
+            wait_ms = LOOK_MS if until_ms is None else min(LOOK_MS, until_ms - now_ms)
+            fetched = await self._consumer.getmany(self._partition, timeout_ms=wait_ms)
+            self._records.extend(fetched.get(self._partition, ()))
+
+    def _first_phase(self, now_ms: int) -> Round | None:
+        """That of the epoch that begins with the present window, once."""
+        schedule = self._collection.schedule
+        window_ms = now_ms - now_ms % schedule.size_ms
+        if window_ms == self._window_ms:
+            return None
+        self._window_ms = window_ms
+        epoch = schedule.epoch_at(window_ms, 1)
+        return None if epoch is None else Round.first(self._collection, epoch=epoch)
+
+    def _read(self, record: Any, now_ms: int) -> Round | None:
+        """The round of a record, None for one that is over or refused."""
+        try:
+            asked = Round.from_bytes(record.value or b"")
+            if closes_ms(asked) <= now_ms:
+                return None
+            asked.check(self._collection)
+            if asked.start_ms > now_ms + self._collection.schedule.size_ms:
+                raise RoundRefused(f"begins at {asked.start_ms} ms, more than a window after now, {now_ms} ms")
+        except ValueError as error:
+            self.refused += 1
+            log.warning("%s offset %d is not answered: %s", self._topic, record.offset, error)
+            return None
+        return asked
+
+    async def _find_place(self) -> None:
+        """Begin with the first round that may be open.
+
+        A round is published after the window before its own has ended: within the last window. One window more makes
+        up for clocks that differ. What is older, up to weeks of it, need not be read.
+        """
+        since_ms = self._clock() - 2 * self._collection.schedule.size_ms
+        found = (await self._consumer.offsets_for_times({self._partition: since_ms}))[self._partition]
+        if found is None:
+            await self._consumer.seek_to_end(self._partition)
+        else:
+            self._consumer.seek(self._partition, found.offset)

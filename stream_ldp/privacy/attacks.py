@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import RRLDP, Entropy, Mechanism, PermanentWords
 
-__all__ = ["Attack", "Clients", "Perturbation", "attacks"]
+__all__ = ["SINGLE_USERS", "Attack", "Clients", "Perturbation", "attacks"]
 
 #: Permanent responses that an attack on the client may compute with each history in each half: in all, some seconds.
 _KEYED_RESPONSES = 250_000
 
 #: Users with each history, in each half, of an attack that asks for one user at a time: noise that is the same for
 #: all of them takes no more to show.
-_SINGLE_USERS = 1_000
+SINGLE_USERS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +73,7 @@ class Attack:
     """One attack, and the epsilon that it must not disprove.
 
     target: what is attacked: `perturb` alone, or all that a client does; singly is one user a call.
-    neighbours: number of attributes in which the two users' histories differ.
+    neighbours: number of attributes in which the two users' histories differ, or how they may differ, in words.
     reports: of one user.
     values: whether a user's values change between the reports.
     claimed: epsilon of the mechanism as it is stated; of these very histories where values change.
@@ -81,7 +81,7 @@ class Attack:
     """
 
     target: str
-    neighbours: int
+    neighbours: int | str
     reports: int
     values: Values
     claimed: float
@@ -131,7 +131,7 @@ def attacks(
     if attributes > 1:
         found.append(constant("perturb", perturbation, [opposite]))
     found += [
-        constant(f"{target}, singly", system, adjacent, most_trials=_SINGLE_USERS, chunk=1)
+        constant(f"{target}, singly", system, adjacent, most_trials=SINGLE_USERS, chunk=1)
         for target, system in (("perturb", perturbation), ("client", clients))
     ]
     found += [

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.privacy.response_law import Law
 
-__all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries"]
+__all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries", "together"]
 
 #: Items of the domain in miniature, and slots that its sets are padded to at most. Two disjoint sets fill all slots,
 #: which is what tells two users apart best. Of 64 sets, all pairs are looked at.
@@ -159,7 +159,7 @@ class ItemEnumeration:
                     ),
                 )
             )
-        return cls(phases=tuple(phases), together=_together(method.phases))
+        return cls(phases=tuple(phases), together=together(method.phases))
 
     @property
     def allowed(self) -> float:
@@ -351,7 +351,7 @@ class _Plain:
         return np.ascontiguousarray(values, dtype=np.int64)[:, None].view(np.uint8)
 
 
-def _together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
+def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
     """The phases that ask each group of users.
 
     Raises:

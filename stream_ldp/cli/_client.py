@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
+import signal
 from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
@@ -16,7 +19,9 @@ from stream_ldp.settings import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-__all__ = ["run_client"]
+    from stream_ldp.client import PrivacyLedger
+
+__all__ = ["run_client", "spent_line", "until_signal"]
 
 
 def run_client(work: Coroutine[None, None, None]) -> None:
@@ -29,3 +34,25 @@ def run_client(work: Coroutine[None, None, None]) -> None:
         fail(str(error))
     except KafkaError as error:
         fail(f"the brokers answered with an error: {error}")
+
+
+async def until_signal(work: Coroutine[None, None, None]) -> None:
+    """Run it to its end, or cancel it at the first SIGINT or SIGTERM."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def spent_line(ledger: PrivacyLedger) -> str:
+    """What a user has spent, and what of it he is promised."""
+    spending, budget = ledger.spending, ledger.terms.budget
+    of = "" if math.isinf(budget) else f" of {budget:g}"
+    # Rounded up: a promise of privacy is never rounded down.
+    return f"{math.ceil(spending.epsilon * 1_000) / 1_000:.3f}{of} nats spent: {spending.assumption.promise}"

@@ -1,4 +1,4 @@
-"""`stream-ldp report`: publish records from a file or standard input."""
+"""`stream-ldp report`: publish records from a file or standard input, or answer what is asked about items."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_ldp.cli._client import run_client
+from stream_ldp.cli._client import run_client, spent_line
+from stream_ldp.cli._item_answers import report_items
 from stream_ldp.cli._records import Format, RecordReader, lines_of
-from stream_ldp.cli.options import CLIENT, fail, load_joint_collection, with_settings
+from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
@@ -26,6 +27,7 @@ from stream_ldp.client import (
     load_or_create_secret,
     load_or_create_user,
 )
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.joint_collection import JointCollection
 from stream_ldp.settings import Settings
 
@@ -37,6 +39,7 @@ __all__ = ["report"]
 _User = tuple[bytes, PrivacyLedger]
 
 _LEDGER_PANEL = "Privacy ledger"
+_ITEMS_PANEL = "Item collections"
 
 #: Bad lines that are shown when they are skipped; the others are counted.
 _SHOWN = 10
@@ -44,16 +47,35 @@ _SHOWN = 10
 
 @with_settings(CLIENT)
 def report(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
     records: Annotated[
         Path,
         typer.Argument(
             metavar="RECORDS",
-            help="CSV or JSON lines, one record a line; - for standard input.",
+            help="CSV or JSON lines, one record a line; of an item collection, the user's set on the last line. "
+            "- for standard input.",
             show_default=False,
         ),
     ] = Path("-"),
     *,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar='"ITEM ITEM ..."',
+            help="The user's set, in place of a file: items between blanks, or a JSON list.",
+            show_default=False,
+            rich_help_panel=_ITEMS_PANEL,
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="End with so many epochs, that in progress included.",
+            show_default="until Ctrl-C",
+            rich_help_panel=_ITEMS_PANEL,
+        ),
+    ] = None,
     secret_file: Annotated[
         Path | None,
         typer.Option(
@@ -109,7 +131,7 @@ def report(
     ] = False,
     settings: Settings,
 ) -> None:
-    """Perturb records on this machine and publish them.
+    """Perturb records on this machine and publish them, or answer what an item collection asks.
 
     All lines are reports of ONE user, whose permanent noise comes from the secret file: it protects those who report
     again and again, as devices do. A file of many people's answers needs --many-users: under one secret all of them
@@ -121,17 +143,35 @@ def report(
     --assume is refused and ends the command with 1; what came before it is published. With --many-users, each user
     spends one report and there is nothing to count.
 
+    Of an item collection, ONE user answers, each phase that asks him once, until Ctrl-C: for the set on the last line
+    that has come. A line is items between blanks, or a JSON list of them.
+
     CSV begins with a line that names the attributes; a line of JSON is an object of them. Lines are published as they
     come. The first bad one ends the command with 1: what came before it is published, what comes after it is not.
     """
-    collection = load_joint_collection(file)
+    (collection,) = load_collections([file]).values()
     try:
         terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
     except ValueError as error:
         fail(f"--budget, --assume, --max-values: {error}", code=2)
+    secret_path = secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
+    if isinstance(collection, ItemCollection):
+        if many_users or skip_bad or form is not Format.AUTO or assume is not Assumption.CONSTANT:
+            fail(
+                "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
+                "answers, and every answer has noise of its own; for many users: stream-ldp simulate",
+                code=2,
+            )
+        secret, ledger = _user(secret_path, terms, new_ledger=new_ledger)
+        report_items(
+            collection, items=items, path=records, epochs=epochs, secret=secret, ledger=ledger, settings=settings
+        )
+        return
+    if items is not None or epochs is not None:
+        fail(f"--items and --epochs are for collections of item sets; {collection.name} is of records", code=2)
     user = None
     if not many_users:
-        user = _user(secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret", terms, new_ledger=new_ledger)
+        user = _user(secret_path, terms, new_ledger=new_ledger)
     elif secret_file is not None or new_ledger or terms != Terms():
         fail(
             "--many-users goes without --secret-file and without --budget, --assume, --max-values and --new-ledger: "
@@ -183,7 +223,7 @@ async def _report(
     whose = "as many users" if ledger is None else "one user"
     typer.echo(f"{reporter.acknowledged} reports of {whose} published{left_out}")
     if ledger is not None:
-        typer.echo(_spent(ledger))
+        typer.echo(spent_line(ledger))
     if problem := problem or reader.problem:
         fail(problem)
 
@@ -195,12 +235,6 @@ async def _report_series(reporter: Reporter, records: Sequence[Sequence[int]]) -
     except ReportRefused:
         for record in records:
             await reporter.report_series([record])
-
-
-def _spent(ledger: PrivacyLedger) -> str:
-    spending, budget = ledger.spending, ledger.terms.budget
-    of = "" if math.isinf(budget) else f" of {budget:g}"
-    return f"{math.ceil(spending.epsilon * 1_000) / 1_000:.3f}{of} nats spent: {spending.assumption.promise}"
 
 
 _OTHER_VALUES = (

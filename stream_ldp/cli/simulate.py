@@ -1,4 +1,4 @@
-"""`stream-ldp simulate`: play a table as a population whose truth is known."""
+"""`stream-ldp simulate`: play a table, or a file of item sets, as a population whose truth is known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stream_ldp.cli._client import run_client
+from stream_ldp.cli._item_simulation import simulate_items
 from stream_ldp.cli._population import PopulationError, load_population, sample
 from stream_ldp.cli._render import truth_line
 from stream_ldp.cli._truth import Tally
-from stream_ldp.cli.options import CLIENT, fail, load_joint_collection, with_settings
+from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
 from stream_ldp.client import Reporter
 from stream_ldp.client.reporter import now_ms
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.settings import Settings
@@ -44,12 +46,13 @@ _SAVE_INTERVAL = 1.0
 
 @with_settings(CLIENT)
 def simulate(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
     *,
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV file, gzipped or not, with a column for each attribute; others are left out.",
+            help="CSV file with a column for each attribute; others are left out. Of an item collection, the items "
+            "of a user on each line, between blanks. Gzipped if its name ends in .gz.",
             exists=True,
             dir_okay=False,
         ),
@@ -58,8 +61,8 @@ def simulate(
         int | None,
         typer.Option(
             min=1,
-            help="Simulated users, each with one report: rows of the table in random order, drawn with replacement "
-            "if there are fewer.",
+            help="Simulated users: rows of the table in random order, each with one report, or lines of item sets; "
+            "drawn with replacement if there are fewer.",
             show_default="one for each row",
         ),
     ] = None,
@@ -73,6 +76,10 @@ def simulate(
             min=1, help="Spread the reports evenly over so many windows that have just passed.", show_default="now"
         ),
     ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of an item collection: epochs to answer, from the next one on.", show_default="1"),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Draw users and noise from this seed, to play the same again.")
     ] = None,
@@ -82,13 +89,33 @@ def simulate(
     ] = None,
     settings: Settings,
 ) -> None:
-    """Play a table as a population: each row answers once, with noise, as if a user had sent it.
+    """Play a file as a population: each row answers, with noise, as if a user had sent it.
 
-    Prints the true joint of every estimate for every window, of exactly what was sent, or writes it to --truth. Past
-    windows must not be closed already: use a collection that nobody else reports to. The last of them closes when
-    its partitions have been idle for the collection's idle_timeout.
+    Of records, each reports once. Prints the true joint of every estimate for every window, of exactly what was
+    sent, or writes it to --truth. Past windows must not be closed already: use a collection that nobody else reports
+    to. The last of them closes when its partitions have been idle for the collection's idle_timeout.
+
+    Of item sets, the users answer the phases of the next epochs live, as a worker asks them. Prints a line for each
+    phase, and in the end the true top k.
     """
-    collection = load_joint_collection(file)
+    (collection,) = load_collections([file]).values()
+    if seed is not None:
+        typer.echo(f"The noise comes from seed {seed} and hides nothing: for simulated users only.", err=True)
+    if isinstance(collection, ItemCollection):
+        if rate is not None or windows is not None:
+            fail("--rate and --windows are for collections of records: item sets are asked about live", code=2)
+        simulate_items(
+            collection,
+            data=data,
+            users=users,
+            epochs=epochs or 1,
+            seed=seed,
+            truth_file=truth,
+            settings=settings,
+        )
+        return
+    if epochs is not None:
+        fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     try:
         population = load_population(data, collection)
     except PopulationError as error:
@@ -96,8 +123,6 @@ def simulate(
     count = users or len(population)
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
-    if seed is not None:
-        typer.echo(f"The noise comes from seed {seed} and hides nothing: for simulated users only.", err=True)
     simulation = _Simulation(
         collection=collection,
         people=sample(population, count, np.random.default_rng(sampling)),

@@ -135,7 +135,7 @@ class Series(Protocol):
     """What is answered window after window.
 
     name: of the answers.
-    of: names the statistic that they are made from.
+    of: names the statistic that they are made from, or where there are several of them, what those have in common.
     every_ms: time between two provisional answers of an open window, in milliseconds.
     """
 

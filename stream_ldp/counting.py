@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
 
-#: Fingerprints that are known at once: of far more rounds than have open windows, and few enough to look for each of
-#: them in every batch.
-MAX_LAYOUTS = 256
+#: Fingerprints that are remembered from one turn to the next: of more rounds than have open windows, and few enough
+#: to look for each of them in every batch.
+MAX_LAYOUTS = 16
 
 _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 
@@ -170,10 +170,8 @@ class SourcePartition:
         return fingerprint in self._layouts
 
     def learn(self, layout: Layout) -> None:
-        """Count batches of another fingerprint from now on, until more than MAX_LAYOUTS others have come after it."""
+        """Count batches of another fingerprint in the next records, and as long as not MAX_LAYOUTS others come."""
         self._layouts[layout.fingerprint] = layout
-        for old in list(self._layouts)[1:-MAX_LAYOUTS]:
-            del self._layouts[old]
 
     @property
     def open_panes(self) -> int:
@@ -202,6 +200,10 @@ class SourcePartition:
         late = plausible & ~closed & (closes_at(pane, window) <= watermarks[:-1])
         duplicate = self._add(layouts, decoded, plausible & ~closed & ~late, pane, offset)
         counted = plausible & ~closed & ~late & ~duplicate
+
+        # Only now: records that answer many old rounds must not make it forget the one that the next of them answers.
+        for old in list(self._layouts)[1:-MAX_LAYOUTS]:
+            del self._layouts[old]
 
         self._watermark = self._watermark_of_data = int(watermarks[-1])
         self._watermark_if_idle = _NEVER

@@ -121,7 +121,7 @@ class PhaseSeries:
 
     @property
     def of(self) -> tuple[str, ...]:
-        """Names the statistic: what was answered in the phase."""
+        """Names the statistic of phase 1; that of a later one is named by what was asked besides."""
         return (self.name,)
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:

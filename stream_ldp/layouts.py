@@ -1,4 +1,4 @@
-"""What the batches of one fingerprint hold, when they may come, and what is counted of them."""
+"""What the batches of one fingerprint hold, when they may come, and what is counted of them under which name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from stream_ldp.item_collection import ItemCollection
+from stream_ldp.item_collection import ItemCollection, PhaseSeries
 from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import HadamardResponse
 from stream_ldp.plausibility import BATCH_LIMIT, batch_scores, design_effect, uneven_draws
+from stream_ldp.ranking import Ranking
 from stream_ldp.statistics import RowTally, SumTally
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.collection import Collection, Series
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.rounds import Round
+    from stream_ldp.solving import Answer
     from stream_ldp.statistics import Tally
 
-__all__ = ["JointLayout", "Layout", "PhaseLayout", "layout_of"]
+__all__ = ["JointLayout", "Layout", "PhaseLayout", "layout_of", "statistic_of"]
 
 
 class Layout(Protocol):
@@ -104,7 +106,8 @@ class PhaseLayout:
         """`round_`: None for the first phase."""
         method, self._schedule = collection.method, collection.schedule
         self._window_ms = None if round_ is None else round_.start_ms
-        self._series = collection.series[0 if round_ is None else round_.phase - 1]
+        series = collection.series[0 if round_ is None else round_.phase - 1]
+        self._of = series.of if round_ is None else _asked(series, round_.fingerprint)
         self.fingerprint = collection.fingerprint if round_ is None else round_.fingerprint
         self.oracle: FrequencyOracle = method.oracle(method.first() if round_ is None else round_.inquiry)
         self.bits = self.oracle.bits
@@ -121,11 +124,11 @@ class PhaseLayout:
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
         """One: the sums of the oracle."""
-        return {self._series.of: SumTally(self.oracle)}
+        return {self._of: SumTally(self.oracle)}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
         """All rows to the only tally."""
-        tallies[self._series.of].update(rows)
+        tallies[self._of].update(rows)
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """By the Hadamard rows that were drawn; other oracles' reports have no law that data cannot change."""
@@ -144,3 +147,22 @@ def layout_of(collection: Collection) -> Layout:
             return PhaseLayout(collection)
         case _:
             raise TypeError(f"no layout for a {type(collection).__name__}")
+
+
+def statistic_of(series: Series, before: Answer | None) -> tuple[str, ...] | None:
+    """Names the statistic that the answer to a window is made from; None where nothing was asked.
+
+    before: the final answer that it goes on from.
+
+    Whoever can write a round can ask the clients something else in the same phase. Their answers have another name
+    than those to what the epoch's own final has asked, and are never looked at.
+    """
+    if not isinstance(series, PhaseSeries) or series.number == 1:
+        return series.of
+    if not isinstance(before, Ranking) or before.next_fingerprint is None:
+        return None
+    return _asked(series, before.next_fingerprint)
+
+
+def _asked(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
+    return (*series.of, fingerprint.hex())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.layouts import statistic_of
 from stream_ldp.partials import Partial, PartialError, Watermark
 from stream_ldp.windows import closes_at, panes_of, windows_of
 
@@ -117,9 +118,10 @@ class Merge:
         )
 
     def due(self) -> list[tuple[int, Series]]:
-        """Windows, by their start, and estimates that can be made final now; in the order in which they must be.
+        """Windows, by their start, and series that can be made final now; in the order in which they must be.
 
-        Each starts from the final before it, so they are answered and decided one after another.
+        Each starts from the final before it, which may even say that there is another in between: decide the first,
+        then ask again.
         """
         watermark = self.watermark_ms
         if watermark is None:
@@ -138,15 +140,17 @@ class Merge:
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question:
         """All that the estimate of one window depends on, as of now."""
         window = self.collection.window
+        before = self._before(window_ms, series)
+        of = statistic_of(series, before)
         return Question(
             series=series,
             window_ms=window_ms,
             final=final,
             windows=tuple(
-                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, series.of))
+                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, of))
                 for age in range(window.memory_windows)
             ),
-            before=self._before(window_ms, series),
+            before=before,
         )
 
     def _before(self, window_ms: int, series: Series) -> Answer | None:
@@ -182,7 +186,7 @@ class Merge:
         found = []
         for order, series in enumerate(self.collection.series):
             starts: list[int] = []
-            for pane in sorted(start for start in self._panes if any(self._partials(start, series.of))):
+            for pane in sorted(start for start in self._panes if self._counted(start, series)):
                 windows = windows_of(pane, window)
                 # Neighbouring panes share all their windows but one.
                 first = max(windows.start, starts[-1] + windows.step) if starts else windows.start
@@ -195,23 +199,29 @@ class Merge:
             ]
         return [(start, series) for start, _, series in sorted(found, key=lambda entry: entry[:2])]
 
+    def _counted(self, pane: int, series: Series) -> bool:
+        """Whether a pane holds reports of a series; where those depend on the answer before, it is a whole window."""
+        return any(self._partials(pane, statistic_of(series, self._before(pane, series))))
+
     def _closes_at(self, start: int) -> int:
         window = self.collection.window
         return closes_at(panes_of(start, window)[-1], window)
 
-    def _parts(self, window_ms: int, of: tuple[str, ...]) -> tuple[Statistic, ...]:
+    def _parts(self, window_ms: int, of: tuple[str, ...] | None) -> tuple[Statistic, ...]:
         return tuple(
             partial.counts
             for pane in panes_of(window_ms, self.collection.window)
             for partial in self._partials(pane, of)
         )
 
-    def _partials(self, pane: int, of: tuple[str, ...]) -> Iterator[Partial]:
+    def _partials(self, pane: int, of: tuple[str, ...] | None) -> Iterator[Partial]:
         """What was counted in a pane.
 
         The owner that closes a pane has counted all of it. What an owner of before it wrote that it did not replace
         came after that.
         """
+        if of is None:
+            return
         closes = closes_at(pane, self.collection.window)
         for partial in self._panes.get(pane, {}).get(of, {}).values():
             epochs = self._watermarks[partial.partition].items()

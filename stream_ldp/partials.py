@@ -35,7 +35,7 @@ class Partial:
     partition: the source partition.
     epoch: of the ownership that counted it; see `stream_ldp.counting.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
-    of: what is counted: the attributes whose rows, or the phase whose answers.
+    of: what is counted: the attributes whose rows, or the phase whose answers, and to which round.
     segment: which piece of the statistic this is.
     end: it covers all of the partition before this offset.
     """

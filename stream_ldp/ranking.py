@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from stream_ldp.estimate import Plausibility, WindowBounds
 from stream_ldp.heavy_hitters.phases import Inquiry, Standing
 from stream_ldp.item_collection import phase_name
+from stream_ldp.rounds import round_fingerprint
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
@@ -112,6 +113,19 @@ class Ranking(_Part):
             candidates=np.array(self.next_phase.candidates, dtype=np.int64),
             padding=self.next_phase.padding,
             correction=self.next_phase.correction,
+        )
+
+    @property
+    def next_fingerprint(self) -> bytes | None:
+        """What batches of answers to the next phase carry, as `Round.fingerprint`; None after the last."""
+        if self.next_phase is None:
+            return None
+        return round_fingerprint(
+            self.fingerprint,
+            epoch=self.epoch,
+            phase=self.phase + 1,
+            candidates=self.next_phase.candidates,
+            padding=self.next_phase.padding,
         )
 
     @property

@@ -16,14 +16,26 @@ from stream_ldp.collection import fingerprint_of
 from stream_ldp.heavy_hitters.phases import Inquiry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.heavy_hitters.phases import Phase
     from stream_ldp.item_collection import ItemCollection
 
-__all__ = ["Round", "RoundRefused"]
+__all__ = ["Round", "RoundRefused", "round_fingerprint"]
+
+#: Times and epochs beyond are no event times: a batch says its own in 64 bits.
+_INT64 = 2**63
 
 
 class RoundRefused(ValueError):
     """A round that does not fit the client's collection: it is not answered."""
+
+
+def round_fingerprint(
+    collection_fingerprint: str, *, epoch: int, phase: int, candidates: Sequence[int], padding: int
+) -> bytes:
+    """Of a phase after the first: that of [collection's fingerprint, epoch, phase, candidates, padding]."""
+    return fingerprint_of([collection_fingerprint, epoch, phase, list(candidates), padding])
 
 
 class Round(BaseModel):
@@ -41,8 +53,8 @@ class Round(BaseModel):
     collection_fingerprint: str = Field(pattern="^[0-9a-f]{32}$")
     epoch: int
     phase: int = Field(ge=1)
-    start_ms: int = Field(description="event time at which its window begins")
-    end_ms: int = Field(description="event time at which its window ends")
+    start_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window begins")
+    end_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window ends")
     epsilon: float = Field(gt=0, allow_inf_nan=False)
     candidates: tuple[int, ...] | None
     padding: int = Field(ge=1)
@@ -72,13 +84,17 @@ class Round(BaseModel):
     def fingerprint(self) -> bytes:
         """16 bytes that the batches of its answers carry.
 
-        That of the collection in the first phase; later that of [collection's fingerprint, epoch, phase, candidates,
-        padding], so that answers to different questions are never counted together.
+        That of the collection in the first phase; later one of all that is asked, so that answers to different
+        questions are never counted together.
         """
         if self.phase == 1:
             return bytes.fromhex(self.collection_fingerprint)
-        return fingerprint_of(
-            [self.collection_fingerprint, self.epoch, self.phase, list(self.candidates or ()), self.padding]
+        return round_fingerprint(
+            self.collection_fingerprint,
+            epoch=self.epoch,
+            phase=self.phase,
+            candidates=self.candidates or (),
+            padding=self.padding,
         )
 
     @property
@@ -141,3 +157,7 @@ class Round(BaseModel):
             raise RoundRefused(f"a candidate is not one of the items 0 to {collection.items.count - 1}")
         if self.padding > len(self.candidates):
             raise RoundRefused(f"pads sets to {self.padding}, with only {len(self.candidates)} candidates")
+        try:
+            collection.method.oracle(self.inquiry)
+        except ValueError as error:
+            raise RoundRefused(f"its answers cannot be perturbed: {error}") from error

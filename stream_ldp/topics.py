@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Window
 
-__all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "topic_specs"]
+__all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "rounds_kept_ms", "topic_specs"]
 
 _HOUR_MS = 3_600_000
 #: Milliseconds.
@@ -223,10 +223,19 @@ def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
     return TopicSpec(
         name=names.rounds(collection.name),
         partitions=1,
-        # As long as reports may wait to be counted: a batch is an answer only to a round that is still known.
-        config=_compacted_and_deleted(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
+        config=_compacted_and_deleted(rounds_kept_ms(collection.window))
+        # A writer's own time could lie so far ahead that workers forget all other rounds.
+        | {"message.timestamp.type": "LogAppendTime"},
         purpose="what each phase asks of the clients",
     )
+
+
+def rounds_kept_ms(window: Window) -> int:
+    """Retention of rounds, in milliseconds.
+
+    As long as reports may wait to be counted: a batch is an answer only to a round that is still known.
+    """
+    return _whole_days(OUTAGE_MS + _open_ms(window))
 
 
 def _open_ms(window: Window) -> int:

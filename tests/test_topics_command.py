@@ -47,11 +47,11 @@ def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings,
     first = _run(settings, "create", file, "--partitions", "3")
     assert first.exit_code == 0, first.output
     fingerprint = JointCollection.load(file).fingerprint.hex()
-    assert f"JointCollection care is registered, with fingerprint {fingerprint}." in first.stdout
+    assert f"Collection care is registered, with fingerprint {fingerprint}." in first.stdout
     again = _run(settings, "create", file)
     assert again.exit_code == 0, again.output
     assert "created" not in again.stdout
-    assert "JointCollection care was registered already." in again.stdout
+    assert "Collection care was registered already." in again.stdout
     assert _run(settings, "list", file).exit_code == 0
     assert _existing(settings)[TopicNames(prefix=settings.topic_prefix).reports("care")].partitions == 3
 
@@ -97,7 +97,7 @@ def test_new_windows_are_registered_and_say_that_workers_must_stop(settings: Set
     assert refused.exit_code == 1
     assert "stop all of its workers" in refused.stderr
     result = _run(settings, "create", file)
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.stderr
     assert "Stop every worker that runs with the old file." in result.stdout
     assert asyncio.run(read_registry(settings)) == {"care": Registration.of(JointCollection.load(file))}
 

@@ -164,14 +164,14 @@ class Merger(Service):
 
     async def _publish_finals(self, merge: Merge) -> None:
         while due := merge.due():
-            for start, series in due:
-                answer = await self._solve(merge.collection, merge.question(start, series, final=True))
-                await self._publish(merge.collection, answer)
-                await self._ask_next(merge.collection, answer)
-                merge.decide(answer)
-                self._tell_plausibility(answer)
-                closed_s = time.time() - answer.window.end_ms / 1_000
-                self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
+            start, series = due[0]
+            answer = await self._solve(merge.collection, merge.question(start, series, final=True))
+            await self._publish(merge.collection, answer)
+            await self._ask_next(merge.collection, answer)
+            merge.decide(answer)
+            self._tell_plausibility(answer)
+            closed_s = time.time() - answer.window.end_ms / 1_000
+            self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
         merge.forget()
 
     def _tell_plausibility(self, answer: Answer) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from stream_ldp.rounds import Round, RoundRefused
+from stream_ldp.rounds import Round
+from stream_ldp.topics import rounds_kept_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,11 +33,13 @@ class RoundLog:
 
     def __init__(self, collection: ItemCollection, *, topic: str, settings: Settings) -> None:
         self.collection = collection
+        self._kept_ms = rounds_kept_ms(collection.window)
         self._partition = TopicPartition(topic, 0)
         self._consumer = AIOKafkaConsumer(
             **settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
         )
-        self._rounds: dict[bytes, Round] = {}
+        # When each was written, and what it asks; the last that was written comes last.
+        self._rounds: dict[bytes, tuple[int, Round]] = {}
 
     async def start(self) -> None:
         """Connect."""
@@ -56,7 +59,7 @@ class RoundLog:
         wanted = list(fingerprints)
         if any(fingerprint not in self._rounds for fingerprint in wanted):
             await self._catch_up()
-        return [self._rounds[fingerprint] for fingerprint in wanted if fingerprint in self._rounds]
+        return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
 
     async def _catch_up(self) -> None:
         end = (await self._consumer.end_offsets([self._partition]))[self._partition]
@@ -66,7 +69,16 @@ class RoundLog:
                 try:
                     asked = Round.from_bytes(record.value or b"")
                     asked.check(self.collection)
-                except (RoundRefused, ValueError) as error:
+                except ValueError as error:
                     log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
                     continue
-                self._rounds[asked.fingerprint] = asked
+                self._rounds.pop(asked.fingerprint, None)
+                self._rounds[asked.fingerprint] = record.timestamp, asked
+                self._forget(before_ms=record.timestamp - self._kept_ms)
+
+    def _forget(self, *, before_ms: int) -> None:
+        """Drop what a worker that starts now would not find either."""
+        for fingerprint, (written_ms, _) in list(self._rounds.items()):
+            if written_ms >= before_ms:
+                return
+            del self._rounds[fingerprint]

@@ -1,12 +1,12 @@
-"""What an application imports: reporters send what they have perturbed, `Subscriber` receives estimates."""
+"""What an application imports: reporters send what they have perturbed, subscribers receive what comes of it."""
 
-from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate
+from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.privacy_ledger import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.secret import SecretError, load_or_create_secret
-from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
 from stream_ldp.privacy.ledger import (
     AlreadyAnswered,
     Assumption,
@@ -25,8 +25,10 @@ __all__ = [
     "ItemReporter",
     "LedgerError",
     "MissingTopic",
+    "NotARanking",
     "NotAnEstimate",
     "PrivacyLedger",
+    "RankingSubscriber",
     "ReportRefused",
     "Reporter",
     "SecretError",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.settings import Settings
 
-__all__ = ["DeliveryError", "MissingTopic", "NotAnEstimate", "require_topic"]
+__all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "UnreadableAnswer", "require_topic"]
 
 
 class DeliveryError(RuntimeError):
@@ -27,14 +27,28 @@ class MissingTopic(RuntimeError):
     """A topic that does not exist; the message says how to make it."""
 
 
-class NotAnEstimate(ValueError):
-    """A record of an estimates topic that is not an estimate, or is one of a later release."""
+class UnreadableAnswer(ValueError):
+    """A record of a topic of answers that is none, or is one of a later release."""
+
+    what = "an answer"
 
     def __init__(self, topic: str, partition: int, offset: int, problem: str) -> None:
-        super().__init__(f"topic {topic}, partition {partition}, offset {offset}: not an estimate: {problem}")
+        super().__init__(f"topic {topic}, partition {partition}, offset {offset}: not {self.what}: {problem}")
         self.topic = topic
         self.partition = partition
         self.offset = offset
+
+
+class NotAnEstimate(UnreadableAnswer):
+    """A record of an estimates topic that is not an estimate, or is one of a later release."""
+
+    what = "an estimate"
+
+
+class NotARanking(UnreadableAnswer):
+    """A record of a heavy-hitters topic that is not a ranking, or is one of a later release."""
+
+    what = "a ranking"
 
 
 def require_topic(topic: str, existing: Container[str], settings: Settings) -> None:

@@ -1,41 +1,179 @@
-"""Receiving estimates, typed."""
+"""Receiving estimates and rankings, typed."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 from pydantic import ValidationError
 
-from stream_ldp.client.errors import NotAnEstimate, require_topic
+from stream_ldp.client.errors import NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
 from stream_ldp.connection import check_connection
 from stream_ldp.estimate import Estimate
+from stream_ldp.ranking import Ranking
 from stream_ldp.topics import TopicNames
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Collection as Container
     from types import TracebackType
 
     from stream_ldp.settings import Settings
 
-__all__ = ["Subscriber"]
+__all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
+
+AnswerT = TypeVar("AnswerT", bound=Estimate | Ranking)
 
 #: Seconds between the commits of a group member: at most so much is handed out twice after a crash.
 COMMIT_INTERVAL = 1.0
 
 
-class Subscriber:
-    """The estimates of a collection, as an asynchronous iterator.
+class AnswerSubscriber(ABC, Generic[AnswerT]):
+    """The answers of a collection, as an asynchronous iterator.
+
+    A topic of answers has one partition, on which the finals of a series follow each other in the order of their
+    windows. What a delayed worker repeats is left out: an answer, final or not, of a window that is not newer than
+    the last final one of its series.
+
+    Iteration raises UnreadableAnswer for a record that is none; the next step goes on behind it.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        read: Callable[[bytes], AnswerT],
+        unreadable: type[UnreadableAnswer],
+        settings: Settings,
+        from_beginning: bool,
+        follow: bool,
+        group: str | None,
+    ) -> None:
+        """read: the answer in a record; raises ValidationError where there is none, and a step then `unreadable`.
+
+        from_beginning, follow, group: see `Subscriber`.
+
+        Raises:
+            ValueError: a group that does not follow.
+        """
+        if group is not None and not follow:
+            raise ValueError("a group member follows: where the others have got to is not known to it")
+        self._topic = topic
+        self._read = read
+        self._unreadable = unreadable
+        self._settings = settings
+        self._from_beginning = from_beginning
+        self._follow = follow
+        self._group = group
+        self._partition = TopicPartition(self._topic, 0)
+        self._consumer: Any = None
+        self._end: int | None = None
+        self._last_final: dict[tuple[str, str], int] = {}
+        self._handed_out: int | None = None
+        self._commit_due = 0.0
+
+    @abstractmethod
+    def _is_asked_for(self, answer: AnswerT) -> bool:
+        """Whether the user wants an answer that is news."""
+
+    async def __aenter__(self) -> Self:
+        """Connect and find the place to begin.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: the collection's topic of such answers does not exist.
+        """
+        await check_connection(self._settings)
+        self._consumer = AIOKafkaConsumer(
+            **self._settings.client_options(),
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest" if self._from_beginning else "latest",
+        )
+        try:
+            await self._consumer.start()
+            require_topic(self._topic, await self._consumer.topics(), self._settings)
+            await self._find_place()
+        except BaseException:
+            await self._consumer.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect. After an exception, a group gets the last answer again: it may not have been dealt with."""
+        try:
+            if error is None:
+                await self._commit()
+        finally:
+            await self._consumer.stop()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AnswerT:
+        """The next answer that is wanted.
+
+        Raises:
+            UnreadableAnswer: the next record is none.
+        """
+        while True:
+            if asyncio.get_running_loop().time() >= self._commit_due:
+                await self._commit()
+            if self._end is not None and await self._consumer.position(self._partition) >= self._end:
+                raise StopAsyncIteration
+            record = await self._consumer.getone()
+            self._handed_out = record.offset + 1
+            try:
+                answer = self._read(record.value)
+            except ValidationError as error:
+                raise self._unreadable(self._topic, record.partition, record.offset, _explained(error)) from error
+            if self._is_news(answer) and self._is_asked_for(answer):
+                return answer
+
+    def _is_news(self, answer: AnswerT) -> bool:
+        # Another version of the collection has windows of its own.
+        series = (answer.fingerprint, answer.series)
+        last_final = self._last_final.get(series)
+        if last_final is not None and answer.window.start_ms <= last_final:
+            return False
+        if answer.final:
+            self._last_final[series] = answer.window.start_ms
+        return True
+
+    async def _find_place(self) -> None:
+        if self._group is not None:
+            self._consumer.subscribe([self._topic])
+            return
+        self._consumer.assign([self._partition])
+        # At once, not with the first fetch: an answer published in between would be missed.
+        if not self._from_beginning:
+            await self._consumer.seek_to_end(self._partition)
+        if not self._follow:
+            self._end = (await self._consumer.end_offsets([self._partition]))[self._partition]
+
+    async def _commit(self) -> None:
+        self._commit_due = asyncio.get_running_loop().time() + COMMIT_INTERVAL
+        if self._group is None or self._handed_out is None:
+            return
+        offset, self._handed_out = self._handed_out, None
+        try:
+            await self._consumer.commit({self._partition: offset})
+        except (CommitFailedError, IllegalStateError):
+            # The partition went to another member of the group, which begins where the last commit was.
+            return
+
+
+class Subscriber(AnswerSubscriber[Estimate]):
+    """The estimates of a collection of records.
 
         async with Subscriber("care-survey", settings=Settings.load(), finals_only=True) as estimates:
             async for estimate in estimates:
                 print(estimate.estimate, estimate.window, estimate.joint())
-
-    An estimates topic has one partition, on which the finals of an estimate follow each other in the order of their
-    windows. What a delayed worker repeats is left out: an estimate, final or not, of a window that is not newer than
-    the last final one.
 
     Iteration raises NotAnEstimate for a record that is none; the next step goes on behind it.
     """
@@ -62,111 +200,63 @@ class Subscriber:
         Raises:
             ValueError: a group that does not follow.
         """
-        if group is not None and not follow:
-            raise ValueError("a group member follows: where the others have got to is not known to it")
-        self._topic = TopicNames(prefix=settings.topic_prefix).estimates(collection)
-        self._settings = settings
+        super().__init__(
+            TopicNames(prefix=settings.topic_prefix).estimates(collection),
+            read=Estimate.from_bytes,
+            unreadable=NotAnEstimate,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
         self._estimates = estimates
         self._finals_only = finals_only
-        self._from_beginning = from_beginning
-        self._follow = follow
-        self._group = group
-        self._partition = TopicPartition(self._topic, 0)
-        self._consumer: Any = None
-        self._end: int | None = None
-        self._last_final: dict[tuple[str, str], int] = {}
-        self._handed_out: int | None = None
-        self._commit_due = 0.0
 
-    async def __aenter__(self) -> Self:
-        """Connect and find the place to begin.
+    def _is_asked_for(self, answer: Estimate) -> bool:
+        named = self._estimates is None or answer.estimate in self._estimates
+        return named and (answer.final or not self._finals_only)
 
-        Raises:
-            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's estimates topic does not exist.
-        """
-        await check_connection(self._settings)
-        self._consumer = AIOKafkaConsumer(
-            **self._settings.client_options(),
-            group_id=self._group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest" if self._from_beginning else "latest",
-        )
-        try:
-            await self._consumer.start()
-            require_topic(self._topic, await self._consumer.topics(), self._settings)
-            await self._find_place()
-        except BaseException:
-            await self._consumer.stop()
-            raise
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+class RankingSubscriber(AnswerSubscriber[Ranking]):
+    """The heavy hitters of a collection of item sets.
+
+        async with RankingSubscriber("films", settings=Settings.load(), results_only=True) as rankings:
+            async for ranking in rankings:
+                print(ranking.epoch, [(each.item, each.frequency) for each in ranking.items])
+
+    Iteration raises NotARanking for a record that is none; the next step goes on behind it.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        settings: Settings,
+        results_only: bool = False,
+        from_beginning: bool = False,
+        follow: bool = True,
+        group: str | None = None,
     ) -> None:
-        """Disconnect. After an exception, a group gets the last estimate again: it may not have been dealt with."""
-        try:
-            if error is None:
-                await self._commit()
-        finally:
-            await self._consumer.stop()
+        """results_only: one ranking an epoch, its result; leave out what is known after earlier phases and meanwhile.
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Estimate:
-        """The next estimate that is wanted.
+        from_beginning, follow, group: as of `Subscriber`.
 
         Raises:
-            NotAnEstimate: the next record is none.
+            ValueError: a group that does not follow.
         """
-        while True:
-            if asyncio.get_running_loop().time() >= self._commit_due:
-                await self._commit()
-            if self._end is not None and await self._consumer.position(self._partition) >= self._end:
-                raise StopAsyncIteration
-            record = await self._consumer.getone()
-            self._handed_out = record.offset + 1
-            try:
-                estimate = Estimate.from_bytes(record.value)
-            except ValidationError as error:
-                raise NotAnEstimate(self._topic, record.partition, record.offset, _explained(error)) from error
-            if self._is_wanted(estimate):
-                return estimate
+        super().__init__(
+            TopicNames(prefix=settings.topic_prefix).heavy_hitters(collection),
+            read=Ranking.from_bytes,
+            unreadable=NotARanking,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
+        self._results_only = results_only
 
-    def _is_wanted(self, estimate: Estimate) -> bool:
-        if self._estimates is not None and estimate.estimate not in self._estimates:
-            return False
-        # Another version of the collection has windows of its own.
-        series = (estimate.fingerprint, estimate.estimate)
-        last_final = self._last_final.get(series)
-        if last_final is not None and estimate.window.start_ms <= last_final:
-            return False
-        if estimate.final:
-            self._last_final[series] = estimate.window.start_ms
-        return estimate.final or not self._finals_only
-
-    async def _find_place(self) -> None:
-        if self._group is not None:
-            self._consumer.subscribe([self._topic])
-            return
-        self._consumer.assign([self._partition])
-        # At once, not with the first fetch: an estimate published in between would be missed.
-        if not self._from_beginning:
-            await self._consumer.seek_to_end(self._partition)
-        if not self._follow:
-            self._end = (await self._consumer.end_offsets([self._partition]))[self._partition]
-
-    async def _commit(self) -> None:
-        self._commit_due = asyncio.get_running_loop().time() + COMMIT_INTERVAL
-        if self._group is None or self._handed_out is None:
-            return
-        offset, self._handed_out = self._handed_out, None
-        try:
-            await self._consumer.commit({self._partition: offset})
-        except (CommitFailedError, IllegalStateError):
-            # The partition went to another member of the group, which begins where the last commit was.
-            return
+    def _is_asked_for(self, answer: Ranking) -> bool:
+        return answer.complete or not self._results_only
 
 
 def _explained(error: ValidationError) -> str:

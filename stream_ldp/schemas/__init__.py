@@ -7,21 +7,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stream_ldp.estimate import SCHEMA_VERSION, Estimate
+from stream_ldp import estimate, ranking
+from stream_ldp.estimate import Estimate
+from stream_ldp.ranking import Ranking
+from stream_ldp.rounds import Round
 
-__all__ = ["ESTIMATE_SCHEMA", "estimate_schema"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
-#: The schema of the messages of an estimates topic, as published.
-ESTIMATE_SCHEMA = Path(__file__).parent / f"estimate-v{SCHEMA_VERSION}.json"
+__all__ = ["SCHEMAS", "schema_of", "schema_path"]
+
+#: The messages with a published schema, and its version.
+SCHEMAS: dict[type[BaseModel], int] = {
+    Estimate: estimate.SCHEMA_VERSION,
+    Ranking: ranking.SCHEMA_VERSION,
+    Round: Round.model_fields["schema_version"].default,
+}
 
 
-def estimate_schema() -> str:
-    """The text that `ESTIMATE_SCHEMA` must have: JSON Schema, draft 2020-12."""
+def schema_path(message: type[BaseModel]) -> Path:
+    """Where the schema of a message is published."""
+    return Path(__file__).parent / f"{message.__name__.lower()}-v{SCHEMAS[message]}.json"
+
+
+def schema_of(message: type[BaseModel]) -> str:
+    """The text that its file must have: JSON Schema, draft 2020-12."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:stream-ldp:estimate:{SCHEMA_VERSION}",
-        # Of what is written: there, a field with a default is always present.
-        **Estimate.model_json_schema(mode="serialization"),
+        "$id": f"urn:stream-ldp:{message.__name__.lower()}:{SCHEMAS[message]}",
+        # Of what is written; more than that is read.
+        **message.model_json_schema(mode="serialization"),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stream_ldp.schemas import ESTIMATE_SCHEMA, estimate_schema
+from stream_ldp.schemas import SCHEMAS, schema_of, schema_path
 
 if __name__ == "__main__":
-    ESTIMATE_SCHEMA.write_text(estimate_schema(), encoding="utf-8")
+    for message in SCHEMAS:
+        schema_path(message).write_text(schema_of(message), encoding="utf-8")

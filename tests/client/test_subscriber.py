@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.client import MissingTopic, NotAnEstimate, Subscriber, subscriber
+from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
 from stream_ldp.estimate import Estimate, WindowBounds
+from stream_ldp.ranking import Ranking
 from stream_ldp.settings import Settings
 from tests.client.examples import MINUTE_MS, estimate_of
+from tests.client.rankings import ranking_of, result_of
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 TOPIC = "stream-ldp.care-survey.estimates"
+RANKINGS = "stream-ldp.films.heavy-hitters"
 
 
 class FakeConsumer:
@@ -36,7 +39,8 @@ class FakeConsumer:
         return self._topics
 
     def assign(self, partitions: list[Any]) -> None:
-        assert [(each.topic, each.partition) for each in partitions] == [(TOPIC, 0)]
+        assert [each.partition for each in partitions] == [0]
+        assert {each.topic for each in partitions} <= self._topics
 
     async def seek_to_end(self, _: Any) -> None:
         self._position = len(self._log)
@@ -55,15 +59,15 @@ class FakeConsumer:
 
 
 class Topic:
-    """An estimates topic in memory, and its subscribers."""
+    """The only topic of a cluster, in memory, and its subscribers."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = TOPIC) -> None:
         self.log: list[bytes | None] = []
-        self.existing = {TOPIC}
+        self.existing = {name}
         self.consumers: list[FakeConsumer] = []
 
-    def write(self, *estimates: Estimate) -> None:
-        self.log += [estimate.to_bytes() for estimate in estimates]
+    def write(self, *answers: Estimate | Ranking) -> None:
+        self.log += [answer.to_bytes() for answer in answers]
 
     def consumer(self, **options: Any) -> FakeConsumer:
         assert options["group_id"] is None
@@ -75,17 +79,32 @@ class Topic:
         async with subscribe(from_beginning=True, follow=False, **options) as estimates:
             return [estimate async for estimate in estimates]
 
+    async def rankings(self, **options: Any) -> list[Ranking]:
+        async with RankingSubscriber(
+            "films", settings=SETTINGS, from_beginning=True, follow=False, **options
+        ) as rankings:
+            return [ranking async for ranking in rankings]
 
-@pytest.fixture
-def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
-    fake = Topic()
 
+def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
     async def reachable(settings: object) -> None:
         return
 
     monkeypatch.setattr(subscriber, "AIOKafkaConsumer", fake.consumer)
     monkeypatch.setattr(subscriber, "check_connection", reachable)
     return fake
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    """An estimates topic."""
+    return connected(monkeypatch, Topic())
+
+
+@pytest.fixture
+def heavy_hitters(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    """A heavy-hitters topic."""
+    return connected(monkeypatch, Topic(RANKINGS))
 
 
 def subscribe(**options: Any) -> Subscriber:
@@ -167,3 +186,23 @@ async def test_a_missing_topic_is_named_with_the_cure(topic: Topic) -> None:
 def test_a_group_member_that_does_not_follow_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a group member follows"):
         subscribe(group="readers", follow=False)
+
+
+async def test_rankings_come_typed_and_only_the_results_if_no_others_are_wanted(heavy_hitters: Topic) -> None:
+    written = [ranking_of(epoch=3, phase=1), result_of(3, final=False), result_of(3), ranking_of(epoch=4, phase=1)]
+    heavy_hitters.write(*written)
+    assert await heavy_hitters.rankings() == written
+    assert await heavy_hitters.rankings(results_only=True) == [result_of(3)]
+
+
+async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_other(heavy_hitters: Topic) -> None:
+    news = [result_of(3), ranking_of(epoch=3, phase=1), ranking_of(epoch=4, phase=1, final=False)]
+    delayed = [result_of(3), result_of(3, final=False), ranking_of(epoch=2, phase=1)]
+    heavy_hitters.write(*news, *delayed)
+    assert await heavy_hitters.rankings() == news
+
+
+async def test_a_record_that_is_no_ranking_is_named(heavy_hitters: Topic) -> None:
+    heavy_hitters.write(estimate_of())
+    with pytest.raises(NotARanking, match=rf"topic {RANKINGS}, partition 0, offset 0: not a ranking: method: Field"):
+        await heavy_hitters.rankings()

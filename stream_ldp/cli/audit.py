@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,35 +12,28 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.options import fail, load_joint_collection
-from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy
-from stream_ldp.privacy.attacks import attacks
+from stream_ldp.cli._audited import EXAMPLES, read
+from stream_ldp.cli.options import fail
+from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.privacy.chosen_words import UnknownLaw
-from stream_ldp.privacy.enumeration import Enumeration, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from stream_ldp.cli._audited import Audited
 
 __all__ = ["audit"]
 
 _TRIALS = 100_000
 _CONFIDENCE = 0.99
 
-#: By which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and then once more.
-_TOLERANCE = 1e-9
-
-#: Reports for which a record that does not change is enumerated, and one that may.
-_REPORTS = (1, 2, 3, math.inf)
-_CHANGING_REPORTS = (2, 3, 4, 5, 6)
-
-_EXAMPLE = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
-
 
 def audit(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="COLLECTION|MECHANISM", help=f"Collection file, or a mechanism written like {_EXAMPLE}."
+            metavar="COLLECTION|MECHANISM",
+            help=f"Collection file, or a mechanism written like {' or '.join(EXAMPLES.values())}.",
         ),
     ],
     *,
@@ -53,7 +45,7 @@ def audit(
         typer.Option(
             min=100,
             show_default=str(_TRIALS),
-            help="Simulated users with each of two records whose reports are attacked.",
+            help="Simulated users with each of two records, or sets, whose reports are attacked.",
         ),
     ] = None,
     confidence: Annotated[
@@ -70,9 +62,10 @@ def audit(
 ) -> None:
     """Check the privacy that a collection or a mechanism promises.
 
-    Without --exact, simulated users with two different records report, and what an attacker can show of epsilon
-    from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the telling
-    reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code realises.
+    Without --exact, simulated users with two different records or sets report, and what an attacker can show of
+    epsilon from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the
+    telling reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code
+    realises.
 
     Fails if a claim is disproved.
     """
@@ -80,13 +73,12 @@ def audit(
         fail("--exact draws nothing: it takes no --trials, --confidence or --seed", code=2)
     if confidence is not None and not 0 < confidence < 1:
         fail(f"--confidence is between 0 and 1, both excluded, got {confidence}", code=2)
-    mechanism, words = _read(subject)
+    audited = read(subject)
     if exact:
-        _enumerate(mechanism, as_json=as_json)
+        _enumerate(audited, as_json=as_json)
     else:
         _attack(
-            mechanism,
-            words,
+            audited,
             trials=trials or _TRIALS,
             confidence=confidence or _CONFIDENCE,
             seed=seed,
@@ -94,76 +86,37 @@ def audit(
         )
 
 
-def _read(subject: str) -> tuple[RRLDP, PermanentWords]:
-    if not subject.startswith("rr-ldp:"):
-        collection = load_joint_collection(Path(subject))
-        return collection.mechanism, collection.permanent_words()
-    given = dict(part.partition("=")[::2] for part in subject.removeprefix("rr-ldp:").split(","))
+def _enumerate(audited: Audited, *, as_json: bool) -> None:
     try:
-        sizes = tuple(int(size) for size in given.pop("sizes").split("x"))
-        mechanism = RRLDP(sizes=sizes, **{name: float(value) for name, value in given.items()})
-    except (KeyError, TypeError):
-        fail(f"{subject}: not a mechanism; write it like {_EXAMPLE}", code=2)
-    except ValueError as error:
-        fail(f"{subject}: {error}\n  -> write it like {_EXAMPLE}", code=2)
-    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(sizes)]
-    words = PermanentWords(collection=subject, attributes=attributes, flip_threshold=mechanism.flip_threshold)
-    return mechanism, words
-
-
-def _enumerate(mechanism: RRLDP, *, as_json: bool) -> None:
-    try:
-        realised = Enumeration.realised(mechanism)
+        found = audited.enumerated()
     except UnknownLaw as error:
         fail(f"the probabilities of the code cannot be found: {error}")
-    as_stated = realised == Enumeration.stated(mechanism)
-    results = [
-        {
-            "neighbours": neighbours,
-            "reports": reports,
-            "claimed": mechanism.epsilon(neighbours=neighbours, reports=reports),
-            "enumerated": realised.epsilon(neighbours=neighbours, reports=reports),
-        }
-        for neighbours in range(1, len(mechanism.sizes) + 1)
-        for reports in _REPORTS
-    ]
-    # Values can be renamed, and so enumerated, only where all of them are perturbed alike.
-    changing = list(_changing(mechanism, realised)) if as_stated else []
     if as_json:
-        _print_json({"results": results, "changing": changing, "probabilities_as_stated": as_stated})
+        document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": found.as_stated}
+        if found.changing is not None:
+            document["changing"] = found.changing
+        if found.miniature is not None:
+            document["miniature"] = found.miniature
+        _print_json(document)
     else:
-        _print_table("A record that does not change", results)
-        if changing:
-            _print_table("A record that may change before each report, which no formula covers", changing)
-    wrong = sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in results)
-    if wrong or not as_stated:
-        realises = "has" if as_stated else "does not have"
-        fail(f"DISPROVED: {wrong} of {len(results)} claims; the code {realises} the probabilities that it states")
+        if found.miniature is not None:
+            typer.echo(f"Too large to enumerate; in miniature: {found.miniature}.")
+        _print_table(found.title, found.results)
+        if found.changing:
+            _print_table("A record that may change before each report, which no formula covers", found.changing)
+    if found.wrong or not found.as_stated:
+        realises = "has" if found.as_stated else "does not have"
+        fail(
+            f"DISPROVED: {found.wrong} of {len(found.results)} claims; the code {realises} the probabilities that it "
+            "states"
+        )
     if not as_json:
-        typer.echo("Every claim holds to 1e-9, and every bit has the stated probabilities to 2^-32.")
+        typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
 
-def _changing(mechanism: RRLDP, realised: Enumeration) -> Iterator[dict[str, Any]]:
-    """What few reports of a record that may change tell, beside what the formula would say."""
-    for reports in _CHANGING_REPORTS:
-        for neighbours in range(1, len(mechanism.sizes) + 1):
-            try:
-                enumerated = realised.changing_epsilon(neighbours=neighbours, reports=reports)
-            except TooLarge:
-                return
-            yield {
-                "neighbours": neighbours,
-                "reports": reports,
-                "if_constant": mechanism.epsilon(neighbours=neighbours, reports=reports),
-                "enumerated": enumerated,
-            }
-
-
-def _attack(
-    mechanism: RRLDP, words: PermanentWords, *, trials: int, confidence: float, seed: int | None, as_json: bool
-) -> None:
+def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | None, as_json: bool) -> None:
     entropy = OSEntropy() if seed is None else SeededEntropy(seed)
-    planned = attacks(mechanism, words, noise=lambda: entropy, secrets=entropy)
+    planned = audited.attacks(noise=lambda: entropy, secrets=entropy)
     # Of several bounds, each is allowed its share of the error of all.
     each_confidence = 1 - (1 - confidence) / len(planned)
     results: list[dict[str, Any]] = []

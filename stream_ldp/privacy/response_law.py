@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.privacy.chosen_words import ChosenWords, UnknownLaw, remainder_law, thresholds
 
 if TYPE_CHECKING:
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["MAX_BITS", "Law", "realised_law", "stated_law"]
+__all__ = ["MAX_ENTRIES", "Law", "in_miniature", "law_epsilon", "realised_law", "stated_law"]
 
-#: Bits of a report whose patterns are enumerated: 4,096 of them for each input.
-MAX_BITS = 12
+#: Probabilities of the largest law that is enumerated: some seconds.
+MAX_ENTRIES = 2**16
 
 #: P(report | input), fractions, shape (inputs, 2^bits). Inputs are the values and then the dummies, or one dummy
 #: where all are alike; a report is the number whose bits, the least significant first, are the packed row.
@@ -34,6 +37,33 @@ Law = np.ndarray[tuple[int, int], np.dtype[np.object_]]
 
 #: A word that keeps the true answer, and one that changes it.
 _KEEP, _CHANGE = 0, RESOLUTION - 1
+
+
+def in_miniature(oracle: FrequencyOracle) -> FrequencyOracle:
+    """The oracle, or one of its kind and epsilon that is small enough to be enumerated.
+
+    Raises:
+        ValueError: it is of no known kind.
+    """
+    while _inputs(oracle) * 2**oracle.bits > MAX_ENTRIES:
+        match oracle:
+            case HadamardResponse() if oracle.size <= 2:
+                oracle = replace(oracle, hash_bits=oracle.hash_bits - 1)
+            case DirectResponse():
+                oracle = replace(oracle, size=-(-oracle.size // 2), dummies=-(-oracle.dummies // 2))
+            case HadamardResponse() | UnaryResponse():
+                oracle = replace(oracle, size=oracle.size // 2)
+    return oracle
+
+
+def law_epsilon(law: Law) -> float:
+    """ln of the largest ratio of the probabilities of one report with two inputs; never rounded down."""
+    columns = [column for column in law.T.tolist() if any(column)]
+    if any(not all(column) for column in columns):
+        return math.inf
+    largest = max(max(column) / min(column) for column in columns)
+    with localcontext(PRECISION):
+        return round_up((Decimal(largest.numerator) / largest.denominator).ln())
 
 
 def stated_law(oracle: FrequencyOracle) -> Law:
@@ -81,16 +111,19 @@ def realised_law(oracle: FrequencyOracle) -> Law:
     return _impossible(oracle)
 
 
-def _impossible(oracle: FrequencyOracle) -> Law:
+def _inputs(oracle: FrequencyOracle) -> int:
     match oracle:
         case DirectResponse():
-            inputs = oracle.counters
+            return oracle.counters
         case HadamardResponse() | UnaryResponse():
-            inputs = oracle.size + 1
-        case _:
-            raise ValueError(f"{type(oracle).__name__} is of no kind whose reports can be enumerated")
-    if oracle.bits > MAX_BITS:
-        raise ValueError(f"reports of {oracle.bits} bits: those of at most {MAX_BITS} are enumerated")
+            return oracle.size + 1
+    raise ValueError(f"{type(oracle).__name__} is of no kind whose reports can be enumerated")
+
+
+def _impossible(oracle: FrequencyOracle) -> Law:
+    inputs = _inputs(oracle)
+    if (entries := inputs * 2**oracle.bits) > MAX_ENTRIES:
+        raise ValueError(f"{entries:,} probabilities: a law of at most {MAX_ENTRIES:,} is enumerated")
     return np.full((inputs, 2**oracle.bits), Fraction(0), dtype=object)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.evaluate._inputs import text_of
+from stream_ldp.cli._text_file import text_of
 from stream_ldp.heavy_hitters.item_sets import ItemSets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from typing import TextIO
 
     from stream_ldp.item_collection import ItemCollection
 
-__all__ = ["items_of", "load_item_sets"]
+__all__ = ["items_of", "load_item_sets", "named_sets"]
 
 
 def items_of(line: str) -> list[str]:
@@ -37,6 +36,19 @@ def items_of(line: str) -> list[str]:
     return line.split()
 
 
+def named_sets(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+    """The items of every line of a file.
+
+    Raises:
+        ValueError: a line is no set; the message names it and never an item.
+    """
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield items_of(line)
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: {error}") from None
+
+
 def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
     """The sets of a file, gzipped if its name ends in .gz; an empty line is an empty set.
 
@@ -44,16 +56,13 @@ def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
         ValueError: the file cannot be read or holds no sets, or an item is not one of the collection's; the message
             names the line and never an item.
     """
+    encoded = []
     with text_of(path) as file:
-        sets = ItemSets.of(_encoded(file, path, collection))
-    if not len(sets):
+        for items in named_sets(file, path):
+            try:
+                encoded.append(collection.encode(items))
+            except ValueError as error:
+                raise ValueError(f"{path}:{len(encoded) + 1}: {error}") from None
+    if not encoded:
         raise ValueError(f"{path}: empty; it needs a user's items on each line")
-    return sets
-
-
-def _encoded(lines: TextIO, path: Path, collection: ItemCollection) -> Iterator[list[int]]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield collection.encode(items_of(line))
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: {error}") from None
+    return ItemSets.of(encoded)

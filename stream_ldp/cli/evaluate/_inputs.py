@@ -1,44 +1,17 @@
-"""What the evaluations are given: text files, maybe gzipped, and lists of names."""
+"""What the evaluations are given: lists of names, and the values of a file."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-import gzip
-import zlib
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from stream_ldp.cli.options import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["distinct", "ordered", "suggestion", "text_of"]
-
-
-@contextlib.contextmanager
-def text_of(path: Path) -> Iterator[TextIO]:
-    """The file's text, line ends as they are.
-
-    Raises:
-        ValueError: the file cannot be read, at whatever line.
-    """
-    try:
-        with _open(path) as file:
-            yield file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+__all__ = ["distinct", "ordered", "suggestion"]
 
 
 def ordered(values: Iterable[str]) -> list[str]:

@@ -14,7 +14,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion, text_of
+from stream_ldp.cli._item_sets import named_sets
+from stream_ldp.cli._text_file import text_of
+from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.options import fail
 from stream_ldp.heavy_hitters.combination import Combine
@@ -23,7 +25,7 @@ from stream_ldp.heavy_hitters.item_sets import ItemSets
 from stream_ldp.heavy_hitters.methods import OPTIONS, Kind, method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from stream_ldp.heavy_hitters.evaluation import Score
     from stream_ldp.heavy_hitters.phases import Method
@@ -184,7 +186,8 @@ def _read(path: Path) -> _Transactions:
     """
     codes: dict[str, int] = {}
     with text_of(path) as file:
-        sets = ItemSets.of(_coded(file, path, codes))
+        # The items of each line by the order of their first appearance.
+        sets = ItemSets.of([codes.setdefault(name, len(codes)) for name in names] for names in named_sets(file, path))
     if not len(sets):
         raise ValueError(f"{path}: empty; it needs a user's items on each line")
     if len(codes) < 2:
@@ -193,14 +196,6 @@ def _read(path: Path) -> _Transactions:
     places[[codes[name] for name in ordered(codes)]] = np.arange(len(codes))
     usual = int(np.quantile(sets.sizes, 0.9, method="inverted_cdf"))
     return _Transactions(ItemSets(sets.offsets, places[sets.items]), len(codes), max(usual, 1))
-
-
-def _coded(lines: Iterator[str], path: Path, codes: dict[str, int]) -> Iterator[list[int]]:
-    """The items of each line by the order of their first appearance, which `codes` keeps."""
-    for number, line in enumerate(lines, start=1):
-        if "," in line:
-            raise ValueError(f"{path}:{number}: a comma; the items of a line are separated by blanks")
-        yield [codes.setdefault(word, len(codes)) for word in line.split()]
 
 
 def _row(score: Score) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion, text_of
+from stream_ldp.cli._text_file import text_of
+from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.options import fail
 from stream_ldp.estimators import Estimator, Method, Stop, estimator

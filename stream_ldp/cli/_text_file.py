@@ -1,0 +1,38 @@
+"""Text files, gzipped or not."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["text_of"]
+
+
+@contextlib.contextmanager
+def text_of(path: Path) -> Iterator[TextIO]:
+    """The file's text, line ends as they are.
+
+    Raises:
+        ValueError: the file cannot be read, at whatever line.
+    """
+    try:
+        with _open(path) as file:
+            yield file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")

@@ -3,31 +3,61 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["adaptive_oracle", "amplified", "hadamard_response", "variance"]
+__all__ = ["amplified", "item_oracle", "scale", "value_oracle", "variance"]
 
 
-def variance(oracle: FrequencyOracle) -> float:
-    """Of the estimated frequency of a value that nobody holds, times the number of reports.
+@lru_cache
+def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
+    """For one value of `size`: a direct response, or hashing where that has less variance.
 
-    q (1 - q) / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, eq. 3).
+    hash_bits: t of a Hadamard response to take in any case.
+
+    Raises:
+        ValueError: the epsilon is beyond the resolution of probabilities.
     """
-    p, q = oracle.support
-    return q * (1.0 - q) / (p - q) ** 2
+    if hash_bits is not None:
+        return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
+    choices: list[FrequencyOracle] = [DirectResponse(size=size, epsilon=epsilon), *_hashing(size, epsilon)]
+    return min(choices, key=variance)
 
 
-def hadamard_response(size: int, *, epsilon: float) -> HadamardResponse:
-    """With the number of hash bits of least variance: 2^t near e^epsilon + 1 (Wang et al., 2017, section 4.4)."""
-    ideal = math.log2(math.exp(min(epsilon, 64.0)) + 1.0)
-    bits = {min(max(round_(ideal), 1), MAX_HASH_BITS) for round_ in (math.floor, math.ceil)}
-    return min((HadamardResponse(size=size, epsilon=epsilon, hash_bits=t) for t in sorted(bits)), key=variance)
+@lru_cache
+def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
+    """For the items of a set, l of them or fewer.
+
+    Direct response or hashing of one of l slots, or hashing of the whole set: whichever has the least variance.
+
+    hash_bits: t of a Hadamard response of one slot to take in any case: 1 for sampling SH.
+
+    Raises:
+        ValueError: the epsilon is beyond the resolution of probabilities.
+    """
+    if hash_bits is not None:
+        return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
+    direct = DirectResponse(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))
+    whole = [
+        SetHadamardResponse(size=size, slots=padding, epsilon=epsilon, hash_bits=bits)
+        for bits in range(1, MAX_HASH_BITS + 1)
+        # With fewer, sets that are larger than l leave hardly a hash that is not theirs.
+        if 2 * padding <= 2**bits and padding > 1
+    ]
+    choices: list[FrequencyOracle] = [direct, *_hashing(size, epsilon), *whole]
+    return min(choices, key=lambda oracle: scale(oracle, padding=padding) ** 2 * variance(oracle))
+
+
+def scale(oracle: FrequencyOracle, *, padding: int) -> int:
+    """Part of the users who hold an item, over what the oracle estimates: l where one of l slots is told."""
+    return 1 if isinstance(oracle, SetHadamardResponse) else padding
 
 
 def amplified(epsilon: float, *, padding: int) -> float:
@@ -38,12 +68,14 @@ def amplified(epsilon: float, *, padding: int) -> float:
     return math.log(padding * math.expm1(epsilon) + 1.0)
 
 
-def adaptive_oracle(size: int, *, dummies: int, epsilon: float) -> FrequencyOracle:
-    """Hashing, or a direct response: of one slot of sets padded to `dummies` slots, or of one value where that is 0.
+def variance(oracle: FrequencyOracle) -> float:
+    """Of the estimated frequency of a value that nobody has, times the number of reports.
 
-    Raises:
-        ValueError: the epsilon is beyond the resolution of probabilities.
+    q (1 - q) / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, eq. 3).
     """
-    hashing: FrequencyOracle = hadamard_response(size, epsilon=epsilon)
-    direct = DirectResponse(size=size, dummies=dummies, epsilon=amplified(epsilon, padding=max(dummies, 1)))
-    return min(hashing, direct, key=variance)
+    p, q = oracle.support
+    return q * (1.0 - q) / (p - q) ** 2
+
+
+def _hashing(size: int, epsilon: float) -> list[HadamardResponse]:
+    return [HadamardResponse(size=size, epsilon=epsilon, hash_bits=bits) for bits in range(1, MAX_HASH_BITS + 1)]

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.heavy_hitters.adaptive import scale
 from stream_ldp.heavy_hitters.phases import Standing
 from stream_ldp.mechanisms import frequencies, standard_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.heavy_hitters.phases import Inquiry
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["Combine", "best", "by_paper", "by_variance", "observed", "unknown"]
+__all__ = ["Combine", "best", "combined", "observed"]
 
 
 class Combine(StrEnum):
@@ -27,55 +29,40 @@ class Combine(StrEnum):
     """Each weighted by the inverse of its variance."""
 
 
-def observed(
-    oracle: FrequencyOracle,
-    sums: NDArray[np.int64],
-    *,
-    reports: int,
-    items: NDArray[np.int64],
-    scale: float,
-) -> Standing:
-    """The estimates of one phase, in the order of `items`.
-
-    items: that the oracle's values stand for, shape (oracle.size,).
-    scale: part of the users who hold an item, over the part of the reports made from it.
-    """
+def observed(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> Standing:
+    """What the answers of a phase alone say of the items asked about; errors are infinite if there are none."""
+    items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
+    factor = inquiry.correction * scale(oracle, padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
-    return Standing(items=items, frequency=scale * frequency, standard_error=scale * error)
+    return Standing(items=items, frequency=factor * frequency, standard_error=factor * error)
 
 
-def unknown(items: NDArray[np.int64]) -> Standing:
-    """What is known of items that nobody has been asked about."""
-    return Standing(items=items, frequency=np.zeros(len(items)), standard_error=np.full(len(items), np.inf))
+def combined(before: Standing, now: Standing, *, combine: Combine, set_size: int) -> Standing:
+    """Both as one, for the items of `now`, all of which were known before.
+
+    now: of at least one report.
+    """
+    before = _matched(before, now.items)
+    match combine:
+        case Combine.PAPER:
+            weight = np.full(len(now.items), 1.0 / set_size)
+        case Combine.VARIANCE:
+            old, new = before.standard_error**-2.0, now.standard_error**-2.0
+            weight = old / (old + new)
+    # An infinite error has weight 0, but 0 times infinity is no number.
+    error = np.where(weight > 0.0, before.standard_error, 0.0)
+    return Standing(
+        items=now.items,
+        frequency=weight * before.frequency + (1.0 - weight) * now.frequency,
+        standard_error=np.hypot(weight * error, (1.0 - weight) * now.standard_error),
+    )
 
 
 def best(standing: Standing, count: int) -> Standing:
     """The `count` items of highest frequency, best first; of equal ones the lower item comes first."""
     order = np.lexsort((standing.items, -standing.frequency))[:count]
     return _chosen(standing, order)
-
-
-def by_paper(before: Standing, now: Standing, *, set_size: int) -> Standing:
-    """(before + (l - 1) now) / l, of the items of `now`, all of which were known before."""
-    before = _matched(before, now.items)
-    share = 1.0 / set_size
-    return _weighted(before, now, np.full(len(now.items), share))
-
-
-def by_variance(before: Standing, now: Standing) -> Standing:
-    """The mean of least variance, of the items of `now`, all of which were known before."""
-    before = _matched(before, now.items)
-    old, new = before.standard_error**-2.0, now.standard_error**-2.0
-    return _weighted(before, now, old / (old + new))
-
-
-def _weighted(before: Standing, now: Standing, weight: NDArray[np.float64]) -> Standing:
-    return Standing(
-        items=now.items,
-        frequency=weight * before.frequency + (1.0 - weight) * now.frequency,
-        standard_error=np.hypot(weight * before.standard_error, (1.0 - weight) * now.standard_error),
-    )
 
 
 def _matched(standing: Standing, items: NDArray[np.int64]) -> Standing:

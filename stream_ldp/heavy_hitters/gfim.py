@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from stream_ldp.heavy_hitters.adaptive import adaptive_oracle
-from stream_ldp.heavy_hitters.combination import Combine, best, by_paper, by_variance, observed, unknown
+from stream_ldp.heavy_hitters.adaptive import item_oracle
+from stream_ldp.heavy_hitters.combination import Combine, best, combined, observed
 from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
-from stream_ldp.mechanisms import RESOLUTION, HadamardResponse
+from stream_ldp.mechanisms import RESOLUTION
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.heavy_hitters.phases import Standing
@@ -67,32 +66,27 @@ class GFIM:
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
         """Sampling SH, or what has less variance."""
-        size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
-        epsilon = self.phases[inquiry.phase - 1].epsilon
-        if self.hash_bits is None:
-            return adaptive_oracle(size, dummies=inquiry.padding, epsilon=epsilon)
-        return HadamardResponse(size=size, epsilon=epsilon, hash_bits=self.hash_bits)
+        return item_oracle(
+            self.domain if inquiry.candidates is None else len(inquiry.candidates),
+            padding=inquiry.padding,
+            epsilon=self.phases[inquiry.phase - 1].epsilon,
+            hash_bits=self.hash_bits,
+        )
 
     def solve(
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
     ) -> tuple[Standing, Inquiry | None]:
         """As `Method.solve`; the standing holds C after phase 1, and E from phase 2."""
-        items = np.arange(self.domain) if inquiry.candidates is None else inquiry.candidates
-        standing = unknown(items) if before is None else before
-        if reports:
-            oracle = self.oracle(inquiry)
-            now = observed(oracle, sums, reports=reports, items=items, scale=float(inquiry.padding))
-            standing = now if before is None else self._combined(before, now)
-        kept = (self.k_max, self.finalists, self.finalists)[inquiry.phase - 1]
-        standing = best(standing, kept)
+        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        if before is None:
+            standing = now
+        elif reports:
+            standing = combined(before, now, combine=self.combine, set_size=self.set_size)
+        else:
+            standing = before
+        standing = best(standing, self.k_max if inquiry.phase == 1 else self.finalists)
         if inquiry.phase == 3:
             return standing, None
         # A set of at most l items shares no more with the candidates.
-        return standing, Inquiry(
-            phase=inquiry.phase + 1, candidates=standing.items, padding=min(self.set_size, len(standing.items))
-        )
-
-    def _combined(self, before: Standing, now: Standing) -> Standing:
-        if self.combine is Combine.PAPER:
-            return by_paper(before, now, set_size=self.set_size)
-        return by_variance(before, now)
+        padding = min(self.set_size, len(standing.items))
+        return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=padding)

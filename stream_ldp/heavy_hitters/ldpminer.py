@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from stream_ldp.heavy_hitters.adaptive import hadamard_response
-from stream_ldp.heavy_hitters.combination import Combine, best, by_paper, by_variance, observed, unknown
+from stream_ldp.heavy_hitters.adaptive import item_oracle
+from stream_ldp.heavy_hitters.combination import Combine, best, combined, observed
 from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
-from stream_ldp.mechanisms import RESOLUTION, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.heavy_hitters.phases import Standing
@@ -57,30 +56,21 @@ class LDPMiner:
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Sampling SH in phase 1, sampling RAPPOR in phase 2."""
+        """Sampling SH, or what has less variance, in phase 1; sampling RAPPOR in phase 2."""
         epsilon = self.phases[inquiry.phase - 1].epsilon
         if inquiry.candidates is not None:
             return UnaryResponse(size=len(inquiry.candidates), epsilon=epsilon)
-        if self.hash_bits is None:
-            return hadamard_response(self.domain, epsilon=epsilon)
-        return HadamardResponse(size=self.domain, epsilon=epsilon, hash_bits=self.hash_bits)
+        return item_oracle(self.domain, padding=inquiry.padding, epsilon=epsilon, hash_bits=self.hash_bits)
 
     def solve(
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
     ) -> tuple[Standing, Inquiry | None]:
         """As `Method.solve`; the standing holds the candidates."""
-        items = np.arange(self.domain) if inquiry.candidates is None else inquiry.candidates
-        standing = unknown(items) if before is None else before
-        if reports:
-            oracle = self.oracle(inquiry)
-            now = observed(oracle, sums, reports=reports, items=items, scale=float(inquiry.padding))
-            standing = now if before is None else self._combined(before, now)
-        standing = best(standing, self.k_max)
-        if inquiry.phase == 2:
-            return standing, None
-        return standing, Inquiry(phase=2, candidates=standing.items, padding=len(standing.items))
-
-    def _combined(self, before: Standing, now: Standing) -> Standing:
-        if self.combine is Combine.PAPER:
-            return by_paper(before, now, set_size=self.set_size)
-        return by_variance(before, now)
+        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        if before is None:
+            candidates = best(now, self.k_max)
+            return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
+        if not reports:
+            return before, None
+        both = combined(before, now, combine=self.combine, set_size=self.set_size)
+        return best(both, self.k_max), None

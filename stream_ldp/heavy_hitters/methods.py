@@ -32,7 +32,7 @@ OPTIONS = {
     Kind.GFIM: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
     Kind.GFIM_USERS: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
     Kind.LDPMINER: frozenset({"k_max", "set_size", "combine", "hash_bits"}),
-    Kind.SVIM: frozenset({"k_max", "hash_bits"}),
+    Kind.SVIM: frozenset({"k_max", "set_size", "hash_bits"}),
 }
 
 
@@ -55,7 +55,8 @@ def method(
     epsilon: of a user for an epoch, nats.
     k_max: number of candidates after phase 1; 3 k by default, 2 k for svim, the whole domain if that is less.
     finalists: |E|, of gfim and gfim-users; 3 k / 2 by default, or k_max if that is less.
-    set_size: l, items of a set; of all methods but svim, which finds it out.
+    set_size: l, items that a set has at most, or nearly all sets; larger ones count for less. All methods but svim
+        need it; svim without it is as published.
     split: parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); 0.6 and 0.4 by
         default.
     combine: how the estimates of two phases become one, of all methods but svim.
@@ -79,12 +80,15 @@ def method(
     given = {"finalists": finalists, "split": split, "set_size": set_size, "combine": combine}
     for name, value in given.items():
         _require(value is None or name in OPTIONS[kind], f"{kind} has no {name}: leave it out")
+    _require(
+        set_size is None or 1 <= set_size <= domain,
+        f"set_size is {set_size}; from 1 to the {domain} items of the domain",
+    )
     if kind is Kind.SVIM:
-        return SVIM(domain=domain, k=k, k_max=k_max, epsilon=epsilon, hash_bits=hash_bits)
+        return SVIM(domain=domain, k=k, k_max=k_max, epsilon=epsilon, set_size=set_size, hash_bits=hash_bits)
 
     if set_size is None:
-        raise ValueError(f"{kind} needs set_size: how many items a set has (larger sets are sampled from)")
-    _require(set_size >= 1, f"set_size is {set_size}; at least 1")
+        raise ValueError(f"{kind} needs set_size: how many items a set has at most, or nearly all sets")
     combine = Combine.VARIANCE if combine is None else _combine(combine)
     if kind is Kind.LDPMINER:
         return LDPMiner(

@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_ldp.heavy_hitters.phases import Asked
 from stream_ldp.mechanisms import uniform_integers
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,8 @@ def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entrop
     oracle = method.oracle(inquiry)
     match method.phases[inquiry.phase - 1].asked:
         case Asked.ITEM:
+            if isinstance(oracle, SetHadamardResponse):
+                return oracle.perturb_sets(sets.offsets, sets.items, entropy=entropy)
             values = _sampled(sets, size=oracle.size, padding=inquiry.padding, entropy=entropy)
         case Asked.COUNT:
             values = sets.sizes

@@ -1,0 +1,174 @@
+"""Set Hadamard response: a whole set answers at once, each of its items with the same chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.fields import pack
+from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.hadamard import HadamardResponse
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.uniform import uniform_integers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SetHadamardResponse"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetHadamardResponse:
+    """Sends t random rows of the Sylvester-Hadamard matrix, and one hash that favours those of the user's items.
+
+    Of the g = 2^t hashes, those of a set's items (of l of them, drawn at random, if there are more) are sent with
+    p = e^epsilon / (g - l + l e^epsilon) each, however many they are; the others share the rest evenly, which leaves
+    each at least the least share of all, that of a set with l hashes. So any two sets differ by a factor e^epsilon at
+    most, and an item of a set of at most l is supported with probability p, an item outside with 1 / g: nothing is
+    lost by sampling one item of l, and the variance grows with l instead of its square. It is the wheel mechanism
+    (Wang et al., 2020, PVLDB 13(8)) with arcs of one hash, and hashes from the rows of `HadamardResponse`, whose
+    reports and counters it shares.
+
+    Rows make the hashes of any three items independent in pairs, not of sets: that 1 / g is exact for sets of one and
+    two items, and nearly so for larger ones.
+
+    size: number of values.
+    slots: l.
+    epsilon: of a whole set, in nats, as asked for; then, as realised: less by what rounding to 2^-32 takes.
+    hash_bits: t; 2^t must exceed l.
+    kept: p in units of 2^-32.
+
+    Raises:
+        ValueError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+    """
+
+    size: int
+    slots: int
+    epsilon: float
+    hash_bits: int
+    kept: int = field(init=False)
+    code: HadamardResponse = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "code", HadamardResponse(size=self.size, epsilon=self.epsilon, hash_bits=self.hash_bits)
+        )
+        if not 1 <= self.slots < self._hashes:
+            raise ValueError(f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}")
+        object.__setattr__(self, "kept", self._largest())
+        object.__setattr__(self, "epsilon", self._loss())
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return self.code.bits
+
+    @property
+    def counters(self) -> int:
+        """A sum and a count for each row."""
+        return self.code.counters
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """(p, q) of an item that a set of at most l holds, and of one that it does not hold."""
+        return self.kept / RESOLUTION, 1 / self._hashes
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """As `FrequencyOracle.perturb`: sets of one value, or empty ones for dummies."""
+        values = checked_values(values)
+        held = values < self.size
+        offsets = np.concatenate(([0], np.cumsum(held)))
+        return self.perturb_sets(offsets, values[held], entropy=entropy)
+
+    def perturb_sets(
+        self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, entropy: Entropy
+    ) -> NDArray[np.uint8]:
+        """One report of each of many users, packed rows, uint8, shape (n, ceil(bits / 8)).
+
+        offsets: user i holds values[offsets[i]:offsets[i + 1]], int64, shape (n + 1,).
+        values: distinct ones of 0 to size - 1 for each user, int64, shape (offsets[n],).
+        """
+        users = len(offsets) - 1
+        drawn = entropy.words(self.hash_bits * users).reshape(self.hash_bits, -1)
+        rows = drawn.astype(np.int64) & (self.code.rows - 1)
+        owner = np.repeat(np.arange(users), np.diff(offsets))
+        hashes = np.zeros(len(values), dtype=np.int64)
+        for bit, row in enumerate(rows):
+            hashes |= (np.bitwise_count(row[owner] & values) & np.int64(1)) << bit
+        # A user and one of his hashes as one number: in order, and none twice.
+        favoured = self._of_at_most_slots(np.unique(owner * self._hashes + hashes), users, entropy)
+        sent = self._answers(favoured, users, entropy)
+        width = self.code.index_bits // self.hash_bits
+        return pack([*rows, sent], [width] * self.hash_bits + [self.hash_bits])
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.valid`."""
+        return self.code.valid(rows)
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """See `HadamardResponse.sums`."""
+        return self.code.sums(rows)
+
+    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+        """See `FrequencyOracle.supports`."""
+        return self.code.supports(sums, reports=reports)
+
+    def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each row was drawn, int64, shape (rows,)."""
+        return self.code.draws(sums)
+
+    @property
+    def index_bits(self) -> int:
+        """Bits of a report, its first ones, that are row indices."""
+        return self.code.index_bits
+
+    @property
+    def _hashes(self) -> int:
+        return 2**self.hash_bits
+
+    def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        owner = favoured // self._hashes
+        held = np.bincount(owner, minlength=users)
+        crowded = held[owner] > self.slots
+        if not crowded.any():
+            return favoured
+        left, parted = favoured[~crowded], favoured[crowded]
+        owner = owner[crowded]
+        shuffled = np.lexsort((entropy.words(len(parted)), owner))
+        place = np.arange(len(parted)) - np.searchsorted(owner, owner)
+        return np.sort(np.concatenate((left, parted[shuffled[place < self.slots]])))
+
+    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        owner, hashes = np.divmod(favoured, self._hashes)
+        held = np.bincount(owner, minlength=users)
+        first = np.cumsum(held) - held
+        favours = entropy.words(users) < held * self.kept
+        drawn = uniform_integers(np.where(favours, held, self._hashes - held), entropy=entropy)
+        # The hash at place i of a user has (hash - i) others below it: number n of the others comes after it if n is
+        # no less, and is larger than n by one for each.
+        passed = hashes - (np.arange(len(favoured)) - first[owner]) <= drawn[owner]
+        sent = drawn + np.bincount(owner[passed], minlength=users)
+        sent[favours] = hashes[(first + drawn)[favours]]
+        return sent
+
+    def _largest(self) -> int:
+        """The largest p whose loss is at most epsilon, in units of 2^-32."""
+        with localcontext(PRECISION):
+            odds = Decimal(self.epsilon).exp()
+            kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
+        if not RESOLUTION // self._hashes < kept or not kept * self.slots < RESOLUTION:
+            raise ValueError(
+                f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self._hashes} hashes, "
+                f"{self.slots} of them favoured"
+            )
+        return kept
+
+    def _loss(self) -> float:
+        """Of a set with l hashes against one that has another, never rounded down."""
+        with localcontext(PRECISION):
+            others = Decimal(RESOLUTION - self.slots * self.kept) / (self._hashes - self.slots)
+            return round_up((self.kept / others).ln())

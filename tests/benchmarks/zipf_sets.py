@@ -1,0 +1,58 @@
+"""Item sets with popular items, as a file of transactions: `python -m tests.benchmarks.zipf_sets FILE.txt.gz`.
+
+Item i of 1 to 4,096 is drawn with a probability proportional to i^-1.1, without replacement, by each of 400,000 users
+until he has as many as he wants: 1 to 30, geometric with a mean near 7. Ten seconds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["zipf_sets"]
+
+
+def zipf_sets(
+    *,
+    users: int = 400_000,
+    domain: int = 4_096,
+    exponent: float = 1.1,
+    mean_size: float = 7.0,
+    max_size: int = 30,
+    seed: int = 0,
+) -> ItemSets:
+    """Sets of items 0 to domain - 1, the most popular first.
+
+    mean_size: of the geometric distribution from 1, before it is cut at `max_size`.
+    """
+    rng = np.random.default_rng(seed)
+    wanted = np.minimum(rng.geometric(1.0 / mean_size, users), max_size)
+    popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)
+    # A user and an item as one number. Whoever drew an item again draws as many more.
+    held: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    missing = wanted
+    while missing.any():
+        drawn = np.searchsorted(popularity, rng.random(missing.sum()) * popularity[-1])
+        held = np.union1d(held, np.repeat(np.arange(users), missing) * domain + drawn)
+        missing = wanted - np.bincount(held // domain, minlength=users)
+    return ItemSets(np.concatenate(([0], np.cumsum(wanted))), held % domain)
+
+
+def write(sets: ItemSets, path: Path) -> None:
+    """A set a line, gzipped; items are counted from 1."""
+    with gzip.open(path, "wt", encoding="ascii", compresslevel=1) as file:
+        for start, end in zip(sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True):
+            file.write(" ".join(map(str, (sets.items[start:end] + 1).tolist())) + "\n")
+
+
+if __name__ == "__main__":
+    write(zipf_sets(), Path(sys.argv[1]))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.heavy_hitters.phases import Inquiry, Method
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
 
-__all__ = ["Answers", "Reports", "oracle_attacks", "set_attacks"]
+__all__ = ["Answers", "Reports", "oracle_attacks", "set_attacks", "supported"]
 
 #: Items of a pair of sets, or values, whose support an attacker looks at.
 _LOOKED_AT = 8
@@ -157,23 +157,23 @@ def _indicator(items: NDArray[np.integer], domain: int) -> NDArray[np.intp]:
 
 def _seen(oracle: FrequencyOracle, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Rows, and after them a bit for each value that they support."""
-    return np.concatenate([rows, np.packbits(_supported(oracle, rows, values), axis=1, bitorder="little")], axis=1)
+    return np.concatenate([rows, np.packbits(supported(oracle, rows, values), axis=1, bitorder="little")], axis=1)
 
 
-def _supported(oracle: FrequencyOracle, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+def supported(oracle: FrequencyOracle, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether each row supports each value, shape (n, values)."""
     bits = np.unpackbits(rows, axis=1, count=oracle.bits, bitorder="little").astype(np.int64)
-    supported: NDArray[np.bool_]
+    found: NDArray[np.bool_]
     match oracle:
         case UnaryResponse():
-            supported = bits[:, values] == 1
+            found = bits[:, values] == 1
         case DirectResponse():
-            supported = (bits @ (1 << np.arange(oracle.bits)))[:, None] == values
+            found = (bits @ (1 << np.arange(oracle.bits)))[:, None] == values
         case HadamardResponse():
             width = oracle.index_bits // oracle.hash_bits
             indices = bits[:, : oracle.index_bits].reshape(len(rows), oracle.hash_bits, width)
             signs = indices @ (values >> np.arange(width)[:, None] & 1) & 1
-            supported = np.all(signs == bits[:, oracle.index_bits :, None], axis=1)
+            found = np.all(signs == bits[:, oracle.index_bits :, None], axis=1)
         case _:
             raise ValueError(f"{type(oracle).__name__} is of no kind that is attacked")
-    return supported
+    return found

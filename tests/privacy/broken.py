@@ -1,6 +1,6 @@
 """Mechanisms and clients that break their promise, each in a way that a published one has or that is one slip away.
 
-All of them state the parameters, the channel and the epsilon of `RRLDP`, and do something else.
+All of them state the parameters and the epsilon of the mechanism that they are made from, and do something else.
 """
 
 from __future__ import annotations
@@ -9,14 +9,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import RRLDP, SECRET_BYTES, PermanentWords, SeededEntropy
+from stream_ldp.mechanisms import (
+    RRLDP,
+    SECRET_BYTES,
+    DirectResponse,
+    HadamardResponse,
+    PermanentWords,
+    SeededEntropy,
+    UnaryResponse,
+    uniform_integers,
+)
+from stream_ldp.mechanisms.fields import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.heavy_hitters.item_sets import ItemSets
+    from stream_ldp.heavy_hitters.phases import Inquiry, Method
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
 
 
 class NeverClears(RRLDP):
@@ -102,3 +114,68 @@ class IgnoresBit(PermanentWords):
 def reused_generator() -> Entropy:
     """A generator that begins with the same seed in every process."""
     return SeededEntropy(7)
+
+
+class FavoursARow(HadamardResponse):
+    """Draws only rows with the sign + for the true value, as far as it can: the row tells the value."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, values, entropy=entropy)
+        *indices, hashes = unpack(rows, self._widths)
+        lowest = np.asarray(values) & -np.asarray(values)
+        plus = [np.where(np.bitwise_count(index & values) & 1, index ^ lowest, index) for index in indices]
+        return pack([*plus, hashes], self._widths)
+
+
+class DrawsRowsUnevenly(HadamardResponse):
+    """Never draws an odd row: as private as it says, but what differs in the first bit alone is never told apart."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, np.asarray(values) & ~1, entropy=entropy)
+        return rows & np.where(np.arange(rows.shape[1]) == 0, 254, 255).astype(np.uint8)
+
+
+class SendsTheNextValue(DirectResponse):
+    """Instead of another value always sends the next one: the others are ruled out."""
+
+    def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
+        sent = DirectResponse.respond(self, values, entropy=entropy)
+        return np.where(sent == values, values, (values + 1) % self.counters)
+
+
+class SpendsEpsilonOnEachBit(UnaryResponse):
+    """Keeps each of two bits that differ with all of epsilon."""
+
+    def __post_init__(self) -> None:
+        UnaryResponse.__post_init__(self)
+        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon))
+
+
+def respond_without_padding(
+    method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy
+) -> NDArray[np.uint8]:
+    """Draws one of the items that a set has, however few: an item is drawn more often than in 1 of l slots."""
+    held = _restricted(method, inquiry, sets)
+    places = uniform_integers(np.maximum(held.sizes, 1), entropy=entropy)
+    return _perturbed(method.oracle(inquiry), held, places, entropy)
+
+
+def respond_with_the_first_item(
+    method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy
+) -> NDArray[np.uint8]:
+    """A biased sampler: the first slot, always."""
+    held = _restricted(method, inquiry, sets)
+    return _perturbed(method.oracle(inquiry), held, 0 * entropy.words(len(held)), entropy)
+
+
+def _restricted(method: Method, inquiry: Inquiry, sets: ItemSets) -> ItemSets:
+    everything = np.arange(method.domain)
+    return sets.restricted(everything if inquiry.candidates is None else inquiry.candidates, domain=method.domain)
+
+
+def _perturbed(
+    oracle: FrequencyOracle, held: ItemSets, places: NDArray[np.integer], entropy: Entropy
+) -> NDArray[np.uint8]:
+    items = np.append(held.items, oracle.size)
+    values = np.where(held.sizes > 0, items[held.offsets[:-1] + places], oracle.size)
+    return oracle.perturb(values, entropy=entropy)

@@ -16,11 +16,12 @@ from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
 from stream_ldp import wire
-from stream_ldp.client import publisher
+from stream_ldp.client import publisher, round_feed
 from stream_ldp.joint_collection import JointCollection
 from stream_ldp.layouts import JointLayout
 from stream_ldp.mechanisms import OSEntropy
 from tests.client.examples import collection_of, write_survey
+from tests.client.items import FakeRoundsConsumer, Timeline, minutes
 
 __all__ = ["FakeBroker"]
 
@@ -109,6 +110,20 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
     monkeypatch.setattr(publisher, "AIOKafkaProducer", lambda **options: FakeProducer(fake, options))
     monkeypatch.setattr(publisher, "check_connection", reachable)
     return fake
+
+
+@pytest.fixture
+def timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> Timeline:
+    """The time, and the rounds topic, of every client of the example item collection in the test."""
+    line = Timeline(now_ms=minutes(0))
+    broker.topics |= {"stream-ldp.films.reports", "stream-ldp.films.rounds"}
+
+    async def reachable(settings: object) -> None:
+        return
+
+    monkeypatch.setattr(round_feed, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
+    monkeypatch.setattr(round_feed, "check_connection", reachable)
+    return line
 
 
 @pytest.fixture

@@ -1,0 +1,484 @@
+"""One user's answers to what an item collection asks: each phase once, and never what the collection never asks."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.client import (
+    BudgetExceeded,
+    DeliveryError,
+    ItemReporter,
+    LedgerError,
+    MissingTopic,
+    PrivacyLedger,
+    Terms,
+)
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.rounds import Round, RoundRefused
+from stream_ldp.settings import Settings
+from tests.client.conftest import FakeBroker
+from tests.client.examples import MINUTE_MS
+from tests.client.items import (
+    EPOCH,
+    NOISELESS,
+    Timeline,
+    answers_sent,
+    film_round,
+    films,
+    minutes,
+    secret_of_group,
+)
+
+SETTINGS = Settings.load(brokers="nowhere:1")
+SECRET = secret_of_group(2)
+CLEAR = films(mechanism=NOISELESS)
+
+
+def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
+    secret = options.pop("secret", SECRET)
+    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", Terms()))
+    collection = options.pop("collection", films())
+    return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
+
+
+def rounds() -> list[Round]:
+    return [film_round(phase) for phase in (1, 2, 3)]
+
+
+def publish_epoch(timeline: Timeline) -> None:
+    """Each later phase ten seconds after its window has begun."""
+    for asked in rounds()[1:]:
+        timeline.publish(asked, at_ms=asked.start_ms + 10_000)
+
+
+async def test_a_phase_that_asks_the_user_is_passed_over_or_one_that_asks_others_answered(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    publish_epoch(timeline)
+    told: list[Round] = []
+    async with reporter(timeline, on_answer=told.append) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(3) - 1)
+    answers = answers_sent(broker, *rounds())
+    assert [each.total for each in answers] == [1, 1, 0]
+    assert told == rounds()[:2]
+    assert sender.answered == 2
+    for each, asked in zip(answers[:2], rounds(), strict=False):
+        assert asked.start_ms <= each.times_ms[0] < asked.end_ms - 500
+    assert answers[1].times_ms[0] >= rounds()[1].start_ms + 10_000, "before it was asked"
+
+
+async def test_the_answer_is_about_another_set_than_the_one_held(broker: FakeBroker, timeline: Timeline) -> None:
+    asked = [film_round(phase, collection=CLEAR) for phase in (1, 2)]
+    timeline.publish(asked[1], at_ms=minutes(1))
+    secret = secret_of_group(2, collection=CLEAR)
+    async with reporter(timeline, collection=CLEAR, secret=secret) as sender:
+        await sender.hold({"Brazil"})
+        await sender.hold(["Gilda", "Heat", "Gilda"])
+        await timeline.reach(minutes(1))
+        await sender.hold({"Eraserhead"})
+        await timeline.reach(minutes(2))
+    first, second = answers_sent(broker, *asked, collection=CLEAR)
+    assert first.supports[[6, 7]].sum() == 1
+    assert second.supports[0] == 1, "the first candidate is item 4"
+
+
+async def test_an_empty_set_is_told_by_its_silence_and_a_large_one_refused(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    everything = CLEAR.items.names or ()
+    for held in (everything[:0], everything):
+        async with reporter(timeline, collection=CLEAR) as sender:
+            await sender.hold(held)
+            await timeline.reach(minutes(1))
+        timeline.now_ms = minutes(0)
+    (answers,) = answers_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
+    assert answers.total == 2
+
+
+async def test_an_unknown_item_is_repeated_or_changes_what_is_held(
+    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with reporter(timeline, collection=CLEAR) as sender:
+        await sender.hold({"Brazil"})
+        with pytest.raises(ValueError, match=r"not among the collection's items") as refusal:
+            await sender.hold({"Brazil", "a telltale film"})
+        await timeline.reach(minutes(1))
+    assert "telltale" not in str(refusal.value) + caplog.text
+    assert "Brazil" not in caplog.text + repr(broker.sent) + repr(sender)
+    (answers,) = answers_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
+    assert answers.supports[1] == 1
+
+
+async def test_a_user_who_has_not_said_what_he_holds_answers(broker: FakeBroker, timeline: Timeline) -> None:
+    async with reporter(timeline) as sender:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert broker.sent == []
+        timeline.now_ms = minutes(0.5)
+        await sender.hold(())
+        await timeline.reach(minutes(1))
+    assert answers_sent(broker, film_round(1))[0].total == 1
+
+
+async def test_who_comes_late_waits_for_the_next_epoch(broker: FakeBroker, timeline: Timeline) -> None:
+    publish_epoch(timeline)
+    timeline.now_ms = minutes(1.7)
+    async with reporter(timeline) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(3) - 1)
+    assert [each.total for each in answers_sent(broker, *rounds())] == [0, 1, 0]
+
+
+async def test_moments_are_outside_the_window_or_all_the_same(broker: FakeBroker, timeline: Timeline) -> None:
+    begun = 17_000
+    for seed in range(60):
+        timeline.now_ms = minutes(0) + begun
+        async with reporter(timeline, entropy=SeededEntropy(seed)) as sender:
+            await sender.hold(())
+            await timeline.reach(minutes(1))
+    times = np.array(answers_sent(broker, film_round(1))[0].times_ms) - minutes(0)
+    assert len(times) == 60
+    assert begun <= times.min() <= times.max() < MINUTE_MS - 500
+    # Seeded; else each quarter is empty with probability 0.75^60 = 3e-8.
+    assert np.histogram(times, bins=4, range=(begun, MINUTE_MS - 500))[0].min() > 0
+
+
+async def test_an_answer_that_need_not_be_spread_waits(broker: FakeBroker, timeline: Timeline) -> None:
+    timeline.publish(film_round(2), at_ms=minutes(1.25))
+    async with reporter(timeline, spread=False) as sender:
+        await sender.hold(())
+        await timeline.reach(minutes(2))
+    first, second = answers_sent(broker, film_round(1), film_round(2))
+    assert first.times_ms == [minutes(0)]
+    assert second.times_ms == [minutes(1.25)]
+
+
+async def test_a_window_that_is_nearly_over_is_answered(broker: FakeBroker, timeline: Timeline) -> None:
+    timeline.now_ms = minutes(1) - 500
+    async with reporter(timeline, spread=False) as sender:
+        await sender.hold(())
+        await timeline.reach(minutes(1))
+    assert broker.sent == []
+
+
+async def test_a_machine_that_slept_through_a_window_answers_it(broker: FakeBroker, timeline: Timeline) -> None:
+    async with reporter(timeline) as sender:
+        await sender.hold(())
+        timeline.now_ms = minutes(1)
+        await timeline.reach(minutes(3) - 1)
+    assert broker.sent == []
+
+
+# Once, whatever happens.
+
+
+@pytest.fixture
+def ledger_file(tmp_path: Path) -> Path:
+    """The file of a new ledger."""
+    PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
+    return tmp_path / "ledger"
+
+
+def opened(path: Path, **terms: Any) -> PrivacyLedger:
+    return PrivacyLedger.open(path, secret=SECRET, terms=Terms(**terms))
+
+
+@pytest.mark.parametrize("back", [0, 30_000, 3 * MINUTE_MS], ids=["at once", "within the window", "an epoch"])
+async def test_a_restart_or_a_clock_set_back_lets_a_phase_be_answered_twice(
+    broker: FakeBroker, timeline: Timeline, ledger_file: Path, back: int
+) -> None:
+    publish_epoch(timeline)
+    async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(2))
+    sent = len(broker.sent)
+    assert sent == 2
+    timeline.now_ms = minutes(2) - 1_000 - back
+    async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
+        await sender.hold({"Brazil"})
+        await timeline.reach(minutes(2))
+    assert len(broker.sent) == sent
+    phases = films().method.phases
+    assert opened(ledger_file).spending.epsilon == phases[0].epsilon + phases[1].epsilon
+
+
+async def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, timeline: Timeline) -> None:
+    for seconds in (10, 20, 50):
+        timeline.publish(film_round(2), at_ms=minutes(1) + 1_000 * seconds)
+    async with reporter(timeline, spread=False) as sender:
+        await sender.hold(())
+        await timeline.reach(minutes(2))
+    assert [each.total for each in answers_sent(broker, film_round(1), film_round(2))] == [1, 1]
+    assert sender.refused == 0
+
+
+async def test_a_round_that_comes_anew_before_its_answer_is_answered_as_it_was(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    before, after = film_round(2), film_round(2, candidates=[1, 3])
+    timeline.publish(before, at_ms=minutes(1))
+    timeline.publish(after, at_ms=minutes(1) + 1)
+    async with reporter(timeline) as sender:
+        await sender.hold(())
+        await timeline.reach(minutes(2))
+    assert [each.total for each in answers_sent(broker, film_round(1), before, after)] == [1, 0, 1]
+
+
+async def test_an_answer_leaves_before_it_is_counted(
+    broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive, counted = broker.receive, []
+
+    def received(topic: str, **arguments: Any) -> asyncio.Future[None]:
+        counted.append(sum(each.answers for each in opened(ledger_file).spending.phases))
+        return receive(topic, **arguments)
+
+    monkeypatch.setattr(broker, "receive", received)
+    publish_epoch(timeline)
+    async with reporter(timeline, ledger=opened(ledger_file)) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(2))
+    assert counted == [1, 2]
+
+
+async def test_the_end_of_the_block_drops_an_answer_that_is_counted(
+    broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, begun = os.fsync, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(descriptor: int) -> None:
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.05), loop).result()
+        loop.call_soon_threadsafe(begun.set)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    timeline.until_ms = minutes(1)
+    async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
+        await sender.hold({"Alien"})
+        await begun.wait()
+    assert len(broker.sent) == 1
+    assert sender.answered == 1
+
+
+# What the service says is not taken on trust.
+
+FORGED: dict[str, Callable[[Round], Round]] = {
+    "of another collection": lambda asked: asked.model_copy(update={"collection_fingerprint": "0" * 32}),
+    "dearer": lambda asked: asked.model_copy(update={"epsilon": asked.epsilon * 1.01}),
+    "a phase that there is not": lambda asked: asked.model_copy(update={"phase": 4}),
+    "another window": lambda asked: asked.model_copy(update={"start_ms": asked.start_ms - 1}),
+    "a window of another length": lambda asked: asked.model_copy(update={"end_ms": asked.end_ms + MINUTE_MS}),
+    "a candidate twice": lambda asked: asked.model_copy(update={"candidates": (1, 2, 1)}),
+    "a candidate that there is not": lambda asked: asked.model_copy(update={"candidates": (1, 8)}),
+    "a negative candidate": lambda asked: asked.model_copy(update={"candidates": (1, -1)}),
+    "no candidates": lambda asked: asked.model_copy(update={"candidates": ()}),
+    "all items, again": lambda asked: asked.model_copy(update={"candidates": None, "padding": 2}),
+    "more slots than candidates": lambda asked: asked.model_copy(update={"padding": 4}),
+    "far ahead": lambda asked: film_round(2, epoch=EPOCH + 2),
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+async def test_a_forged_round_is_answered_or_ends_the_answering(
+    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture, forge: Callable[[Round], Round]
+) -> None:
+    timeline.publish(forge(film_round(2)), at_ms=minutes(1))
+    timeline.publish(film_round(2), at_ms=minutes(1.5))
+    async with reporter(timeline, spread=False) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(1.5) - 1)
+        assert [each.total for each in answers_sent(broker, film_round(1))] == [1]
+        assert sender.refused == 1
+        await timeline.reach(minutes(2))
+    assert [each.total for each in answers_sent(broker, film_round(1), film_round(2))] == [1, 1]
+    (warning,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "rounds offset 0 is not answered: " in warning.getMessage()
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
+async def test_a_record_that_is_no_round_ends_the_answering(
+    broker: FakeBroker, timeline: Timeline, garbage: bytes
+) -> None:
+    timeline.publish(garbage, at_ms=minutes(1))
+    timeline.publish(film_round(2), at_ms=minutes(1))
+    async with reporter(timeline) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(2))
+    assert sender.refused == 1
+    assert sender.answered == 2
+
+
+async def test_rounds_that_are_over_are_answered_or_counted_as_refused(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    # Late on the topic, and of an older version of the collection.
+    timeline.publish(film_round(2), at_ms=minutes(2))
+    timeline.publish(film_round(2).model_copy(update={"collection_fingerprint": "0" * 32}), at_ms=minutes(2))
+    async with reporter(timeline) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(3) - 1)
+    assert [each.total for each in answers_sent(broker, film_round(1))] == [1]
+    assert sender.refused == 0
+
+
+@given(st.data())
+def test_a_round_that_is_not_refused_cannot_be_answered(data: st.DataObject) -> None:
+    asked = film_round(2).model_copy(
+        update={
+            "phase": data.draw(st.integers(1, 4)),
+            "epsilon": data.draw(st.floats(0.01, 3.0)),
+            "candidates": data.draw(st.none() | st.lists(st.integers(-1, 8), max_size=9).map(tuple)),
+            "padding": data.draw(st.integers(1, 9)),
+        }
+    )
+    asked = asked.model_copy(update={"start_ms": minutes(asked.phase - 1), "end_ms": minutes(asked.phase)})
+    try:
+        phase = asked.check(films())
+    except RoundRefused:
+        return
+    assert phase.epsilon >= asked.epsilon
+    held = data.draw(st.sets(st.integers(0, 7)))
+    assert len(respond(films().method, asked.inquiry, ItemSets.of([held]), entropy=SeededEntropy(1))) == 1
+
+
+# What may be spent.
+
+
+async def test_a_phase_that_is_too_dear_keeps_a_cheaper_one_from_being_answered(
+    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish_epoch(timeline)
+    cheap, dear = films().method.phases[1].epsilon, films().method.phases[0].epsilon
+    assert cheap < dear
+    async with reporter(timeline, terms=Terms(budget=cheap)) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(1))
+        await sender.hold({"Brazil"})
+        await timeline.reach(minutes(2))
+        await sender.hold({"Brazil"})
+    assert [each.total for each in answers_sent(broker, *rounds())] == [0, 1, 0]
+    assert "phase 1 of epoch 9500000 is not answered: to report this would cost 1.200 nats" in caplog.text
+
+
+@pytest.mark.parametrize("left", [0.0, 0.3])
+async def test_a_spent_budget_is_exceeded_or_not_told(broker: FakeBroker, timeline: Timeline, left: float) -> None:
+    publish_epoch(timeline)
+    spent = films().method.phases[0].epsilon + films().method.phases[1].epsilon
+    async with reporter(timeline, terms=Terms(budget=spent + left)) as sender:
+        await sender.hold({"Alien"})
+        waiting = asyncio.create_task(sender.stopped())
+        timeline.until_ms = minutes(6)
+        with pytest.raises(BudgetExceeded):
+            await waiting
+        with pytest.raises(BudgetExceeded):
+            await sender.hold({"Brazil"})
+    assert sender.answered == 2
+
+
+async def test_answers_to_another_collection_are_forgotten(broker: FakeBroker, timeline: Timeline) -> None:
+    other = films(epochs="pipelined")
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
+    ledger.spend_phase(other, phase=1, epoch=EPOCH)
+    async with reporter(timeline, ledger=ledger) as sender:
+        await sender.hold({"Alien"})
+        timeline.until_ms = minutes(6)
+        with pytest.raises(BudgetExceeded):
+            await sender.stopped()
+    assert broker.sent == []
+
+
+# Nothing is lost silently.
+
+
+async def test_a_lost_answer_is_not_said(broker: FakeBroker, timeline: Timeline) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with reporter(timeline) as sender:
+            await sender.hold({"Alien"})
+            timeline.until_ms = minutes(1)
+            with pytest.raises(DeliveryError, match=r"^1 reports to topic stream-ldp\.films\.reports"):
+                await sender.stopped()
+            with pytest.raises(DeliveryError):
+                await sender.hold({"Alien"})
+
+    with pytest.raises(DeliveryError):
+        await scenario()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_full_disk_lets_an_answer_out_or_is_not_said(
+    broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+
+    async def scenario() -> None:
+        async with reporter(timeline, ledger=opened(ledger_file)) as sender:
+            await sender.hold({"Alien"})
+            timeline.until_ms = minutes(1)
+            with pytest.raises(LedgerError, match=r"cannot be written, so nothing was sent"):
+                await sender.stopped()
+
+    with pytest.raises(LedgerError):
+        await scenario()
+    assert broker.sent == []
+
+
+# Misuse gets a clear answer.
+
+
+@pytest.mark.parametrize("topic", ["reports", "rounds"])
+async def test_a_missing_topic_is_waited_for(broker: FakeBroker, timeline: Timeline, topic: str) -> None:
+    broker.topics.remove(f"stream-ldp.films.{topic}")
+    with pytest.raises(MissingTopic, match=rf"(?s)stream-ldp\.films\.{topic} does not exist.*topics create"):
+        async with reporter(timeline):
+            pytest.fail("it was opened")
+    assert broker.stopped == ["producer"]
+    assert timeline.stopped == ([] if topic == "reports" else ["consumer"])
+
+
+async def test_a_reporter_that_is_not_open_takes_a_set(broker: FakeBroker, timeline: Timeline) -> None:
+    sender = reporter(timeline)
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.hold({"Alien"})
+    async with sender:
+        await sender.hold({"Alien"})
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.hold({"Alien"})
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.stopped()
+    assert broker.stopped == ["producer"]
+    assert timeline.stopped == ["consumer"]
+
+
+async def test_waiting_for_the_end_outlasts_the_block(broker: FakeBroker, timeline: Timeline) -> None:
+    async with reporter(timeline) as sender:
+        waiting = asyncio.create_task(sender.stopped())
+        await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await waiting
+
+
+def test_the_ledger_of_another_user_is_used(timeline: Timeline) -> None:
+    with pytest.raises(ValueError, match=r"of a user with another secret"):
+        reporter(timeline, ledger=PrivacyLedger.in_memory(secret=bytes(32)))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.heavy_hitters.item_sets import ItemSets
     from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.ranking import Ranking
 
 __all__ = ["ItemTruth"]
 
@@ -60,6 +61,19 @@ class ItemTruth(BaseModel):
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(self.model_dump_json(), encoding="utf-8")
         os.replace(draft, path)
+
+    def part_of(self, item: str) -> float:
+        """Part of the users who hold an item."""
+        return self.frequency.get(item, 0.0)
+
+    def found(self, ranking: Ranking) -> int:
+        """How many of a ranking's items are among as many truly most frequent ones."""
+        least = min(self.top(len(ranking.items)).values(), default=0.0)
+        return sum(self.part_of(each.item) >= least > 0.0 for each in ranking.items)
+
+    def distance(self, ranking: Ranking) -> float:
+        """Mean difference, without sign, of a ranking's frequencies from the true ones."""
+        return float(np.mean([abs(each.frequency - self.part_of(each.item)) for each in ranking.items]))
 
     def top(self, count: int) -> dict[str, float]:
         """The most frequent items; as many as there are, if there are fewer."""

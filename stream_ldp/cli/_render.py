@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.cli._truth import WindowTruth
     from stream_ldp.estimate import Estimate, WindowBounds
+    from stream_ldp.ranking import Ranking
 
-__all__ = ["panel", "plain_line", "truth_line"]
+__all__ = ["BAR_WIDTH", "LINE_CELLS", "panel", "plain_line", "span", "state", "truth_line", "word"]
 
-_BAR_WIDTH = 30
-_LINE_CELLS = 6
+#: Columns of the longest bar.
+BAR_WIDTH = 30
+#: Cells or items on a line.
+LINE_CELLS = 6
 
 
 def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells: int = 12) -> RenderableType:
@@ -49,7 +52,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     for cell in order.tolist():
         row: list[RenderableType] = [
             Text(labels[cell]),
-            Bar(size=largest, begin=0, end=joint.flat[cell], width=_BAR_WIDTH, color="cyan"),
+            Bar(size=largest, begin=0, end=joint.flat[cell], width=BAR_WIDTH, color="cyan"),
             f"{joint.flat[cell]:.4f}",
             f"{error.flat[cell]:.4f}",
         ]
@@ -64,7 +67,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     return Panel(
         Group(*parts),
         title=Text(f"{estimate.collection} · {estimate.estimate}"),
-        subtitle=Text(f"{_span(estimate.window)} · {_state(estimate)}"),
+        subtitle=Text(f"{span(estimate.window)} · {state(estimate)}"),
         border_style="green" if estimate.final else "yellow",
         box=box.ROUNDED,
         expand=False,
@@ -76,9 +79,9 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
     joint, error = estimate.joint(), estimate.standard_errors()
     labels = _labels([axis.values for axis in estimate.axes])
     words = [
-        _span(estimate.window),
+        span(estimate.window),
         estimate.estimate,
-        _state(estimate),
+        state(estimate),
         f"reports={estimate.reports}",
         f"certified={'yes' if estimate.fit.certified else 'no'}",
         f"dependent={'yes' if estimate.independence.dependent else 'no'}",
@@ -92,7 +95,7 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
 def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
     """The truth of one estimate in one window, as `plain_line` shows the estimate."""
     joint = np.array(truth.probability, dtype=np.float64)
-    return " ".join([_span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, _labels(values))])
+    return " ".join([span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, _labels(values))])
 
 
 def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterable[str]:
@@ -126,10 +129,10 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
 def _cells(
     joint: NDArray[np.float64], labels: Sequence[str], error: NDArray[np.float64] | None = None
 ) -> Iterable[str]:
-    order = np.argsort(-joint, axis=None, kind="stable")[:_LINE_CELLS].tolist()
+    order = np.argsort(-joint, axis=None, kind="stable")[:LINE_CELLS].tolist()
     for cell in order:
         spread = "" if error is None else f"±{error.flat[cell]:.4f}"
-        yield f"{labels[cell].replace(' ', '_')}={joint.flat[cell]:.4f}{spread}"
+        yield f"{word(labels[cell])}={joint.flat[cell]:.4f}{spread}"
     if joint.size > len(order):
         yield f"+{joint.size - len(order)}"
 
@@ -139,11 +142,17 @@ def _labels(values: Sequence[Sequence[str]]) -> list[str]:
     return [", ".join(cell) for cell in product(*values)]
 
 
-def _state(estimate: Estimate) -> str:
-    return "final" if estimate.final else "provisional"
+def word(label: str) -> str:
+    """A label without the blanks that part the words of a line."""
+    return label.replace(" ", "_")
 
 
-def _span(window: WindowBounds) -> str:
+def state(answer: Estimate | Ranking) -> str:
+    """Whether it may still change."""
+    return "final" if answer.final else "provisional"
+
+
+def span(window: WindowBounds) -> str:
     """The window as an ISO 8601 interval, UTC."""
     return f"{_time(window.start_ms)}/{_time(window.end_ms)}"
 

@@ -18,11 +18,10 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli._client import run_client
+from stream_ldp.cli._estimate_view import EstimateView
 from stream_ldp.cli._population import sample
-from stream_ldp.cli._render import panel, plain_line
 from stream_ldp.cli._truth import Tally
 from stream_ldp.cli.options import fail
-from stream_ldp.cli.watch import Newest
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
@@ -106,7 +105,7 @@ class _Demo:
         self._settings = settings
         self._console = console
         self._tally = Tally(collection, population)
-        self._newest = Newest()
+        self._view = EstimateView(self._truth_of)
         self._sent = 0
 
     async def run(self, broker: EmbeddedKafka | EmbeddedMock, *, seconds: float | None, rate: int) -> None:
@@ -177,22 +176,23 @@ class _Demo:
         async with Subscriber(name, settings=self._settings, from_beginning=True) as estimates:
             if not self._console.is_terminal:
                 async for estimate in estimates:
-                    self._newest.add(estimate)
+                    self._view.add(estimate)
                     if estimate.final:
-                        typer.echo(plain_line(estimate, truth=self._truth_of(estimate)))
+                        typer.echo(self._view.line(estimate))
                 return
             with Live(Text("waiting for reports"), console=self._console, refresh_per_second=4) as live:
                 async for estimate in estimates:
-                    self._newest.add(estimate)
-                    shown = [panel(each, truth=self._truth_of(each)) for each in self._newest.estimates()]
-                    live.update(Group(*shown, Text(f"{self._sent:,} users have reported. Ctrl-C ends it.")))
+                    self._view.add(estimate)
+                    live.update(
+                        Group(self._view.screen(), Text(f"{self._sent:,} users have reported. Ctrl-C ends it."))
+                    )
 
     def _truth_of(self, estimate: Estimate) -> NDArray[np.float64] | None:
         return self._tally.truth().of(estimate)
 
     def _summarise(self) -> None:
         """One line: what there was, and how near the last estimate came."""
-        known = self._newest.estimates()
+        known = self._view.newest()
         if not known:
             fail("no estimate came in that time")
         last, truth = known[0], self._truth_of(known[0])

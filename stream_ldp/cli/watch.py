@@ -1,22 +1,24 @@
-"""`stream-ldp watch`: estimates as they come."""
+"""`stream-ldp watch`: estimates and rankings as they come."""
 
 from __future__ import annotations
 
-import functools
-import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli._client import run_client
-from stream_ldp.cli._render import panel, plain_line
+from stream_ldp.cli._estimate_view import EstimateView
+from stream_ldp.cli._item_truth import ItemTruth
+from stream_ldp.cli._ranking_view import RankingView
 from stream_ldp.cli._truth import Truth, TruthError
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
-from stream_ldp.client import NotAnEstimate, Subscriber
+from stream_ldp.client import MissingTopic, RankingSubscriber, Subscriber, UnreadableAnswer
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from stream_ldp.cli._view import AnswerT, View
+    from stream_ldp.client.subscriber import AnswerSubscriber
     from stream_ldp.estimate import Estimate
+    from stream_ldp.ranking import Ranking
 
 __all__ = ["watch"]
 
@@ -45,113 +50,115 @@ def watch(
         bool,
         typer.Option("--json", help="Print each as a line of JSON; with --truth, with its truth and distance."),
     ] = False,
-    cells: Annotated[int, typer.Option(min=1, help="Most probable cells to show of each.")] = 12,
+    cells: Annotated[int, typer.Option(min=1, help="Most probable cells, or best items, to show of each.")] = 12,
     settings: Settings,
 ) -> None:
-    """Show the estimates of a collection as they come: the final one of the last window and the open one.
+    """Show the answers of a collection as they come: the final one of the last window and the open one.
 
-    At a terminal they are redrawn in place; in a pipe each is a line. Begins with the newest that there are.
+    Of records, these are joint distributions; of item sets, the ranking of the last epoch and that of the epoch
+    which is under way. At a terminal they are redrawn in place; in a pipe each is a line. Begins with the newest
+    that there are.
     """
-    name = _name_of(collection)
-    truth_of = functools.partial(_truth_of, truth)
-    console = Console()
-
-    def run(show: Callable[[Estimate], None]) -> None:
-        run_client(_watch(name, settings, show, once=once))
-
-    if as_json:
-        run(lambda estimate: typer.echo(_json(estimate, truth_of(estimate))))
-    elif not console.is_terminal:
-        run(lambda estimate: typer.echo(plain_line(estimate, truth=truth_of(estimate))))
-    elif once:
-        run(lambda estimate: console.print(panel(estimate, truth=truth_of(estimate), cells=cells)))
-    else:
-        with Live(Text(f"waiting for estimates of {name}"), console=console) as live:
-            run(screen(live, truth_of, cells))
+    name, of_items = _named(collection)
+    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, of_items=of_items))
 
 
-def _name_of(collection: str) -> str:
+def _named(collection: str) -> tuple[str, bool | None]:
+    """The name of a collection, and whether it is of item sets, if that is said here."""
     if Path(collection).is_file():
-        return load_collections([Path(collection)])[collection].name
+        (known,) = load_collections([Path(collection)]).values()
+        return known.name, isinstance(known, ItemCollection)
     if not collection.replace("-", "").replace("_", "").isalnum():
         fail(f"{collection}: there is no such file, and it is no collection's name")
-    return collection
+    return collection, None
 
 
-async def _watch(name: str, settings: Settings, show: Callable[[Estimate], None], *, once: bool) -> None:
-    newest = Newest()
+async def _watch(
+    name: str,
+    settings: Settings,
+    *,
+    truth: Path | None,
+    cells: int,
+    once: bool,
+    as_json: bool,
+    of_items: bool | None,
+) -> None:
+    if of_items is None:
+        of_items = await _has_rankings(name, settings)
+    show = partial(_show, name, once=once, as_json=as_json)
+    if of_items:
+        await show(
+            RankingView(partial(_true_items, truth), rows=cells), partial(RankingSubscriber, name, settings=settings)
+        )
+    else:
+        await show(
+            EstimateView(partial(_true_joint, truth), cells=cells), partial(Subscriber, name, settings=settings)
+        )
+
+
+async def _has_rankings(name: str, settings: Settings) -> bool:
+    """Whether the collection of this name is of item sets."""
+    try:
+        async with RankingSubscriber(name, settings=settings):
+            return True
+    except MissingTopic:
+        return False
+
+
+async def _show(
+    name: str, view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, as_json: bool
+) -> None:
+    console = Console()
+    answers = _answers(view, subscriber, once=once)
+    if as_json:
+        async for answer in answers:
+            typer.echo(view.json(answer))
+    elif not console.is_terminal:
+        async for answer in answers:
+            typer.echo(view.line(answer))
+    elif once:
+        async for answer in answers:
+            console.print(view.panel(answer))
+    else:
+        with Live(Text(f"waiting for answers of {name}"), console=console) as live:
+            async for _ in answers:
+                live.update(view.screen())
+
+
+async def _answers(
+    view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool
+) -> AsyncIterator[AnswerT]:
+    """The newest that there are and those that come, each once the view has it."""
     # Opened before the history is read, so that nothing falls between the two.
-    async with Subscriber(name, settings=settings) as news:
-        async with Subscriber(name, settings=settings, from_beginning=True, follow=False) as history:
-            async for estimate in _good(history):
-                newest.add(estimate)
-        known = newest.estimates()
-        for estimate in known:
-            show(estimate)
+    async with subscriber() as news:
+        async with subscriber(from_beginning=True, follow=False) as history:
+            async for answer in _good(history):
+                view.add(answer)
+        known = view.newest()
+        for answer in known:
+            yield answer
         if once and known:
             return
-        async for estimate in _good(news):
-            if estimate not in known:
-                show(estimate)
+        async for answer in _good(news):
+            if answer not in known:
+                view.add(answer)
+                yield answer
                 if once:
                     return
 
 
-async def _good(subscriber: Subscriber) -> AsyncIterator[Estimate]:
-    """What comes, with a word on standard error for each record that is no estimate."""
+async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]:
+    """What comes, with a word on standard error for each record that is no answer."""
     while True:
         try:
             yield await anext(subscriber)
-        except NotAnEstimate as error:
+        except UnreadableAnswer as error:
             typer.echo(str(error), err=True)
         except StopAsyncIteration:
             return
 
 
-class Newest:
-    """Of each estimate the last final one, and the provisional one of the window that is open after it."""
-
-    def __init__(self) -> None:
-        self._finals: dict[str, Estimate] = {}
-        self._open: dict[str, Estimate] = {}
-
-    def add(self, estimate: Estimate) -> None:
-        """Take the next estimate of the topic."""
-        (self._finals if estimate.final else self._open)[estimate.estimate] = estimate
-
-    def estimates(self) -> list[Estimate]:
-        """By name, final before provisional."""
-        found = []
-        for name in sorted({*self._finals, *self._open}):
-            final, provisional = self._finals.get(name), self._open.get(name)
-            if final is not None:
-                found.append(final)
-            if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
-                found.append(provisional)
-        return found
-
-
-def screen(
-    live: Live, truth_of: Callable[[Estimate], NDArray[np.float64] | None], cells: int
-) -> Callable[[Estimate], None]:
-    """Shows an estimate by drawing the newest of each anew, with at most so many cells."""
-    newest = Newest()
-
-    def show(estimate: Estimate) -> None:
-        newest.add(estimate)
-        live.update(Group(*(panel(each, truth=truth_of(each), cells=cells) for each in newest.estimates())))
-
-    return show
-
-
-def _json(estimate: Estimate, truth: NDArray[np.float64] | None) -> str:
-    message = estimate.model_dump(mode="json")
-    if truth is not None:
-        message |= {"truth": truth.tolist(), "distance": estimate.distance(truth)}
-    return json.dumps(message, ensure_ascii=False)
-
-
-def _truth_of(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | None:
+def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | None:
     """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
     if file is None or not file.exists():
         return None
@@ -159,3 +166,14 @@ def _truth_of(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | No
         return Truth.load(file).of(estimate)
     except TruthError as error:
         fail(str(error))
+
+
+def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
+    """What the users hold, None while there is no file, or where it is of another collection."""
+    if file is None or not file.exists():
+        return None
+    try:
+        truth = ItemTruth.load(file)
+    except TruthError as error:
+        fail(str(error))
+    return truth if truth.fingerprint == ranking.fingerprint else None

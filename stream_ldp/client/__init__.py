@@ -1,6 +1,6 @@
 """What an application imports: reporters send what they have perturbed, subscribers receive what comes of it."""
 
-from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking
+from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.privacy_ledger import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
@@ -35,6 +35,7 @@ __all__ = [
     "Subscriber",
     "Terms",
     "TooManyValues",
+    "UnreadableAnswer",
     "ledger_file_of",
     "load_or_create_secret",
     "load_or_create_user",

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer
 from rich.console import Console
-from rich.live import Live
 from typer.testing import Result
 
 from stream_ldp.cli import watch as watch_module
+from stream_ldp.cli._estimate_view import EstimateView
 from stream_ldp.cli._render import panel, plain_line, truth_line
 from stream_ldp.cli._truth import Truth, WindowTruth
-from stream_ldp.cli.watch import Newest, screen, watch
+from stream_ldp.cli.watch import watch
 from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
 from stream_ldp.settings import Settings
 from stream_ldp.topics import TopicNames
@@ -137,7 +137,7 @@ def test_the_truth_is_shown_in_the_form_of_the_estimate() -> None:
 
 
 def test_the_newest_are_the_last_final_and_the_open_window_after_it() -> None:
-    newest = Newest()
+    view = EstimateView(lambda _: None)
     for estimate in [
         of_minute(0),
         of_minute(0, estimate="a"),
@@ -147,8 +147,8 @@ def test_the_newest_are_the_last_final_and_the_open_window_after_it() -> None:
         of_minute(1, estimate="a"),
         of_minute(5, estimate="b", final=False),
     ]:
-        newest.add(estimate)
-    assert newest.estimates() == [
+        view.add(estimate)
+    assert view.newest() == [
         of_minute(1, estimate="a"),
         of_minute(5, estimate="b", final=False),
         of_minute(0),
@@ -158,12 +158,11 @@ def test_the_newest_are_the_last_final_and_the_open_window_after_it() -> None:
 
 def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
     console = Console(file=StringIO(), width=110, height=60, force_terminal=True, color_system=None)
-    with Live(console=console, auto_refresh=False) as live:
-        show = screen(live, lambda estimate: TRUTH if estimate.final else None, 12)
-        for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
-            show(estimate)
-        with console.capture() as capture:
-            console.print(live.renderable)
+    view = EstimateView(lambda estimate: TRUTH if estimate.final else None)
+    for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
+        view.add(estimate)
+    with console.capture() as capture:
+        console.print(view.screen())
     text = capture.get()
     assert text.count("bathing-mobility") == 2
     assert text.count("distance to the truth") == 1
@@ -193,26 +192,28 @@ class FakeSubscriber:
         raise StopAsyncIteration
 
 
-def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, *flags: str) -> list[str]:
+def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
     monkeypatch.setattr(watch_module, "Subscriber", FakeSubscriber)
-    result = command_line(watch, "care-survey", *flags)
+    result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()
 
 
 def test_what_comes_while_the_history_is_read_is_shown_once(
-    monkeypatch: pytest.MonkeyPatch, command_line: Run
+    monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
 ) -> None:
     FakeSubscriber.history = [of_minute(0), of_minute(1)]
     FakeSubscriber.news = [of_minute(1), of_minute(2, final=False), of_minute(2)]
     expected = [of_minute(1), of_minute(2, final=False), of_minute(2)]
-    assert watched(monkeypatch, command_line) == [plain_line(each) for each in expected]
+    assert watched(monkeypatch, command_line, survey) == [plain_line(each) for each in expected]
 
 
-def test_once_without_history_is_the_first_of_the_news(monkeypatch: pytest.MonkeyPatch, command_line: Run) -> None:
+def test_once_without_history_is_the_first_of_the_news(
+    monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
+) -> None:
     FakeSubscriber.history = []
     FakeSubscriber.news = [of_minute(0), of_minute(1)]
-    assert watched(monkeypatch, command_line, "--once") == [plain_line(of_minute(0))]
+    assert watched(monkeypatch, command_line, survey, "--once") == [plain_line(of_minute(0))]
 
 
 # On a real broker.

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.joint_collection import JointCollection
+from stream_ldp.joint_plan import cell_error, plan
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.plan import cell_error, plan
 
 TEXT = """
 collection: survey

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -14,20 +14,30 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli.options import fail, load_joint_collection
-from stream_ldp.plan import POPULATIONS, EstimatePlan, Plan, for_budget
-from stream_ldp.plan import plan as work_out
+from stream_ldp.cli._item_plan import show_item_plan
+from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.item_collection import ItemCollection
+from stream_ldp.item_plan import USERS, item_plan
+from stream_ldp.joint_plan import POPULATIONS, EstimatePlan, Plan, for_budget
+from stream_ldp.joint_plan import plan as work_out
+
+if TYPE_CHECKING:
+    from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["plan"]
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="JointCollection file.", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
     *,
     reports: Annotated[
         list[int] | None,
         typer.Option(
-            min=1, help="Reports in a window to tell the error for; can be given again.", show_default=False
+            "--reports",
+            "--users",
+            min=1,
+            help="Reports in a window, or users who answer an epoch, to tell the error for; can be given again.",
+            show_default=False,
         ),
     ] = None,
     for_ever: Annotated[
@@ -40,11 +50,32 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a collection costs: bits and privacy of a report, cells, memory and expected error of an estimate.
+    """Say what a collection costs: bits and privacy of a report, memory, and the error to expect.
 
-    With --for-ever, say it for the parameters that spend so much, and print them for the collection's file.
+    Of records, with --for-ever, say it for the parameters that spend so much, and print them for the collection's
+    file. Of item sets, say it for each phase of an epoch.
     """
-    collection = load_joint_collection(file)
+    (collection,) = load_collections([file]).values()
+    if isinstance(collection, ItemCollection):
+        if for_ever is not None or per_report is not None:
+            fail("--for-ever and --per-report are for collections of records: see `epsilon` in the file", code=2)
+        planned = item_plan(collection, users=reports or USERS)
+        if as_json:
+            typer.echo(json.dumps(asdict(planned)))
+        else:
+            show_item_plan(planned)
+        return
+    _plan_joint(collection, reports=reports, for_ever=for_ever, per_report=per_report, as_json=as_json)
+
+
+def _plan_joint(
+    collection: JointCollection,
+    *,
+    reports: list[int] | None,
+    for_ever: float | None,
+    per_report: float | None,
+    as_json: bool,
+) -> None:
     if per_report is not None and for_ever is None:
         fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
     if for_ever is not None:
@@ -85,7 +116,7 @@ def _document(planned: Plan) -> dict[str, object]:
 def _show(planned: Plan) -> None:
     console = Console(highlight=False)
     console.print(
-        f"JointCollection {planned.collection}, fingerprint {planned.fingerprint}: "
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
         f"{planned.bits} bits a report, {planned.report_bytes} bytes with padding.",
         markup=False,
     )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream_ldp.joint_plan import cell_error
 from stream_ldp.mechanisms import RRLDP, NotCovered, Values
-from stream_ldp.plan import cell_error
 
 SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
 

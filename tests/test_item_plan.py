@@ -31,7 +31,7 @@ METHODS = [
     "kind: gfim, epsilon: 2, k: 4, set_size: 3, hash_bits: 1, combine: paper",
     "kind: gfim-users, epsilon: 2, k: 4, set_size: 3",
     "kind: ldpminer, epsilon: 2, k: 4, set_size: 3",
-    "kind: svim, epsilon: 2, k: 4, set_size: 3",
+    "kind: svim, epsilon: 2, k: 4, k_max: 8, set_size: 3",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,19 +22,28 @@ from tests.service.harness import Deployment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from stream_ldp.heavy_hitters.phases import Inquiry, Standing
     from stream_ldp.item_collection import ItemCollection
 
-__all__ = ["Batched", "ItemDeployment", "Users", "film_sets"]
+__all__ = ["FORGER", "Batched", "ItemDeployment", "Users", "at", "film_sets"]
 
-#: Windows so short that an epoch of three phases takes seconds.
+#: Answers come at the end of a window, so that it closes in a second however long it is; silent partitions take half
+#: a minute through the next one, time for a worker to take over from a dead one.
 FILMS = """
 collection: {name}
 mechanism: {{kind: gfim, epsilon: 4, k: 8, set_size: 5}}
 items: {{size: 128}}
-window: {{size: 1s, grace: 200ms, idle_timeout: 400ms}}
+window: {{size: 30s, grace: 200ms, idle_timeout: 400ms}}
 every: 300ms
 """
+
+#: Record key of what no worker wrote.
+FORGER = b"somebody else"
+
+#: Milliseconds before the end of a window in which all of its answers come.
+ANSWERED_MS = 200
 
 
 def film_sets(users: int, *, items: int, seed: int) -> ItemSets:
@@ -50,6 +60,7 @@ class Batched:
     """The whole epoch from the reports alone, phase by phase: what the service has to arrive at."""
 
     reports: int
+    sums: NDArray[np.int64]
     standing: Standing
     following: Inquiry | None
 
@@ -60,9 +71,10 @@ class ItemDeployment(Deployment):
     collection: ItemCollection
 
     async def rounds(self) -> dict[tuple[int, int], Round]:
-        """The last round of each (epoch, phase) on the rounds topic."""
+        """The last round of each (epoch, phase) on the rounds topic, of those that workers wrote."""
         records = await self.records(self.names.rounds(self.collection.name))
-        return {(each.epoch, each.phase): each for each in (Round.from_bytes(record.value) for record in records)}
+        rounds = [Round.from_bytes(record.value) for record in records if record.key != FORGER]
+        return {(each.epoch, each.phase): each for each in rounds}
 
     async def rankings(self) -> list[Ranking]:
         """All rankings on the log, in its order."""
@@ -119,7 +131,7 @@ class ItemDeployment(Deployment):
                     sums += oracle.sums(decoded.rows[0][first : first + count])
                     reports += count
             before, following = method.solve(inquiry, sums=sums, reports=reports, before=before)
-            answers.append(Batched(reports=reports, standing=before, following=following))
+            answers.append(Batched(reports=reports, sums=sums, standing=before, following=following))
             if following is None:
                 return answers
             inquiry = following
@@ -155,7 +167,7 @@ class ItemDeployment(Deployment):
 class Users:
     """Many users and their sets, without the client library.
 
-    They live in event time of their own: they answer as soon as they can, at a time within the phase's window.
+    They live in event time of their own: they answer as soon as they can, at the end of the phase's window.
     """
 
     deployment: ItemDeployment
@@ -163,13 +175,13 @@ class Users:
     seed: int
     batch: int = 250
     told: int = 0
-    groups: dict[int, np.ndarray[tuple[int], np.dtype[np.uint32]]] = field(default_factory=dict)
+    groups: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.entropy = SeededEntropy(self.seed)
 
     def batches(self, asked: Round) -> list[bytes]:
-        """The answers of everyone whom a round asks, at times in the last tenth of its window."""
+        """The answers of everyone whom a round asks."""
         collection = self.deployment.collection
         phase = asked.check(collection)
         words = self.groups.get(asked.epoch)
@@ -179,13 +191,12 @@ class Users:
         rows = respond(collection.method, asked.inquiry, people, entropy=self.entropy)
         self.told += len(rows)
         parts = np.array_split(rows, max(1, len(rows) // self.batch))
-        tenth = collection.schedule.size_ms // 10
         return [
             wire.encode(
                 wire.Batch(
                     fingerprint=asked.fingerprint,
                     batch_id=os.urandom(16),
-                    time_ms=asked.end_ms - tenth + tenth * place // len(parts),
+                    time_ms=asked.end_ms - ANSWERED_MS + ANSWERED_MS * place // len(parts),
                     rows=part,
                 )
             )
@@ -206,6 +217,13 @@ class Users:
         """Answer every phase of an epoch, each as soon as it is asked."""
         for phase in range(1, self.deployment.collection.schedule.phases + 1):
             await self.answer(await self.deployment.round(epoch, phase), seconds=seconds)
+
+
+def at(time_ms: int, batch: bytes) -> bytes:
+    """The same batch, of another event time."""
+    # Byte positions of the event time and of what is summed: docs/wire.md.
+    checked = batch[8:48] + time_ms.to_bytes(8, "little", signed=True) + batch[56:]
+    return batch[:4] + zlib.crc32(checked).to_bytes(4, "little") + checked
 
 
 def _parts(batches: Sequence[bytes], parts: int) -> Iterator[Sequence[bytes]]:

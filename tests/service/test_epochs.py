@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets
+from stream_ldp.merging import Question
+from stream_ldp.rejection import Reason
+from stream_ldp.solving import solve
+from stream_ldp.statistics import ReportSums
+from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.embedded import EmbeddedKafka
+    from tests.service.harness import WorkerProcess
 
 SEED = 20260717
 
@@ -28,13 +36,102 @@ def next_epoch(deployment: ItemDeployment) -> int:
     return int(time.time() * 1_000 - 3_600_000) // (schedule.size_ms * schedule.stride)
 
 
-async def test_a_final_is_not_what_the_reports_say(deployment: ItemDeployment) -> None:
+async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployment: ItemDeployment) -> None:
+    """Nor does the other, which takes over; epochs follow each other, with a provisional ranking now and then."""
+    users = Users(deployment=deployment, sets=film_sets(20_000, items=128, seed=SEED), seed=SEED)
+    epoch = next_epoch(deployment)
+    with deployment.worker() as first, deployment.worker() as second:
+        await asyncio.gather(first.ready(), second.ready())
+        for phase in (1, 2, 3):
+            asked = await deployment.round(epoch, phase)
+            answering = asyncio.create_task(users.answer(asked, seconds=1.0))
+            if phase == 2:
+                await asyncio.sleep(0.7)
+                (await asking(first, second)).signal(signal.SIGKILL)
+            await answering
+        await users.live(epoch + 1)
+        await deployment.final(epoch + 1, 3)
+    for each in (epoch, epoch + 1):
+        # Everyone answers phase 1, and one half of them each of the other two.
+        await deployment.assert_published(each, reports=40_000)
+    rankings = await deployment.rankings()
+    assert {(each.epoch, each.phase) for each in rankings if each.final} == {
+        (each, phase) for each in (epoch, epoch + 1) for phase in (1, 2, 3)
+    }
+    keys = {ranking.key: ranking for ranking in rankings}
+    assert len(keys) == 6 + 3
+    assert any(not each.final for each in rankings)
+
+
+async def asking(*workers: WorkerProcess) -> WorkerProcess:
+    """The worker that has told the clients what is next, and so merges the collection."""
+    pages = [(await worker.get("/metrics"))[1] for worker in workers]
+    (found,) = (
+        worker
+        for worker, page in zip(workers, pages, strict=True)
+        if 'stream_ldp_rounds_published_total{collection="survey"} 1.0' in page
+    )
+    return found
+
+
+async def test_an_epoch_hangs_on_a_worker_that_died_before_it_told_what_is_next(deployment: ItemDeployment) -> None:
+    """Its final is on the log, the round is not; and then nobody answers a phase, which ends the epoch."""
+    collection = deployment.collection
     users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
+    epoch = next_epoch(deployment)
+    first = await deployment.round(epoch, 1)
+    await users.answer(first)
+    (answer, *_) = await deployment.batch_answers(epoch)
+    question = Question(
+        series=collection.series[0],
+        window_ms=first.start_ms,
+        final=True,
+        windows=((1.0, (ReportSums(reports=answer.reports, values=answer.sums),)),),
+        before=None,
+    )
+    died = solve(collection, question)
+    await deployment.send([died.to_bytes()], topic=deployment.names.heavy_hitters("survey"), key=died.key)
+    with deployment.worker() as worker:
+        await worker.ready()
+        await users.answer(await deployment.round(epoch, 2))
+        assert (await deployment.final(epoch, 2)).reports_per_phase[0] == 5_000
+        # Nobody answers phase 3.
+        await users.answer(await deployment.round(epoch + 1, 1))
+        await deployment.round(epoch + 1, 2)
+    assert set(await deployment.finals()) == {(epoch, 1), (epoch, 2), (epoch + 1, 1)}
+
+
+async def test_a_bad_answer_or_a_bad_round_changes_a_final_or_stops_the_worker(deployment: ItemDeployment) -> None:
+    users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
+    liars = Users(deployment=deployment, sets=film_sets(500, items=128, seed=SEED + 1), seed=SEED + 1)
     epoch = next_epoch(deployment)
     with deployment.worker() as worker:
         await worker.ready()
-        for each in (epoch, epoch + 1):
-            await users.live(each)
-        await deployment.final(epoch + 1, 3)
-    for each in (epoch, epoch + 1):
-        await deployment.assert_published(each)
+        await users.answer(await deployment.round(epoch, 1))
+        asked = await deployment.round(epoch, 2)
+        others = tuple(item for item in range(20) if item not in (asked.candidates or ()))
+        # Well formed, and nobody's: it could have been told to some clients by whoever can write the topic.
+        forged = asked.model_copy(update={"candidates": others, "padding": 1})
+        never_told = asked.model_copy(update={"candidates": (1, 2), "padding": 1})
+        beyond = asked.model_copy(update={"candidates": (*others, 128)})
+        await deployment.send(
+            [b"garbage", beyond.to_bytes(), forged.to_bytes()],
+            topic=deployment.names.rounds("survey"),
+            key=FORGER,
+        )
+        await deployment.send(liars.batches(forged))
+        unknown = liars.batches(never_told)
+        closed = [at(asked.start_ms, batch) for batch in liars.batches(await deployment.round(epoch, 1))]
+        await deployment.send([*unknown, *closed])
+        await users.answer(asked)
+        await users.answer(await deployment.round(epoch, 3))
+        await deployment.final(epoch, 3)
+        letters = await deployment.records(deployment.names.dead_letters("survey"))
+        assert worker.process.poll() is None
+    await deployment.assert_published(epoch, reports=10_000)
+    told = Counter((dict(letter.headers)["reason"].decode(), letter.value) for letter in letters)
+    assert told == Counter(
+        [(Reason.UNKNOWN_FINGERPRINT.value, value) for value in unknown]
+        + [(Reason.CLOSED_PHASE.value, value) for value in closed]
+    )
+    assert worker.log.count("is not a round of ours") == 2

@@ -53,8 +53,8 @@ def method(
 
     k: number of heavy hitters that are wanted.
     epsilon: of a user for an epoch, nats.
-    k_max: number of candidates after phase 1; 3 k by default, 2 k for svim, the whole domain if that is less.
-    finalists: |E|, of gfim and gfim-users; 3 k / 2 by default, or k_max if that is less.
+    k_max: number of candidates after phase 1; 3 k by default, or the whole domain if that is less.
+    finalists: |E|, of gfim and gfim-users; 2 k by default, or k_max if that is less.
     set_size: l, items that a set has at most, or nearly all sets; larger ones count for less. All methods but svim
         need it; svim without it is as published.
     split: parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); 0.6 and 0.4 by
@@ -74,7 +74,7 @@ def method(
         f"hash_bits is {hash_bits}; from 1 (sampling SH) to {MAX_HASH_BITS}",
     )
     if k_max is None:
-        k_max = min((2 if kind is Kind.SVIM else 3) * k, domain)
+        k_max = min(3 * k, domain)
     _require(k <= k_max <= domain, f"k_max is {k_max}; from k, {k}, to the {domain} items of the domain")
 
     given = {"finalists": finalists, "split": split, "set_size": set_size, "combine": combine}
@@ -96,7 +96,7 @@ def method(
         )
 
     if finalists is None:
-        finalists = min(k + (k + 1) // 2, k_max)
+        finalists = min(2 * k, k_max)
     _require(k <= finalists <= k_max, f"finalists is {finalists}; from k, {k}, to k_max, {k_max}")
     split = (0.6, 0.4) if split is None else split
     _require(

@@ -61,14 +61,12 @@ def heavy_hitters(
         int | None,
         typer.Option(
             show_default="no fewer than 90 % of the sets hold",
-            help="l, the slots that a set is padded to in phase 1; of all methods but svim.",
+            help="l, items that a set has at most, or nearly all sets.",
         ),
     ] = None,
-    k_max: Annotated[
-        int | None, typer.Option(show_default="3 k; 2 k of svim", help="Candidates after phase 1.")
-    ] = None,
+    k_max: Annotated[int | None, typer.Option(show_default="3 k", help="Candidates after phase 1.")] = None,
     finalists: Annotated[
-        int | None, typer.Option(show_default="3 k / 2", help="|E|, after phase 2 of gfim and gfim-users.")
+        int | None, typer.Option(show_default="2 k", help="|E|, after phase 2 of gfim and gfim-users.")
     ] = None,
     combine: Annotated[
         Combine | None,

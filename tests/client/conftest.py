@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import typer
@@ -21,9 +21,11 @@ from stream_ldp.joint_collection import JointCollection
 from stream_ldp.layouts import JointLayout
 from stream_ldp.mechanisms import OSEntropy
 from tests.client.examples import collection_of, write_survey
-from tests.client.items import FakeRoundsConsumer, Timeline, minutes
+from tests.client.items import FakeRoundsConsumer, LoopTimeline, Timeline, minutes
 
 __all__ = ["FakeBroker"]
+
+AnyTimeline = TypeVar("AnyTimeline", bound=Timeline)
 
 
 @dataclass
@@ -115,7 +117,16 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
 @pytest.fixture
 def timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> Timeline:
     """The time, and the rounds topic, of every client of the example item collection in the test."""
-    line = Timeline(now_ms=minutes(0))
+    return _followed(Timeline(now_ms=minutes(0)), monkeypatch, broker)
+
+
+@pytest.fixture
+def loop_timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> LoopTimeline:
+    """The same in the time of the event loop."""
+    return _followed(LoopTimeline(now_ms=minutes(0)), monkeypatch, broker)
+
+
+def _followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> AnyTimeline:
     broker.topics |= {"stream-ldp.films.reports", "stream-ldp.films.rounds"}
 
     async def reachable(settings: object) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "NOISELESS",
     "Answers",
     "FakeRoundsConsumer",
+    "LoopTimeline",
     "Timeline",
     "answers_sent",
     "film_round",
@@ -135,6 +136,25 @@ class Timeline:
             self.now_ms = min([deadline, self.until_ms, *coming])
 
 
+@dataclass
+class LoopTimeline(Timeline):
+    """The same in the time of the event loop, for `run_in_virtual_time`."""
+
+    def __call__(self) -> int:
+        """The clock."""
+        return self.now_ms + round(asyncio.get_running_loop().time() * 1_000)
+
+    async def wait(self, timeout_ms: int, offset: int) -> list[tuple[int, bytes]]:
+        """What a consumer at an offset gets within so long."""
+        deadline = self() + timeout_ms
+        while (
+            not (ready := [record for record in self.records[offset:] if record[0] <= self()]) and self() < deadline
+        ):
+            coming = [at_ms for at_ms, _ in self.records[offset:]]
+            await asyncio.sleep((min([deadline, *coming]) - self()) / 1_000)
+        return ready
+
+
 class FakeRoundsConsumer:
     """The part of aiokafka's consumer that a `RoundFeed` uses, on a `Timeline`."""
 
@@ -159,12 +179,12 @@ class FakeRoundsConsumer:
         self._offset = offset
 
     async def seek_to_end(self, partition: Any) -> None:
-        self._offset = sum(at_ms <= self._timeline.now_ms for at_ms, _ in self._timeline.records)
+        self._offset = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
 
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         ((partition, since_ms),) = times.items()
         for offset, (at_ms, _) in enumerate(self._timeline.records):
-            if since_ms <= at_ms <= self._timeline.now_ms:
+            if since_ms <= at_ms <= self._timeline():
                 return {partition: SimpleNamespace(offset=offset)}
         return {partition: None}
 
@@ -196,13 +216,16 @@ class Answers:
 def answers_sent(broker: FakeBroker, *rounds: Round, collection: ItemCollection | None = None) -> list[Answers]:
     """The answers to each of some rounds as a worker reads them; there must be no others."""
     collection = collection or films()
-    layouts = [PhaseLayout(collection, None if each.phase == 1 else each) for each in rounds]
+    made = [PhaseLayout(collection, None if each.phase == 1 else each) for each in rounds]
+    # First phases of all epochs have one fingerprint, and so one layout.
+    layouts = {layout.fingerprint: layout for layout in made}
     values = [arguments["value"] for topic, arguments in broker.sent if topic == "stream-ldp.films.reports"]
-    decoded = wire.decode(values, formats={layout.fingerprint: layout for layout in layouts})
+    decoded = wire.decode(values, formats=layouts)
     assert decoded.rejected == []
     assert len(set(decoded.batch_ids)) == len(decoded.batch_ids)
     found = []
-    for place, layout in enumerate(layouts):
+    for layout in made:
+        place = list(layouts).index(layout.fingerprint)
         mine = decoded.formats == place
         rows = decoded.rows[place]
         found.append(

@@ -1,0 +1,261 @@
+"""Many users' answers: everybody who is asked, once, in time, and nobody in two groups."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+import numpy as np
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError
+
+from stream_ldp.client import DeliveryError, ItemPopulation, MissingTopic
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.rounds import Round, RoundRefused
+from stream_ldp.settings import Settings
+from tests.client.conftest import FakeBroker
+from tests.client.examples import MINUTE_MS
+from tests.client.items import EPOCH, NOISELESS, LoopTimeline, answers_sent, film_round, films, minutes
+from tests.client.virtual_time import run_in_virtual_time
+
+SETTINGS = Settings.load(brokers="nowhere:1")
+CLEAR = films(mechanism=NOISELESS)
+USERS = 2_000
+
+
+def sets(users: int = USERS) -> ItemSets:
+    """Of two items each, so that both slots are taken: film u mod 4, and the one four later."""
+    return ItemSets.of([user % 4, user % 4 + 4] for user in range(users))
+
+
+def population(timeline: LoopTimeline, **options: Any) -> ItemPopulation:
+    collection = options.pop("collection", CLEAR)
+    held = options.pop("sets", sets())
+    return ItemPopulation(
+        collection, held, settings=SETTINGS, clock=timeline, **({"entropy": SeededEntropy(1)} | options)
+    )
+
+
+def clear_round(phase: int, **options: Any) -> Round:
+    return film_round(phase, collection=CLEAR, **options)
+
+
+def publish_epochs(timeline: LoopTimeline, *epochs: int, **options: Any) -> list[Round]:
+    """All rounds of some epochs, the later phases on the topic ten seconds after their windows have begun."""
+    rounds = [clear_round(phase, epoch=epoch, **options) for epoch in epochs for phase in (1, 2, 3)]
+    for asked in rounds:
+        if asked.phase > 1:
+            timeline.publish(asked, at_ms=asked.start_ms + 10_000)
+    return rounds
+
+
+def play(work: Coroutine[Any, Any, None]) -> None:
+    run_in_virtual_time(work)
+
+
+def test_users_are_left_out_or_asked_by_two_groups(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    rounds = publish_epochs(loop_timeline, EPOCH, EPOCH + 1, candidates=range(8))
+    told: list[tuple[Round, int]] = []
+
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            await users.run(epochs=2, on_phase=lambda asked, answers: told.append((asked, answers)))
+        assert loop_timeline() == minutes(6), "it ends with the last window"
+        assert users.acknowledged == 2 * 2 * USERS
+
+    play(scenario())
+    answers = answers_sent(broker, *rounds, collection=CLEAR)
+    # First phases have one fingerprint in all epochs.
+    assert answers[0].total == answers[3].total == 2 * USERS
+    for second, third in ((1, 2), (4, 5)):
+        assert answers[second].total + answers[third].total == USERS
+        # Seeded; else standard deviation 22.
+        assert abs(answers[second].total - USERS / 2) < 110
+    assert told == [(asked, USERS if asked.phase == 1 else answers[i].total) for i, asked in enumerate(rounds)]
+
+
+def test_an_answer_is_not_of_its_users_set(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    held = ItemSets.of([[3, 5]] * 1_000)
+
+    async def scenario() -> None:
+        async with population(loop_timeline, sets=held, spread=False) as users:
+            assert await users.answer(clear_round(1)) == 1_000
+
+    play(scenario())
+    (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
+    assert answers.supports.sum() == 1_000
+    assert answers.supports[[3, 5]].sum() >= 999
+    assert abs(answers.supports[3] - 500) < 100, "seeded; else 6 standard deviations"
+
+
+def test_a_group_is_another_in_the_next_phase_or_the_same_in_the_next_epoch(
+    broker: FakeBroker, loop_timeline: LoopTimeline
+) -> None:
+    # Each of 8 users shows himself by the one film he holds.
+    held = ItemSets.of([user] for user in range(8))
+
+    async def answered(users: ItemPopulation, asked: Round) -> frozenset[int]:
+        broker.sent.clear()
+        await users.answer(asked)
+        (answers,) = answers_sent(broker, asked, collection=CLEAR)
+        return frozenset(np.flatnonzero(answers.supports))
+
+    async def scenario() -> None:
+        async with population(loop_timeline, sets=held, spread=False) as users:
+            groups = []
+            for epoch in range(EPOCH, EPOCH + 20):
+                loop_timeline.now_ms = minutes(3 * (epoch - EPOCH) + 1)
+                second = await answered(users, clear_round(2, epoch=epoch, candidates=range(8)))
+                loop_timeline.now_ms += MINUTE_MS
+                third = await answered(users, clear_round(3, epoch=epoch, candidates=range(8)))
+                assert second | third == set(range(8))
+                assert not second & third
+                groups.append(second)
+            assert len(set(groups)) > 10
+
+    play(scenario())
+
+
+def test_users_with_secrets_change_their_group_with_a_restart(
+    broker: FakeBroker, loop_timeline: LoopTimeline
+) -> None:
+    secrets = [user.to_bytes(32, "big") for user in range(USERS)]
+    loop_timeline.now_ms = minutes(1)
+
+    async def scenario() -> None:
+        totals = []
+        for seed in range(2):
+            entropy = SeededEntropy(seed)
+            async with population(loop_timeline, secrets=secrets, entropy=entropy, spread=False) as users:
+                totals.append(await users.answer(clear_round(2)))
+        assert totals[0] == totals[1]
+
+    play(scenario())
+    with pytest.raises(ValueError, match=r"2000 sets with 1 secrets"):
+        population(loop_timeline, secrets=secrets[:1])
+
+
+def test_answers_come_all_at_once_or_outside_the_window(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    loop_timeline.now_ms = minutes(0.25)
+
+    async def scenario() -> None:
+        async with population(loop_timeline, max_reports=20) as users:
+            assert await users.answer(clear_round(1)) == USERS
+
+    play(scenario())
+    (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
+    assert answers.counts == [20] * 100
+    assert minutes(0.25) == answers.times_ms[0]
+    assert answers.times_ms[-1] < minutes(1) - 500
+    gaps = np.diff(answers.times_ms)
+    assert gaps.min() >= gaps.max() - 1, "in milliseconds"
+
+
+def test_users_who_are_too_late_answer_a_closed_round(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    loop_timeline.now_ms = minutes(1)
+
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            assert await users.answer(clear_round(1)) == 0
+
+    play(scenario())
+    assert broker.sent == []
+
+
+@pytest.mark.parametrize(("minute", "first"), [(0.4, 0), (0.6, 1), (1.5, 1), (2.9, 1)])
+def test_an_epoch_is_begun_that_has_hardly_time_left(
+    broker: FakeBroker, loop_timeline: LoopTimeline, minute: float, first: int
+) -> None:
+    loop_timeline.now_ms = minutes(minute)
+    begun: list[int] = []
+
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            await users.run(epochs=2, on_phase=lambda asked, _: begun.append(asked.epoch - EPOCH))
+
+    play(scenario())
+    assert begun == [first, first + 1]
+
+
+def test_epochs_that_overlap_wait_for_each_other(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    pipelined = films(mechanism=NOISELESS, epochs="pipelined")
+    first = 3 * EPOCH
+    rounds = [
+        film_round(phase, epoch=epoch, collection=pipelined) for epoch in (first, first + 1) for phase in (1, 2, 3)
+    ]
+    for asked in rounds:
+        if asked.phase > 1:
+            loop_timeline.publish(asked, at_ms=asked.start_ms + 10_000)
+
+    async def scenario() -> None:
+        async with population(loop_timeline, collection=pipelined, max_reports=50) as users:
+            await users.run(epochs=2)
+        assert users.acknowledged == 4 * USERS
+        assert loop_timeline() == minutes(4)
+
+    play(scenario())
+    totals = [each.total for each in answers_sent(broker, *rounds, collection=pipelined)]
+    assert totals[1] + totals[2] == totals[4] + totals[5] == USERS
+
+
+def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    for seconds in (5, 10, 30):
+        loop_timeline.publish(clear_round(2), at_ms=minutes(1) + 1_000 * seconds)
+
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            await users.run(epochs=1)
+
+    play(scenario())
+    assert answers_sent(broker, clear_round(1), clear_round(2), collection=CLEAR)[1].total < USERS
+
+
+def test_a_seed_plays_other_answers_or_the_same_ids(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    noisy, runs = films(), []
+    for seed in (1, 1, 2):
+        broker.sent.clear()
+
+        async def scenario(seed: int = seed) -> None:
+            async with population(loop_timeline, collection=noisy, entropy=SeededEntropy(seed)) as users:
+                await users.answer(film_round(1))
+
+        play(scenario())
+        ids = {arguments["key"] for _, arguments in broker.sent}
+        runs.append((answers_sent(broker, film_round(1))[0].supports.tolist(), ids))
+    assert runs[0][0] == runs[1][0] != runs[2][0]
+    assert not runs[0][1] & runs[1][1]
+
+
+def test_a_forged_round_is_answered(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            with pytest.raises(RoundRefused, match=r"allows"):
+                await users.answer(clear_round(1).model_copy(update={"epsilon": 99.0}))
+
+    play(scenario())
+    assert broker.sent == []
+
+
+def test_lost_answers_are_not_said(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        async with population(loop_timeline) as users:
+            await users.run(epochs=1)
+
+    with pytest.raises(DeliveryError, match=r"reports to topic stream-ldp\.films\.reports were not acknowledged"):
+        play(scenario())
+    assert broker.stopped == ["sender", "client"]
+
+
+def test_a_missing_topic_is_waited_for(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    broker.topics.remove("stream-ldp.films.rounds")
+
+    async def scenario() -> None:
+        async with population(loop_timeline):
+            pytest.fail("it was opened")
+
+    with pytest.raises(MissingTopic, match=r"films\.rounds does not exist"):
+        play(scenario())
+    assert broker.stopped == ["producer"]

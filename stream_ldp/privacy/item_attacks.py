@@ -15,6 +15,7 @@ from stream_ldp.heavy_hitters.item_sets import ItemSets
 from stream_ldp.heavy_hitters.phases import Asked
 from stream_ldp.heavy_hitters.sampling import respond
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse, Values
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.privacy.attacks import SINGLE_USERS, Attack
 from stream_ldp.privacy.audit import CHUNK
 from stream_ldp.privacy.item_enumeration import inquiries, together
@@ -169,7 +170,7 @@ def supported(oracle: FrequencyOracle, rows: NDArray[np.uint8], values: NDArray[
             found = bits[:, values] == 1
         case DirectResponse():
             found = (bits @ (1 << np.arange(oracle.bits)))[:, None] == values
-        case HadamardResponse():
+        case HadamardResponse() | SetHadamardResponse():
             width = oracle.index_bits // oracle.hash_bits
             indices = bits[:, : oracle.index_bits].reshape(len(rows), oracle.hash_bits, width)
             signs = indices @ (values >> np.arange(width)[:, None] & 1) & 1

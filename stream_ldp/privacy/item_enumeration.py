@@ -25,8 +25,10 @@ from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
 from stream_ldp.heavy_hitters.sampling import respond
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.privacy.chosen_words import ChosenWords, UnknownLaw, remainder_law
 from stream_ldp.privacy.response_law import realised_law, stated_law
+from stream_ldp.privacy.set_law import realised_set_law, stated_set_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,6 +92,21 @@ class AnswerLaw:
     weights: tuple[tuple[int, ...], ...]
     unit: int
 
+    @classmethod
+    def of(cls, chances: Law) -> Self:
+        """From P(answer | set), fractions."""
+        weights, unit = _whole(chances[:, chances.any(axis=0)])
+        return cls(weights=tuple(map(tuple, weights.tolist())), unit=unit)
+
+    @classmethod
+    def through(cls, values: Law, reports: Law) -> Self:
+        """From P(value | set), shape (sets, values and dummies), and P(report | value)."""
+        # All dummies are one to an oracle that does not tell them apart.
+        inputs = len(reports)
+        values = np.concatenate([values[:, : inputs - 1], values[:, inputs - 1 :].sum(axis=1, keepdims=True)], axis=1)
+        (first, first_unit), (second, second_unit) = _whole(values), _whole(reports[:, reports.any(axis=0)])
+        return cls(weights=tuple(map(tuple, (first @ second).tolist())), unit=first_unit * second_unit)
+
     def losses(self) -> NDArray[np.float64]:
         """ln of the largest ratio for each pair of sets, shape (sets, sets), but for its last digits."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,7 +141,7 @@ class ItemEnumeration:
     @classmethod
     def stated(cls, method: Method) -> Self:
         """Of the probabilities that sampling and oracles state."""
-        return cls._of(method, drawn=_stated_values, law=stated_law)
+        return cls._of(method, values=_stated_values, reports=stated_law, whole=_stated_whole)
 
     @classmethod
     def realised(cls, method: Method) -> Self:
@@ -133,30 +150,33 @@ class ItemEnumeration:
         Raises:
             UnknownLaw: they cannot be found.
         """
-        return cls._of(method, drawn=_realised_values, law=realised_law)
+        return cls._of(method, values=_realised_values, reports=realised_law, whole=_realised_whole)
 
     @classmethod
     def _of(
         cls,
         method: Method,
         *,
-        drawn: Callable[[Asked, tuple[int, ...] | None, int], Law],
-        law: Callable[[FrequencyOracle], Law],
+        values: Callable[[_Sampling], Law],
+        reports: Callable[[_Oracle], Law],
+        whole: Callable[[_Sampling, SetHadamardResponse], Law],
     ) -> Self:
-        values_of = lru_cache(drawn)
+        values, reports = lru_cache(values), lru_cache(reports)
+
+        def law(sampling: _Sampling, oracle: _Oracle) -> AnswerLaw:
+            if isinstance(oracle, SetHadamardResponse):
+                return AnswerLaw.of(whole(sampling, oracle))
+            return AnswerLaw.through(values(sampling), reports(oracle))
+
         phases = []
         for inquiry in inquiries(method):
             questions = tuple(_in_miniature(method, inquiry))
-            laws = {each.oracle: law(each.oracle) for each in questions}
             phases.append(
                 PhaseEnumeration(
                     number=inquiry.phase,
                     allowed=method.phases[inquiry.phase - 1].epsilon,
-                    claimed=max(_of_a_set(each.oracle, padding=each.padding) for each in questions),
-                    laws=tuple(
-                        _answers(values_of(each.asked, each.candidates, each.padding), laws[each.oracle])
-                        for each in questions
-                    ),
+                    claimed=max(_of_a_set(oracle, padding=sampling.padding) for sampling, oracle in questions),
+                    laws=tuple(law(sampling, oracle) for sampling, oracle in questions),
                 )
             )
         return cls(phases=tuple(phases), together=together(method.phases))
@@ -197,17 +217,30 @@ def inquiries(method: Method) -> Iterator[Inquiry]:
         standing, inquiry = method.solve(inquiry, sums=sums, reports=0, before=standing)
 
 
+_Oracle = DirectResponse | HadamardResponse | UnaryResponse | SetHadamardResponse
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Question:
-    """An inquiry in miniature, and the oracle that answers it. Counts are not padded: to 1, as far as that goes."""
+class _Sampling:
+    """What an inquiry in miniature makes of a set. Counts are not padded: to 1, as far as that goes."""
 
     asked: Asked
     candidates: tuple[int, ...] | None
     padding: int
-    oracle: FrequencyOracle
+
+    @property
+    def places(self) -> dict[int, int]:
+        """What the oracle calls each candidate."""
+        return {item: place for place, item in enumerate(self.candidates or range(DOMAIN))}
+
+    @property
+    def inquiry(self) -> Inquiry:
+        """Of a method of one phase."""
+        candidates = None if self.candidates is None else np.array(self.candidates, dtype=np.int64)
+        return Inquiry(phase=1, candidates=candidates, padding=self.padding)
 
 
-def _in_miniature(method: Method, inquiry: Inquiry) -> Iterator[_Question]:
+def _in_miniature(method: Method, inquiry: Inquiry) -> Iterator[tuple[_Sampling, _Oracle]]:
     asked = method.phases[inquiry.phase - 1].asked
     lists: Sequence[tuple[int, ...] | None] = _CANDIDATES
     paddings = range(1, MOST_PADDING + 1)
@@ -219,9 +252,9 @@ def _in_miniature(method: Method, inquiry: Inquiry) -> Iterator[_Question]:
         lists, paddings, real_paddings = (None,), range(least, least + 1), {inquiry.padding}
     for oracle, epsilon in _kinds(method, inquiry, real_paddings):
         for candidates, padding in itertools.product(lists, paddings):
-            size = (DOMAIN if candidates is None else len(candidates)) + (asked is Asked.COUNT)
-            small = _small(oracle, size=size, padding=padding, epsilon=epsilon)
-            yield _Question(asked=asked, candidates=candidates, padding=padding, oracle=small)
+            sampling = _Sampling(asked=asked, candidates=candidates, padding=padding)
+            size = len(sampling.places) + (asked is Asked.COUNT)
+            yield sampling, _small(oracle, size=size, padding=padding, epsilon=epsilon)
 
 
 def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[FrequencyOracle, float]]:
@@ -229,7 +262,7 @@ def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[F
     kinds: dict[object, tuple[FrequencyOracle, float]] = {}
     for padding in sorted(paddings):
         oracle = method.oracle(replace(inquiry, padding=padding))
-        kind = type(oracle), oracle.hash_bits if isinstance(oracle, HadamardResponse) else None
+        kind = type(oracle), getattr(oracle, "hash_bits", None)
         spent = _of_a_set(oracle, padding=padding)
         kinds[kind] = max(kinds.get(kind, (oracle, spent)), (oracle, spent), key=lambda each: each[1])
     return list(kinds.values())
@@ -242,7 +275,7 @@ def _of_a_set(oracle: FrequencyOracle, *, padding: int) -> float:
     return oracle.epsilon
 
 
-def _small(oracle: FrequencyOracle, *, size: int, padding: int, epsilon: float) -> FrequencyOracle:
+def _small(oracle: FrequencyOracle, *, size: int, padding: int, epsilon: float) -> _Oracle:
     match oracle:
         case DirectResponse():
             dummies = padding if oracle.dummies else 0
@@ -251,19 +284,9 @@ def _small(oracle: FrequencyOracle, *, size: int, padding: int, epsilon: float) 
             return replace(oracle, size=size, epsilon=epsilon, hash_bits=min(oracle.hash_bits, _MOST_HASH_BITS))
         case UnaryResponse():
             return replace(oracle, size=size, epsilon=epsilon)
+        case SetHadamardResponse():
+            return replace(oracle, size=size, slots=padding, epsilon=epsilon, hash_bits=_MOST_HASH_BITS)
     raise ValueError(f"{type(oracle).__name__} is of no kind whose answers can be enumerated")
-
-
-def _answers(drawn: Law, law: Law) -> AnswerLaw:
-    """The law of the answers from those of the value that a set is asked for and of the report that it makes.
-
-    drawn: P(value | set), shape (sets, values and dummies).
-    """
-    # All dummies are one to an oracle that does not tell them apart.
-    inputs = len(law)
-    drawn = np.concatenate([drawn[:, : inputs - 1], drawn[:, inputs - 1 :].sum(axis=1, keepdims=True)], axis=1)
-    (first, first_unit), (second, second_unit) = _whole(drawn), _whole(law[:, law.any(axis=0)])
-    return AnswerLaw(weights=tuple(map(tuple, (first @ second).tolist())), unit=first_unit * second_unit)
 
 
 def _whole(chances: Law) -> tuple[NDArray[np.object_], int]:
@@ -276,65 +299,79 @@ def _sets() -> list[tuple[int, ...]]:
     return [tuple(item for item in range(DOMAIN) if bits >> item & 1) for bits in range(2**DOMAIN)]
 
 
-def _values(asked: Asked, candidates: tuple[int, ...] | None, padding: int) -> int:
-    """Number of values and dummies that a set may be asked for."""
-    size = DOMAIN if candidates is None else len(candidates)
-    return size + 1 if asked is Asked.COUNT else size + padding
+def _no_values(sampling: _Sampling) -> Law:
+    """Of all values and dummies that a set may be asked for, none."""
+    values = len(sampling.places) + (1 if sampling.asked is Asked.COUNT else sampling.padding)
+    return np.full((2**DOMAIN, values), Fraction(0), dtype=object)
 
 
-def _stated_values(asked: Asked, candidates: tuple[int, ...] | None, padding: int) -> Law:
+def _stated_values(sampling: _Sampling) -> Law:
     """P(value | set) of padding and sampling: one of the set's candidates, or one of the dummies that it lacks."""
-    law = np.full((2**DOMAIN, _values(asked, candidates, padding)), Fraction(0), dtype=object)
-    places = {item: place for place, item in enumerate(range(DOMAIN) if candidates is None else candidates)}
-    for row, items in zip(law, _sets(), strict=True):
-        held = [places[item] for item in items if item in places]
-        if asked is Asked.COUNT:
+    law, places = _no_values(sampling), sampling.places
+    for row, held in zip(law, _restricted(sampling), strict=True):
+        if sampling.asked is Asked.COUNT:
             row[len(held)] = Fraction(1)
             continue
-        slots = max(padding, len(held))
+        slots = max(sampling.padding, len(held))
         row[held] = Fraction(1, slots)
         row[len(places) : len(places) + slots - len(held)] = Fraction(1, slots)
     return law
 
 
-def _realised_values(asked: Asked, candidates: tuple[int, ...] | None, padding: int) -> Law:
+def _realised_values(sampling: _Sampling) -> Law:
     """P(value | set), found by giving `respond` chosen words."""
-    law = np.full((2**DOMAIN, _values(asked, candidates, padding)), Fraction(0), dtype=object)
+    law = _no_values(sampling)
     for row, items in zip(law, _sets(), strict=True):
-        ask = partial(_asked_value, asked, candidates, padding, items)
-        if asked is Asked.COUNT:
-            row[ask(None)] = Fraction(1)
+        value = partial(_asked_value, sampling, items)
+        if sampling.asked is Asked.COUNT:
+            row[value(None)] = Fraction(1)
             continue
-        for value, (_, chance) in remainder_law(ask).items():
-            row[value] = chance
+        for each, (_, chance) in remainder_law(value).items():
+            row[each] = chance
     return law
 
 
-def _asked_value(
-    asked: Asked,
-    candidates: tuple[int, ...] | None,
-    padding: int,
-    items: tuple[int, ...],
-    words: NDArray[np.int64] | None,
-) -> NDArray[np.int64]:
-    """What `respond` would have perturbed of users with one set, each with a word of his own, or none."""
-    users = 1 if words is None else len(words)
+def _stated_whole(sampling: _Sampling, oracle: SetHadamardResponse) -> Law:
+    return stated_set_law(oracle, _restricted(sampling))
+
+
+def _realised_whole(sampling: _Sampling, oracle: SetHadamardResponse) -> Law:
+    sets = _sets()
+
+    def answer(place: int, users: int, entropy: Entropy) -> NDArray[np.int64]:
+        rows = _answers(sampling, oracle, sets[place], users, entropy)
+        return rows.astype(np.int64) @ (1 << 8 * np.arange(rows.shape[1]))
+
+    return realised_set_law(oracle, _restricted(sampling), answer)
+
+
+def _restricted(sampling: _Sampling) -> list[list[int]]:
+    """The places of each set's candidates."""
+    places = sampling.places
+    return [[places[item] for item in items if item in places] for items in _sets()]
+
+
+def _asked_value(sampling: _Sampling, items: tuple[int, ...], words: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """What `respond` would have perturbed of users with one set, each with a word of his own, or one with none."""
+    users, entropy = (1, ChosenWords()) if words is None else (len(words), ChosenWords(words))
+    return _answers(sampling, _Plain(size=len(sampling.places)), items, users, entropy).view(np.int64).reshape(-1)
+
+
+def _answers(
+    sampling: _Sampling, oracle: _Oracle | _Plain, items: tuple[int, ...], users: int, entropy: Entropy
+) -> NDArray[np.uint8]:
     sets = ItemSets(np.arange(users + 1) * len(items), np.tile(np.array(items, dtype=np.int64), users))
-    inquiry = Inquiry(
-        phase=1, candidates=None if candidates is None else np.array(candidates, dtype=np.int64), padding=padding
-    )
     # All that `respond` asks of a method.
-    method = cast("Method", _Plain(asked=asked, size=DOMAIN if candidates is None else len(candidates)))
-    entropy = ChosenWords() if words is None else ChosenWords(words)
-    return respond(method, inquiry, sets, entropy=entropy).view(np.int64).reshape(-1)
+    method = cast("Method", _OnePhase(asked=sampling.asked, answering=oracle))
+    return respond(method, sampling.inquiry, sets, entropy=entropy)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Plain:
-    """A method of one phase, and its oracle, that sends a value as it is, in the bytes of an int64."""
+class _OnePhase:
+    """A method of one phase, and its oracle."""
 
     asked: Asked
-    size: int
+    answering: _Oracle | _Plain
 
     @property
     def domain(self) -> int:
@@ -344,8 +381,15 @@ class _Plain:
     def phases(self) -> tuple[Phase, ...]:
         return (Phase(number=1, asked=self.asked, share=(0, RESOLUTION), epsilon=math.inf),)
 
-    def oracle(self, inquiry: Inquiry) -> Self:  # noqa: ARG002
-        return self
+    def oracle(self, inquiry: Inquiry) -> _Oracle | _Plain:  # noqa: ARG002
+        return self.answering
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plain:
+    """An oracle that sends a value as it is, in the bytes of an int64."""
+
+    size: int
 
     def perturb(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.uint8]:  # noqa: ARG002
         return np.ascontiguousarray(values, dtype=np.int64)[:, None].view(np.uint8)

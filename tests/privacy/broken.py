@@ -20,6 +20,7 @@ from stream_ldp.mechanisms import (
     uniform_integers,
 )
 from stream_ldp.mechanisms.fields import pack, unpack
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,3 +180,23 @@ def _perturbed(
     items = np.append(held.items, oracle.size)
     values = np.where(held.sizes > 0, items[held.offsets[:-1] + places], oracle.size)
     return oracle.perturb(values, entropy=entropy)
+
+
+class KeepsAllHashes(SetHadamardResponse):
+    """Does not cut large sets to l hashes: the others are left less than the least share."""
+
+    def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        SetHadamardResponse._of_at_most_slots(self, favoured, users, entropy)
+        return favoured
+
+
+class FavoursOneHash(SetHadamardResponse):
+    """Of the hashes of a set always sends the first one."""
+
+    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        owner, hashes = np.divmod(favoured, 2**self.hash_bits)
+        sent = SetHadamardResponse._answers(self, favoured, users, entropy)
+        first = np.searchsorted(owner, np.arange(users))
+        own = np.isin(np.arange(users) * 2**self.hash_bits + sent, favoured)
+        sent[own] = hashes[first[own]]
+        return sent

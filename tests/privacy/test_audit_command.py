@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import _audited, app, audit
 from stream_ldp.joint_collection import JointCollection
+from stream_ldp.privacy import item_enumeration
 from tests.privacy import broken
 
 if TYPE_CHECKING:
@@ -145,9 +146,82 @@ def test_the_table_of_an_attack_lacks_a_column() -> None:
         assert shown in result.stdout
 
 
+@pytest.fixture
+def item_collection(tmp_path: Path) -> Path:
+    path = tmp_path / "films.yaml"
+    path.write_text(
+        """
+        collection: films
+        mechanism: {kind: gfim, epsilon: 2, k: 3, set_size: 2, hash_bits: 1}
+        items: {size: 64}
+        window: {size: 60s, idle_timeout: 10s, grace: 5s}
+        """
+    )
+    return path
+
+
+def test_an_epoch_of_item_sets_is_not_the_sum_of_a_users_phases(item_collection: Path) -> None:
+    answer = document(item_collection, "--exact")
+    assert answer["probabilities_as_stated"] is True
+    assert answer["miniature"].startswith("6 items")
+    rows = answer["results"]
+    assert [(row["phase"], row["reports"]) for row in rows] == [(1, 1), (2, 1), (3, 1), ("all", "epoch")]
+    assert {row["neighbours"] for row in rows} == {"any two sets"}
+    for row, allowed in zip(rows, (1.2, 0.8, 0.8, 2.0), strict=True):
+        assert row["allowed"] == pytest.approx(allowed)
+        assert row["claimed"] <= row["allowed"]
+        assert row["enumerated"] == pytest.approx(row["claimed"], abs=1e-9, rel=0)
+        assert row["enumerated"] == pytest.approx(allowed, abs=1e-8)
+    shown = run(item_collection, "--exact")
+    assert shown.exit_code == 0
+    assert "Every claim holds to 1e-9" in shown.stdout
+    assert "in miniature: 6 items" in shown.stdout
+
+
+def test_an_epoch_of_item_sets_is_not_attacked(item_collection: Path) -> None:
+    rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
+    assert [row["target"] for row in rows] == ["phase 1", "phase 2", "phase 3", "epoch", "epoch, singly"]
+    assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in rows)
+    assert rows[0]["lower_bound"] > 0.9
+
+
+def test_the_exact_audit_passes_a_biased_sampler(item_collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_enumeration, "respond", broken.respond_with_the_first_item)
+    result = run(item_collection, "--exact")
+    assert result.exit_code == 1
+    assert "does not have the probabilities that it states" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [
+        ("hadamard:size=8,epsilon=1,hash_bits=1", 1.0),
+        ("hadamard:size=100000,epsilon=2,hash_bits=3", 2.0),
+        ("direct:size=8,epsilon=1.5", 1.5),
+        ("direct:size=8,dummies=2,epsilon=1.5", 1.5),
+        ("unary:size=8,epsilon=2", 2.0),
+    ],
+)
+def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float) -> None:
+    exact = document(mechanism, "--exact")
+    (row,) = exact["results"]
+    assert row["enumerated"] == pytest.approx(row["claimed"], abs=1e-9, rel=0)
+    assert epsilon - 1e-7 < row["claimed"] <= epsilon
+    assert exact["probabilities_as_stated"] is True
+    assert ("miniature" in exact) is ("100000" in mechanism)
+    attacked = document(mechanism, "--trials", 20_000, "--seed", 1)["results"]
+    assert [each["target"] for each in attacked] == ["perturb", "perturb, singly"]
+    assert all(0 < each["lower_bound"] <= each["epsilon"] <= epsilon for each in attacked)
+
+
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
+        ("hadamard:size=8", "not a mechanism; write it like hadamard:size=8,epsilon=1,hash_bits=1"),
+        ("hadamard:size=8,epsilon=1,bits=1", "not a mechanism; write it like hadamard:"),
+        ("direct:size=1,epsilon=1", "2 to 2^32 choices, got size=1"),
+        ("unary:size=8,epsilon=0", "epsilon must be positive and finite, got 0.0"),
+        ("unary:size=8.5,epsilon=1", "invalid literal for int()"),
         ("rr-ldp:", "not a mechanism; write it like rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"),
         ("rr-ldp:f=0.5", "not a mechanism"),
         ("rr-ldp:f=0.5,sizes=2,z=1", "not a mechanism"),

@@ -75,8 +75,9 @@ def test_an_attack_on_an_epoch_finds_little_or_too_much(make: Any) -> None:
         method("gfim-users", domain=64, k=3, epsilon=4.0, set_size=2, hash_bits=2),
         method("ldpminer", domain=64, k=3, epsilon=4.0, set_size=2, hash_bits=1),
         method("svim", domain=64, k=3, epsilon=4.0, hash_bits=2),
+        method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20),
     ],
-    ids=lambda shipped: shipped.name,
+    ids=lambda shipped: f"{shipped.name} of {shipped.domain}",
 )
 def test_an_honest_method_is_accused(shipped: Method) -> None:
     planned = set_attacks(shipped, noise=seeded(1))

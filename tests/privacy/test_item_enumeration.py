@@ -119,6 +119,9 @@ def test_users_of_two_groups_are_taken_for_one() -> None:
         (method("gfim-users", domain=1024, k=10, epsilon=2.0, set_size=20, hash_bits=2), ((1,), (2,), (3,))),
         (method("ldpminer", domain=119, k=10, epsilon=4.0, set_size=23, hash_bits=1), ((1, 2),)),
         (method("svim", domain=4096, k=32, epsilon=2.0, hash_bits=3), ((1,), (2,), (3,))),
+        # Of the oracles that a method chooses, one answers for whole sets.
+        (method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), ((1, 2), (1, 3))),
+        (method("svim", domain=1024, k=10, epsilon=1.0, set_size=20), ((1,), (2,), (3,))),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

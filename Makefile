@@ -8,7 +8,7 @@ SECONDS ?=
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/.installed  ## Watch a simulated population being estimated; SECONDS=30 ends by itself
+demo: $(VENV)/.installed  ## Watch simulated populations being estimated; SECONDS=30 ends by itself
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(VENV)/.installed  ## Run the suite, against a real Kafka where there is Java and Maven

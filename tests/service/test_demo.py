@@ -6,22 +6,44 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from stream_ldp.cli.demo.films import Films
 
 
 @pytest.mark.usefixtures("kafka")
-def test_the_demo_ends_by_itself_with_an_estimate_near_the_truth() -> None:
+def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> None:
+    # An epoch of the films takes 12 s, and begins after 4 s at the latest.
     done = subprocess.run(
-        [sys.executable, "-m", "stream_ldp.cli", "demo", "--seconds", "15", "--rate", "4000"],
+        [sys.executable, "-m", "stream_ldp.cli", "demo", "--seconds", "22", "--rate", "4000"],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    summary = done.stdout.splitlines()[-1]
-    found = re.search(r"to the truth: ([\d.]+) \(taken for independent: ([\d.]+)\)", summary)
+    survey, films = done.stdout.splitlines()[-2:]
+    found = re.search(r"to the truth: ([\d.]+) \(taken for independent: ([\d.]+)\)", survey)
     assert found, done.stdout
     near, independent = map(float, found.groups())
     # A window of 20,000 reports is within 0.04 on average, and independence is 0.12 off whatever the number.
     assert near < independent
+    found = re.search(r"(\d) of the true top 8 found, their frequencies ([\d.]+) off on average", films)
+    assert found, done.stdout
+    # By chance it were 1.6 of 40 films. Seven or eight are usual: the ninth is nearly as frequent as the eighth.
+    assert int(found[1]) >= 6
+    assert float(found[2]) < 0.05
+
+
+def test_the_films_are_seen_in_the_order_of_the_list_by_users_with_one_to_eight_of_them() -> None:
+    films = Films(users=5_000)
+    sizes = films._sets.sizes
+    assert (sizes.min(), sizes.max()) == (1, 8)
+    frequency = films._sets.frequencies(films.collection.items.count)
+    # Far apart in the list, so that chance does not turn them round.
+    assert np.all(np.diff(frequency[[0, 1, 3, 7, 15, 39]]) < 0)
+
+
+def test_a_demo_that_ends_before_an_epoch_says_so() -> None:
+    assert "no epoch of films ended in that time: one takes 12 s" in Films(users=10).summary()

@@ -1,0 +1,164 @@
+"""Runs the demo: a broker, a worker, and every part's users and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.columns import Columns
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from stream_ldp.cli._client import run_client
+from stream_ldp.cli.demo.films import Films
+from stream_ldp.cli.demo.survey import Survey
+from stream_ldp.cli.options import fail
+from stream_ldp.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.service.cluster import Cluster
+from stream_ldp.service.worker import Worker
+from stream_ldp.settings import Settings
+from stream_ldp.topics import topic_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from rich.console import RenderableType
+
+    from stream_ldp.cli.demo.part import Part
+    from stream_ldp.topics import TopicSpec
+
+__all__ = ["demo"]
+
+_PARTITIONS = 4
+#: Users of the item collection, for each that reports to the survey in a second.
+_USERS = 4
+#: Columns of a terminal that has room for the panels of two collections, of about 90 each, side by side.
+_WIDE = 185
+
+
+def demo(
+    *,
+    seconds: Annotated[
+        float | None, typer.Option(min=10, help="End after so long, with a summary.", show_default="until Ctrl-C")
+    ] = None,
+    rate: Annotated[
+        int,
+        typer.Option(
+            min=10, help="Simulated users a second who report to the survey; four times as many have films."
+        ),
+    ] = 5_000,
+) -> None:
+    """Watch simulated users being estimated, beside the truth that only the simulation knows.
+
+    Starts a broker and a worker on free ports of this machine and leaves nothing behind. One collection asks records
+    of two attributes: the Redbook survey on extramarital affairs, which statsmodels ships. The other asks for sets:
+    which films someone has seen.
+    """
+    # The screen belongs to the answers.
+    logging.disable(logging.WARNING)
+    console = Console(highlight=False)
+    parts: list[Part[Any]] = [Survey(rate=rate), Films(users=_USERS * rate)]
+    with ExitStack() as stack:
+        try:
+            with console.status("Starting a broker ..."):
+                broker = _broker(stack, console)
+        except EmbeddedBrokerError as error:
+            fail(str(error))
+        settings = Settings.load(brokers=broker.bootstrap, topic_prefix="demo", admin_port=0)
+        run_client(_Demo(parts, settings, console).run(broker, seconds=seconds))
+
+
+def _broker(stack: ExitStack, console: Console) -> EmbeddedKafka | EmbeddedMock:
+    try:
+        return stack.enter_context(EmbeddedKafka())
+    except MissingTool as missing:
+        console.print(f"{missing}\n{MOCK_NOTICE}", style="yellow")
+        return stack.enter_context(EmbeddedMock())
+
+
+class _Demo:
+    def __init__(self, parts: Sequence[Part[Any]], settings: Settings, console: Console) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._console = console
+
+    async def run(self, broker: EmbeddedKafka | EmbeddedMock, *, seconds: float | None) -> None:
+        """Work until Ctrl-C, or for so long."""
+        collections = [part.collection for part in self._parts]
+        specs = topic_specs(
+            collections,
+            prefix=self._settings.topic_prefix,
+            reports_partitions=_PARTITIONS,
+            partials_partitions=self._settings.partials_partitions,
+        )
+        ending = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        with self._console.status("Starting a worker ..."):
+            await self._make_topics(broker, specs)
+            worker = Worker(self._settings, collections, partitions={each.name: each.partitions for each in specs})
+            await worker.start()
+        try:
+            answers = [part.answer(self._settings) for part in self._parts]
+            await self._until(ending.wait(), [worker.wait(), *answers, self._show()], seconds=seconds)
+        finally:
+            await worker.stop()
+        for part in self._parts:
+            typer.echo(part.summary())
+
+    async def _until(
+        self,
+        end: Coroutine[None, None, object],
+        works: Sequence[Coroutine[None, None, None]],
+        *,
+        seconds: float | None,
+    ) -> None:
+        """Run the works, which go on for ever, until the end comes or one of them fails."""
+        tasks = [asyncio.ensure_future(work) for work in (end, *works)]
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finished = [task for task in tasks if task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for task in finished:
+            task.result()
+
+    async def _make_topics(self, broker: EmbeddedKafka | EmbeddedMock, specs: tuple[TopicSpec, ...]) -> None:
+        if isinstance(broker, EmbeddedMock):
+            broker.touch([spec.name for spec in specs])
+            return
+        async with Cluster.connect(self._settings) as cluster:
+            await cluster.create(specs, replication=1)
+
+    async def _show(self) -> None:
+        """The answers as they come: redrawn at a terminal, otherwise the final ones, a line each."""
+        if not self._console.is_terminal:
+            await asyncio.gather(*(self._follow(part, self._print) for part in self._parts))
+            return
+        with Live(Text("waiting for reports"), console=self._console, refresh_per_second=4) as live:
+            await asyncio.gather(
+                *(self._follow(part, lambda *_: live.update(self._screen())) for part in self._parts)
+            )
+
+    async def _follow(self, part: Part[Any], show: Callable[[Part[Any], Any], None]) -> None:
+        async with part.subscriber(self._settings) as answers:
+            async for answer in answers:
+                part.view.add(answer)
+                show(part, answer)
+
+    def _print(self, part: Part[Any], answer: Any) -> None:
+        if answer.final:
+            typer.echo(part.view.line(answer))
+
+    def _screen(self) -> RenderableType:
+        statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends it."]))
+        if self._console.width >= _WIDE:
+            return Group(Columns([part.view.screen() for part in self._parts]), statuses)
+        # There is no room for the open windows of both.
+        newest = [part.view.panel(each) for part in self._parts for each in part.view.newest()[:1]]
+        return Group(*newest, statuses)

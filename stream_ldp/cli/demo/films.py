@@ -1,0 +1,76 @@
+"""The demo's collection of item sets: films that simulated users have seen, beside the true ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.cli._item_truth import ItemTruth
+from stream_ldp.cli._ranking_view import RankingView
+from stream_ldp.client import ItemPopulation, RankingSubscriber
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.item_collection import ItemCollection
+
+if TYPE_CHECKING:
+    from stream_ldp.rounds import Round
+    from stream_ldp.settings import Settings
+
+__all__ = ["Films"]
+
+#: More than anybody waits for.
+_ENDLESS = 10**6
+_MOST_SEEN = 8
+
+
+class Films:
+    """Users who answer every epoch, a `Part` of the demo."""
+
+    def __init__(self, *, users: int) -> None:
+        self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
+        self._sets = _seen(users, self.collection.items.count)
+        self._truth = ItemTruth.of(self.collection, self._sets)
+        self.view = RankingView(lambda _: self._truth)
+        self._answers = 0
+
+    def subscriber(self, settings: Settings) -> RankingSubscriber:
+        """See `Part`."""
+        return RankingSubscriber(self.collection.name, settings=settings, from_beginning=True)
+
+    async def answer(self, settings: Settings) -> None:
+        """Every phase asks its group of the users."""
+        async with ItemPopulation(self.collection, self._sets, settings=settings) as population:
+            await population.run(epochs=_ENDLESS, on_phase=self._count)
+
+    @property
+    def status(self) -> str:
+        """See `Part`."""
+        return f"{len(self._sets):,} users have given {self._answers:,} answers about {self.collection.name}."
+
+    def summary(self) -> str:
+        """See `Part`."""
+        results = [each for each in self.view.newest() if each.complete]
+        if not results:
+            seconds = len(self.collection.method.phases) * self.collection.schedule.size_ms / 1_000
+            return (
+                f"no epoch of {self.collection.name} ended in that time: one takes {seconds:g} s from its beginning"
+            )
+        last = results[0]
+        return (
+            f"{sum(last.reports_per_phase):,} users answered the last epoch about {self.collection.name}: "
+            f"{self._truth.found(last)} of the true top {len(last.items)} found, their frequencies "
+            f"{self._truth.distance(last):.4f} off on average"
+        )
+
+    def _count(self, _: Round, answers: int) -> None:
+        self._answers += answers
+
+
+def _seen(users: int, films: int) -> ItemSets:
+    """Sets of 1 to 8 films each, drawn without replacement with weights 1 / place (Efraimidis and Spirakis, 2006)."""
+    generator = np.random.default_rng()
+    # The smallest of exponential variables with these rates.
+    order = np.argsort(generator.exponential(size=(users, films)) * np.arange(1, films + 1), axis=1)
+    sizes = generator.integers(1, _MOST_SEEN + 1, size=users)
+    return ItemSets.of(row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True))

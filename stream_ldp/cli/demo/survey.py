@@ -1,0 +1,100 @@
+"""The demo's collection of records: a sensitive question of a real survey, beside the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.cli._estimate_view import EstimateView
+from stream_ldp.cli._population import sample
+from stream_ldp.cli._truth import Tally
+from stream_ldp.cli.options import fail
+from stream_ldp.client import Reporter, Subscriber
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.joint_collection import JointCollection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.estimate import Estimate
+    from stream_ldp.settings import Settings
+
+__all__ = ["Survey"]
+
+_TICK_SECONDS = 0.1
+
+
+class Survey:
+    """Users who report once each, a `Part` of the demo."""
+
+    def __init__(self, *, rate: int) -> None:
+        """rate: users a second."""
+        self.collection = JointCollection.load(Path(__file__).with_suffix(".yaml"))
+        self.view = EstimateView(self._truth_of)
+        self._rate = rate
+        self._population = _answers(self.collection)
+        self._tally = Tally(self.collection, self._population)
+        self._sent = 0
+
+    def subscriber(self, settings: Settings) -> Subscriber:
+        """See `Part`."""
+        return Subscriber(self.collection.name, settings=settings, from_beginning=True)
+
+    async def answer(self, settings: Settings) -> None:
+        """At every tick some users report."""
+        generator = np.random.default_rng()
+        time_ms = now_ms()
+        async with Reporter(self.collection, settings=settings, clock=lambda: time_ms) as reporter:
+            due = time.monotonic()
+            while True:
+                time_ms = now_ms()
+                people = sample(self._population, max(1, int(self._rate * _TICK_SECONDS)), generator)
+                self._tally.add(people, time_ms=time_ms)
+                await reporter.report_many(people, secrets=None)
+                self._sent = reporter.acknowledged
+                due += _TICK_SECONDS
+                await asyncio.sleep(due - time.monotonic())
+
+    @property
+    def status(self) -> str:
+        """See `Part`."""
+        return f"{self._sent:,} users have reported to {self.collection.name}."
+
+    def summary(self) -> str:
+        """See `Part`."""
+        known = self.view.newest()
+        if not known:
+            fail("no estimate came in that time")
+        last, truth = known[0], self._truth_of(known[0])
+        if truth is None:
+            fail("an estimate came that the simulation knows no truth of")
+        product = functools.reduce(np.multiply.outer, map(np.array, last.independence.marginals))
+        independence = 0.5 * float(np.abs(product - truth).sum())
+        kind = "final" if last.final else "provisional"
+        return (
+            f"{self._sent:,} users reported; distance of the last {kind} estimate, of {last.reports:,} reports, "
+            f"to the truth: {last.distance(truth):.4f} (taken for independent: {independence:.4f})"
+        )
+
+    def _truth_of(self, estimate: Estimate) -> NDArray[np.float64] | None:
+        return self._tally.truth().of(estimate)
+
+
+def _answers(collection: JointCollection) -> NDArray[np.int64]:
+    """The survey's answers as value indices, shape (6366, 2)."""
+    try:
+        from statsmodels.datasets import fair  # noqa: PLC0415  an optional extra
+    except ImportError:
+        fail("the demo's survey comes with statsmodels: pip install 'stream-ldp[demo]'")
+    table = fair.load_pandas().data
+    rating = table["rate_marriage"].to_numpy().astype(np.int64) - 1
+    affair = (table["affairs"].to_numpy() > 0).astype(np.int64)
+    answers = np.stack([rating, affair], axis=1)
+    if answers.min() < 0 or np.any(answers.max(axis=0) >= collection.sizes):
+        fail("this release of statsmodels ships another survey than the demo expects")
+    return answers

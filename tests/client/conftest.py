@@ -23,7 +23,7 @@ from stream_ldp.mechanisms import OSEntropy
 from tests.client.examples import collection_of, write_survey
 from tests.client.items import FakeRoundsConsumer, LoopTimeline, Timeline, minutes
 
-__all__ = ["FakeBroker"]
+__all__ = ["FakeBroker", "followed"]
 
 AnyTimeline = TypeVar("AnyTimeline", bound=Timeline)
 
@@ -117,16 +117,17 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
 @pytest.fixture
 def timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> Timeline:
     """The time, and the rounds topic, of every client of the example item collection in the test."""
-    return _followed(Timeline(now_ms=minutes(0)), monkeypatch, broker)
+    return followed(Timeline(now_ms=minutes(0)), monkeypatch, broker)
 
 
 @pytest.fixture
 def loop_timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> LoopTimeline:
     """The same in the time of the event loop."""
-    return _followed(LoopTimeline(now_ms=minutes(0)), monkeypatch, broker)
+    return followed(LoopTimeline(now_ms=minutes(0)), monkeypatch, broker)
 
 
-def _followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> AnyTimeline:
+def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> AnyTimeline:
+    """Let every client of item collections follow this line; hands it back."""
     broker.topics |= {"stream-ldp.films.reports", "stream-ldp.films.rounds"}
 
     async def reachable(settings: object) -> None:

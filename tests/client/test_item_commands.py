@@ -1,0 +1,330 @@
+"""`stream-ldp report` and `simulate` of an item collection: what is answered, what is refused, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import NewTopic
+from aiokafka.errors import MessageSizeTooLargeError
+from typer.testing import Result
+
+from stream_ldp.cli._item_sets import items_of
+from stream_ldp.cli._item_truth import ItemTruth
+from stream_ldp.cli._truth import TruthError
+from stream_ldp.cli.report import report
+from stream_ldp.cli.simulate import simulate
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.item_collection import ItemCollection
+from stream_ldp.settings import Settings
+from stream_ldp.topics import TopicNames
+from tests.client.conftest import FakeBroker, followed
+from tests.client.examples import write_survey
+from tests.client.items import LoopTimeline, answers_sent, film_round, films, films_text
+from tests.client.test_on_kafka import admin
+
+Run = Callable[..., Result]
+
+#: Two phases of less than a second, which ask everybody; little noise.
+QUICK = {"mechanism": "{kind: ldpminer, epsilon: 30, k: 2, k_max: 4, set_size: 2}", "size": "800ms"}
+
+
+class _RealTime(LoopTimeline):
+    def __call__(self) -> int:
+        return now_ms()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -> Path:
+    """The file of a collection whose later phases are asked in the epochs of the next seconds."""
+    collection = films(**QUICK)
+    line = followed(_RealTime(now_ms=now_ms()), monkeypatch, broker)
+    for epoch in epochs_to_come(collection):
+        asked = film_round(2, epoch=epoch, collection=collection, candidates=range(4))
+        line.publish(asked, at_ms=asked.start_ms + 100)
+    return written(tmp_path)
+
+
+def epochs_to_come(collection: ItemCollection) -> range:
+    size = collection.schedule.size_ms
+    first = now_ms() // size // collection.schedule.stride
+    return range(first, first + 20)
+
+
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "films.yaml"
+    path.write_text(films_text(**QUICK), encoding="utf-8")
+    return path
+
+
+def data_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "films.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answers(broker: FakeBroker) -> tuple[int, int]:
+    """Answers to the first phase and to the second, of all epochs."""
+    collection = films(**QUICK)
+    rounds = [
+        film_round(2, epoch=epoch, collection=collection, candidates=range(4))
+        for epoch in range(epochs_to_come(collection)[0] - 20, epochs_to_come(collection)[0] + 2)
+    ]
+    first = film_round(1, epoch=rounds[0].epoch, collection=collection)
+    totals = [each.total for each in answers_sent(broker, first, *rounds, collection=collection)]
+    return totals[0], sum(totals[1:])
+
+
+# A population.
+
+
+def test_a_population_leaves_out_a_phase_or_its_truth(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    data = data_file(tmp_path, "Alien Brazil\nAlien\n\nHeat Alien Alien\n")
+    truth_file = tmp_path / "truth.json"
+    result = command_line(simulate, quick, "--data", data, "--users", 4, "--truth", truth_file)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    # A slow machine may be too late for some of them; what is said is what was sent.
+    first, second = answers(broker)
+    assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users answered about 8 items")
+    assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users answered about 4 items")
+    assert lines[2].startswith(f"{first + second} answers of 4 simulated users in ")
+    assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
+    truth = ItemTruth.load(truth_file)
+    assert truth.frequency == {"Alien": 0.75, "Brazil": 0.25, "Heat": 0.25}
+    assert truth.fingerprint == films(**QUICK).fingerprint.hex()
+
+
+def test_a_population_is_not_as_large_as_asked(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    packed = tmp_path / "films.txt.gz"
+    packed.write_bytes(gzip.compress(b"Alien Brazil\nGilda\n"))
+    result = command_line(simulate, quick, "--data", packed, "--users", 3_000, "--seed", 1, "--epochs", 2)
+    assert result.exit_code == 0
+    assert "hides nothing: for simulated users only" in result.stderr
+    lines = result.stdout.splitlines()
+    assert sum(" of 3000 users answered" in line for line in lines) == 4
+    assert lines[4].startswith(f"{sum(answers(broker))} answers of 3000 simulated users")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Alien\nTelltale\n", ":2: an item of the set is not among the collection's items"),
+        ("Alien\nBrazil,Telltale\n", ":2: a comma; the items of a line are separated by blanks"),
+        ('["Telltale"\n', ":1: not JSON"),
+        ("", "empty; it needs a user's items on each line"),
+    ],
+)
+def test_a_file_that_is_no_population_is_played_or_its_items_told(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
+) -> None:
+    result = command_line(simulate, quick, "--data", data_file(tmp_path, text))
+    assert result.exit_code == 1
+    assert problem in result.stderr
+    assert "Telltale" not in result.output
+    assert broker.sent == []
+
+
+def test_lost_answers_of_a_population_are_not_said(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    broker.error = MessageSizeTooLargeError()
+    result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"))
+    assert result.exit_code == 1
+    assert "were not acknowledged" in result.stderr
+    assert "0 answers of 1 simulated users" in result.stdout
+
+
+@pytest.mark.parametrize("option", ["--rate", "--windows"])
+def test_an_option_of_records_is_taken_for_item_sets(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, option: str
+) -> None:
+    result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"), option, 1)
+    assert result.exit_code == 2
+    assert "for collections of records" in result.stderr
+
+
+def test_an_option_of_item_sets_is_taken_for_records(broker: FakeBroker, command_line: Run, tmp_path: Path) -> None:
+    survey = write_survey(tmp_path / "survey.yaml")
+    simulated = command_line(simulate, survey, "--data", survey, "--epochs", 1)
+    reported = command_line(report, survey, "--items", "Alien")
+    assert simulated.exit_code == reported.exit_code == 2
+    assert "care-survey is of records" in simulated.stderr
+    assert "care-survey is of records" in reported.stderr
+
+
+# One user.
+
+
+def test_a_user_who_gives_his_items_answers_no_phase(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    given = ["--items", "Alien Gilda", "--secret-file", tmp_path / "secret"]
+    result = command_line(report, quick, *given, "--epochs", 2)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    first, second = answers(broker)
+    assert lines[-2] == f"{first + second} answers of one user published"
+    assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
+    # The first epoch may be nearly over when the command begins.
+    assert 1 <= first + second <= 4
+    assert len(lines) == first + second + 2
+    assert all(line.endswith(" answered: 15 nats") for line in lines[:-2])
+
+
+def test_of_the_lines_of_a_file_another_than_the_last_is_held(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    sets = data_file(tmp_path, 'Alien\nBrazil Dogville\n["Casablanca", "Fargo"]\n')
+    secret = ["--secret-file", tmp_path / "secret"]
+    assert command_line(report, quick, sets, *secret, "--epochs", 3).exit_code == 0
+    collection = films(**QUICK)
+    first = film_round(1, epoch=0, collection=collection)
+    layouts = [film_round(2, epoch=each, collection=collection, candidates=range(4)) for each in recent(collection)]
+    found, *_ = answers_sent(broker, first, *layouts, collection=collection)
+    assert found.total >= 1
+    assert found.supports[[2, 5]].sum() == found.supports.sum() == found.total
+
+
+def recent(collection: ItemCollection) -> range:
+    first = epochs_to_come(collection)[0]
+    return range(first - 20, first + 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Alien\nTelltale\n", "an item of the set is not among the collection's items"),
+        ("Alien\nBrazil, Telltale\n", "films.txt:2: a comma"),
+        ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
+    ],
+)
+def test_a_line_that_is_no_set_is_held_or_told(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
+) -> None:
+    result = command_line(report, quick, data_file(tmp_path, text), "--secret-file", tmp_path / "secret")
+    assert result.exit_code == 1
+    assert problem in result.stderr
+    assert "Telltale" not in result.output
+
+
+def test_a_budget_that_is_spent_is_waited_with(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
+    result = command_line(report, quick, *flags)
+    assert result.exit_code == 1
+    assert "1 answers of one user published" in result.stdout
+    assert "15.000 of 20 nats spent" in result.stdout
+    assert "would cost 15.000 nats of privacy, and 5.000 are left of a budget of 20" in result.stderr
+    assert sum(answers(broker)) == 1
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--many-users"], ["--skip-bad"], ["--format", "csv"], ["--assume", "fresh"]],
+    ids=lambda flags: flags[0],
+)
+def test_an_option_of_reports_of_records_is_taken_for_answers(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", *flags)
+    assert result.exit_code == 2
+    assert "are for collections of records" in result.stderr
+    assert not (tmp_path / "secret").exists()
+
+
+# Lines, and the truth.
+
+
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ("", []),
+        (" a  b\t\n", ["a", "b"]),
+        ('["a b", "c,d"]\n', ["a b", "c,d"]),
+        ("[]", []),
+    ],
+)
+def test_items_of_a_line_are_split_wrongly(line: str, items: list[str]) -> None:
+    assert items_of(line) == items
+
+
+def test_a_file_that_is_no_truth_is_taken_for_one(tmp_path: Path) -> None:
+    with pytest.raises(TruthError, match=r"cannot be read"):
+        ItemTruth.load(tmp_path / "nothing")
+    with pytest.raises(TruthError, match=r"not the truth of a simulation of item sets"):
+        ItemTruth.load(data_file(tmp_path, json.dumps({"collection": "films"})))
+    nobody = ItemTruth.of(films(), ItemSets.of([[], []]))
+    assert nobody.top(3) == {}
+
+
+# On a real broker.
+
+
+async def started(settings: Settings, command: str, *arguments: object) -> asyncio.subprocess.Process:
+    names = TopicNames(prefix=settings.topic_prefix)
+    async with admin(settings) as client:
+        await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
+    code = f"import typer; from stream_ldp.cli.{command} import {command}; typer.run({command})"
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", code, *map(str, arguments), *flags),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -> tuple[list[str], str]:
+    """What it says in all when it gets the signal after its first line."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(60):
+            first = await process.stdout.readline()
+            process.send_signal(number)
+            rest, errors = await process.stdout.read(), await process.stderr.read()
+            assert await process.wait() == 0, errors.decode()
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    return (first + rest).decode().splitlines(), errors.decode()
+
+
+async def test_ctrl_c_ends_a_user_without_a_summary_or_waits_for_the_next_line(
+    settings: Settings, tmp_path: Path
+) -> None:
+    process = await started(settings, "report", written(tmp_path), "-", "--secret-file", tmp_path / "secret")
+    assert process.stdin is not None
+    process.stdin.write(b"Alien Gilda\n")
+    lines, errors = await stopped(process, signal.SIGINT)
+    process.stdin.close()
+    assert lines[0].endswith(" phase 1 answered: 15 nats")
+    assert lines[-2].endswith("answers of one user published")
+    assert lines[-1].endswith(" nats spent: any two users, however their values change")
+    assert errors == ""
+
+
+async def test_sigterm_ends_a_population_without_a_summary(settings: Settings, tmp_path: Path) -> None:
+    data = data_file(tmp_path, "Alien Gilda\n" * 100)
+    process = await started(settings, "simulate", written(tmp_path), "--data", data, "--epochs", 1_000)
+    lines, errors = await stopped(process, signal.SIGTERM)
+    assert lines[0].endswith(" of 100 users answered about 8 items")
+    assert " answers of 100 simulated users in " in lines[-4]
+    assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
+    assert errors == ""

@@ -135,3 +135,90 @@ async def test_a_bad_answer_or_a_bad_round_changes_a_final_or_stops_the_worker(d
         + [(Reason.CLOSED_PHASE.value, value) for value in closed]
     )
     assert worker.log.count("is not a round of ours") == 2
+
+
+async def test_windows_of_pipelined_epochs_bring_no_result_or_ask_one_phase_only(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    text = FILMS.replace("gfim", "ldpminer") + "epochs: pipelined"
+    deployment = await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=text)
+    users = Users(deployment=deployment, sets=film_sets(3_000, items=128, seed=SEED), seed=SEED)
+    begin = next_epoch(deployment)
+    with deployment.worker() as worker:
+        await worker.ready()
+        for window in range(begin, begin + 3):
+            asked = [
+                await deployment.round(window - phase + 1, phase) for phase in (1, 2) if window - phase + 1 >= begin
+            ]
+            assert {each.start_ms for each in asked} == {window * deployment.collection.schedule.size_ms}
+            # At once, or the first answers would close the window for the others.
+            await deployment.send([batch for each in asked for batch in users.batches(each)])
+        await deployment.final(begin + 1, 2)
+    for epoch in (begin, begin + 1):
+        await deployment.assert_published(epoch, reports=6_000)
+    phases = [(each.window.start_ms, each.phase) for each in (await deployment.finals()).values()]
+    size_ms = deployment.collection.schedule.size_ms
+    assert sorted(phases) == [
+        ((begin + window) * size_ms, phase) for window in range(3) for phase in (1, 2) if phase <= window + 1
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_a_worker_that_is_down_for_a_whole_phase_takes_more_than_that_epoch_with_it(
+    deployment: ItemDeployment,
+) -> None:
+    users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
+    epoch = next_epoch(deployment)
+    with deployment.worker() as worker:
+        await worker.ready()
+        await users.answer(await deployment.round(epoch, 1))
+        await deployment.records(deployment.names.reports("survey"))
+        worker.signal(signal.SIGKILL)
+    # Phases 2 and 3 pass, unasked; the clients go on with the next epoch.
+    await users.answer(await deployment.round(epoch + 1, 1))
+    with deployment.worker() as worker:
+        for phase in (2, 3):
+            await users.answer(await deployment.round(epoch + 1, phase))
+        await deployment.final(epoch + 1, 3)
+    await deployment.assert_published(epoch + 1, reports=10_000)
+    (first, *_) = await deployment.batch_answers(epoch)
+    finals = await deployment.finals()
+    assert sorted(finals) == [(epoch, 1), (epoch + 1, 1), (epoch + 1, 2), (epoch + 1, 3)]
+    assert finals[epoch, 1].reports == first.reports == 5_000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+async def test_200_000_users_see_a_kill_and_a_worker_that_comes_back_from_the_dead(
+    deployment: ItemDeployment,
+) -> None:
+    users = Users(deployment=deployment, sets=film_sets(200_000, items=128, seed=SEED), seed=SEED)
+    epoch = next_epoch(deployment)
+    with deployment.worker() as first, deployment.worker() as second:
+        await asyncio.gather(first.ready(), second.ready())
+        await users.answer(await deployment.round(epoch, 1), seconds=3)
+        answering = asyncio.create_task(users.answer(await deployment.round(epoch, 2), seconds=3))
+        await asyncio.sleep(1.5)
+        killed = await asking(first, second)
+        killed.signal(signal.SIGKILL)
+        await answering
+        other = second if killed is first else first
+        with deployment.worker() as third:
+            await users.answer(await deployment.round(epoch, 3), seconds=3)
+            await third.ready()
+            await users.answer(await deployment.round(epoch + 1, 1), seconds=3)
+            answering = asyncio.create_task(users.answer(await deployment.round(epoch + 1, 2), seconds=3))
+            await asyncio.sleep(1.5)
+            # Longer than the session: it wakes up to find that its partitions have gone to the other.
+            other.signal(signal.SIGSTOP)
+            await answering
+            await asyncio.sleep(9)
+            other.signal(signal.SIGCONT)
+            await users.answer(await deployment.round(epoch + 1, 3), seconds=3)
+            await deployment.final(epoch + 1, 3)
+            # The one that was stopped has had time to say what it knows.
+            await other.ready()
+            await asyncio.sleep(3)
+    for each in (epoch, epoch + 1):
+        await deployment.assert_published(each, reports=400_000)

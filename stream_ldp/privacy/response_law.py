@@ -207,7 +207,7 @@ def _edges(oracle: DirectResponse) -> list[int]:
     """Words on both sides of every threshold below which a value is kept."""
     values = np.arange(oracle.counters)
     kept = thresholds(lambda words: oracle.respond(values, entropy=ChosenWords(words, 0)), values.shape)
-    edges = {word for count in kept.tolist() for word in (count - 1, count)} | {_KEEP, _CHANGE}
+    edges = {word for count in kept.tolist() for word in (count - 1, count)}
     return sorted(word for word in edges if 0 <= word < RESOLUTION)
 
 

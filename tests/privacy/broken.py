@@ -200,3 +200,22 @@ class FavoursOneHash(SetHadamardResponse):
         own = np.isin(np.arange(users) * 2**self.hash_bits + sent, favoured)
         sent[own] = hashes[first[own]]
         return sent
+
+
+class AnswersForAHigherEpsilon(SetHadamardResponse):
+    """Keeps the hashes of a set as if it might spend one nat more."""
+
+    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        spendthrift = SetHadamardResponse(
+            size=self.size, slots=self.slots, epsilon=self.epsilon + 1, hash_bits=self.hash_bits
+        )
+        return spendthrift._answers(favoured, users, entropy)
+
+
+class SendsDummiesPlainly(HadamardResponse):
+    """Sends zeros for a dummy, which means nothing to the decoder: an empty set is told from any other."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, values, entropy=entropy)
+        rows[values >= self.size] = 0
+        return rows

@@ -10,7 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import _audited, app, audit
+from stream_ldp.heavy_hitters import ldpminer
 from stream_ldp.joint_collection import JointCollection
+from stream_ldp.mechanisms import UnaryResponse
 from stream_ldp.privacy import item_enumeration
 from tests.privacy import broken
 
@@ -190,6 +192,39 @@ def test_the_exact_audit_passes_a_biased_sampler(item_collection: Path, monkeypa
     result = run(item_collection, "--exact")
     assert result.exit_code == 1
     assert "does not have the probabilities that it states" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        broken.SpendsEpsilonOnEachBit,
+        # It states what it does, but that is twice what the phase allows.
+        lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon),
+    ],
+)
+def test_the_exact_audit_passes_a_phase_that_costs_too_much(
+    twin: Any, item_collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item_collection.write_text(item_collection.read_text().replace("gfim", "ldpminer"))
+    assert run(item_collection, "--exact").exit_code == 0
+    monkeypatch.setattr(ldpminer, "UnaryResponse", twin)
+    result = run(item_collection, "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED: 2 of 3 claims; the code has the probabilities that it states" in result.stderr
+
+
+def test_the_exact_audit_passes_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_audited, "UnaryResponse", broken.SpendsEpsilonOnEachBit)
+    result = run("unary:size=4,epsilon=1", "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED: 1 of 1 claims; the code has the probabilities that it states" in result.stderr
+
+
+def test_the_exact_audit_passes_what_it_cannot_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_audited, "HadamardResponse", broken.SendsDummiesPlainly)
+    result = run("hadamard:size=4,epsilon=1", "--exact")
+    assert result.exit_code == 1
+    assert "the probabilities of the code cannot be found: the hash of a value is not answered" in result.stderr
 
 
 @pytest.mark.parametrize(

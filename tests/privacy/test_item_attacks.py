@@ -93,6 +93,7 @@ def test_an_honest_method_is_accused(shipped: Method) -> None:
     "twin",
     [
         broken.FavoursARow(size=8, epsilon=1.0),
+        broken.SendsDummiesPlainly(size=8, epsilon=1.0),
         broken.SendsTheNextValue(size=8, epsilon=1.0),
         broken.SpendsEpsilonOnEachBit(size=8, epsilon=1.0),
     ],
@@ -107,6 +108,15 @@ def test_a_biased_sampler_is_not_caught(respond: Any, monkeypatch: pytest.Monkey
     asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
     assert not is_disproved(set_attacks(asking, noise=seeded(1)))
     monkeypatch.setattr(item_attacks, "respond", respond)
+    assert is_disproved(set_attacks(asking, noise=seeded(1)))
+
+
+def test_an_empty_set_is_told_from_others_and_nobody_sees() -> None:
+    """Sets of one item and of four have dummies as often as any; only the empty one has nothing else."""
+    asking = Asking(
+        phases=phases((Asked.ITEM, EVERYBODY, 1.0)),
+        make=lambda size, padding, epsilon: broken.SendsDummiesPlainly(size=size, epsilon=epsilon),
+    )
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
 
 

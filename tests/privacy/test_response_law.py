@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, UnaryResponse
+from stream_ldp.privacy.chosen_words import UnknownLaw
 from stream_ldp.privacy.response_law import in_miniature, law_epsilon, realised_law, stated_law
 from tests.privacy import broken
 
@@ -51,6 +52,11 @@ def test_a_broken_oracle_passes(twin: Any, epsilon: float) -> None:
     law = realised_law(twin)
     assert law_epsilon(law) == pytest.approx(epsilon, abs=1e-8)
     assert law_epsilon(law) > twin.epsilon + 1e-9 or not np.array_equal(law, stated_law(twin))
+
+
+def test_an_oracle_that_answers_dummies_in_another_way_passes() -> None:
+    with pytest.raises(UnknownLaw, match="is not answered like any other value"):
+        realised_law(broken.SendsDummiesPlainly(size=4, epsilon=1.0))
 
 
 @pytest.mark.parametrize(

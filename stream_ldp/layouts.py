@@ -9,6 +9,7 @@ import numpy as np
 from stream_ldp.item_collection import ItemCollection, PhaseSeries
 from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import HadamardResponse
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.plausibility import BATCH_LIMIT, batch_scores, design_effect, uneven_draws
 from stream_ldp.ranking import Ranking
 from stream_ldp.statistics import RowTally, SumTally
@@ -132,7 +133,7 @@ class PhaseLayout:
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """By the Hadamard rows that were drawn; other oracles' reports have no law that data cannot change."""
-        if not isinstance(self.oracle, HadamardResponse) or not len(rows):
+        if not isinstance(self.oracle, HadamardResponse | SetHadamardResponse) or not len(rows):
             return np.zeros(len(counts), dtype=np.bool_)
         indices = np.unpackbits(rows, axis=1, count=self.oracle.index_bits, bitorder="little")
         return uneven_draws(indices, counts)

@@ -14,6 +14,7 @@ from stream_ldp.heavy_hitters.phases import epoch_epsilon
 from stream_ldp.item_collection import ItemCollection, PhaseSeries
 from stream_ldp.joint_collection import EstimateSpec, JointCollection
 from stream_ldp.mechanisms import HadamardResponse
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.ranking import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.statistics import ReportSums, RowCounts
 
@@ -196,6 +197,7 @@ def _heavy_hitters(collection: ItemCollection, standing: Standing) -> tuple[Heav
 
 
 def _draws(oracle: FrequencyOracle, sums: NDArray[np.int64]) -> plausibility.Plausibility:
-    """Whether the rows of a Hadamard oracle were drawn uniformly; other oracles leave nothing to test."""
-    draws = oracle.draws(sums) if isinstance(oracle, HadamardResponse) else np.zeros(1, dtype=np.int64)
-    return plausibility.check_draws(draws)
+    """Whether the rows of a Hadamard matrix were drawn uniformly; other oracles leave nothing to test."""
+    if not isinstance(oracle, HadamardResponse | SetHadamardResponse):
+        return plausibility.check_draws(np.zeros(1, dtype=np.int64))
+    return plausibility.check_draws(oracle.draws(sums))

@@ -199,3 +199,25 @@ def test_a_restart_counts_an_answer_again_or_not_at_all() -> None:
     oracle = GFIM.method.oracle(asked.inquiry)
     rows = np.concatenate([answers(GFIM, asked, SETS, seed=seed) for seed in range(3)])
     assert partial.counts == ReportSums(reports=3 * len(SETS), values=oracle.sums(rows))
+
+
+@pytest.mark.parametrize("options", ["set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 2", "set_size: 3"])
+def test_answers_that_all_come_from_one_row_are_not_told_apart(options: str) -> None:
+    """By sampled items and, as by default where it is better, by whole sets."""
+    collection = collection_of(options=options, size=1_000)
+    asked = Round.first(collection, epoch=0)
+    honest = answers(collection, asked, SETS * 10)
+    crafted = np.repeat(honest[:1], 1_000, axis=0)
+    state = learned(collection)
+    records = [batch(asked, rows, batch_id=place) for place, rows in enumerate((honest, crafted))]
+    assert state.count([0, 1], [0, 0], records).implausible == 1
+    merge = closed(Merge(collection, partitions=1), 3 * SIZE_MS)
+    for each in flush(state):
+        merge.apply(each)
+    assert decided(merge, 0, "phase-1").plausibility.flagged
+    alone = learned(collection)
+    assert alone.count([0], [0], records[:1]).implausible == 0
+    merge = closed(Merge(collection, partitions=1), 3 * SIZE_MS)
+    for each in flush(alone):
+        merge.apply(each)
+    assert not decided(merge, 0, "phase-1").plausibility.flagged

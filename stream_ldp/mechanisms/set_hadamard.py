@@ -128,7 +128,7 @@ class SetHadamardResponse:
 
     @property
     def _hashes(self) -> int:
-        return 2**self.hash_bits
+        return 1 << self.hash_bits
 
     def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         owner = favoured // self._hashes

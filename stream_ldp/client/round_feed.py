@@ -128,8 +128,6 @@ class RoundFeed:
             asked.check(self._collection)
             if asked.start_ms > now_ms + self._collection.schedule.size_ms:
                 raise RoundRefused(f"begins at {asked.start_ms} ms, more than a window after now, {now_ms} ms")
-            # What has no oracle cannot be answered: a padding may lie beyond the resolution of probabilities.
-            self._collection.method.oracle(asked.inquiry)
         except ValueError as error:
             self.refused += 1
             log.warning("%s offset %d is not answered: %s", self._topic, record.offset, error)

@@ -126,7 +126,8 @@ async def test_an_unknown_item_is_repeated_or_changes_what_is_held(
 
 
 async def test_a_user_who_has_not_said_what_he_holds_answers(broker: FakeBroker, timeline: Timeline) -> None:
-    async with reporter(timeline) as sender:
+    async with reporter(timeline, spread=False) as sender:
+        timeline.until_ms = minutes(0.5)
         for _ in range(100):
             await asyncio.sleep(0)
         assert broker.sent == []
@@ -155,6 +156,7 @@ async def test_moments_are_outside_the_window_or_all_the_same(broker: FakeBroker
     times = np.array(answers_sent(broker, film_round(1))[0].times_ms) - minutes(0)
     assert len(times) == 60
     assert begun <= times.min() <= times.max() < MINUTE_MS - 500
+    assert len(set(times)) > 50, "who comes late does not answer at once"
     # Seeded; else each quarter is empty with probability 0.75^60 = 3e-8.
     assert np.histogram(times, bins=4, range=(begun, MINUTE_MS - 500))[0].min() > 0
 
@@ -178,10 +180,14 @@ async def test_a_window_that_is_nearly_over_is_answered(broker: FakeBroker, time
 
 
 async def test_a_machine_that_slept_through_a_window_answers_it(broker: FakeBroker, timeline: Timeline) -> None:
-    async with reporter(timeline) as sender:
-        await sender.hold(())
-        timeline.now_ms = minutes(1)
-        await timeline.reach(minutes(3) - 1)
+    for woken in (minutes(1) - 500, minutes(1), minutes(2)):
+        timeline.now_ms = minutes(0)
+        # Seeded: the answer is due after more than a second.
+        async with reporter(timeline, entropy=SeededEntropy(1)) as sender:
+            await sender.hold(())
+            await timeline.reach(minutes(0) + 1_000)
+            timeline.now_ms = woken
+            await timeline.reach(minutes(3) - 1)
     assert broker.sent == []
 
 

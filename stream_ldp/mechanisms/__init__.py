@@ -9,6 +9,7 @@ from stream_ldp.mechanisms.mechanism import Mechanism
 from stream_ldp.mechanisms.permanent import SECRET_BYTES, PermanentWords, new_secret
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.mechanisms.unary import UnaryResponse
 from stream_ldp.mechanisms.uniform import uniform_integers
 
@@ -27,6 +28,7 @@ __all__ = [
     "PermanentWords",
     "PrivacyLoss",
     "SeededEntropy",
+    "SetHadamardResponse",
     "UnaryResponse",
     "Values",
     "frequencies",

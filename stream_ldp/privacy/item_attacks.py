@@ -14,8 +14,7 @@ import numpy as np
 from stream_ldp.heavy_hitters.item_sets import ItemSets
 from stream_ldp.heavy_hitters.phases import Asked
 from stream_ldp.heavy_hitters.sampling import respond
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse, Values
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SetHadamardResponse, UnaryResponse, Values
 from stream_ldp.privacy.attacks import SINGLE_USERS, Attack
 from stream_ldp.privacy.audit import CHUNK
 from stream_ldp.privacy.item_enumeration import inquiries, together

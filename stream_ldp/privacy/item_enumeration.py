@@ -23,9 +23,8 @@ from stream_ldp.heavy_hitters.adaptive import amplified
 from stream_ldp.heavy_hitters.item_sets import ItemSets
 from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
 from stream_ldp.heavy_hitters.sampling import respond
-from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, SetHadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.privacy.chosen_words import ChosenWords, UnknownLaw, remainder_law
 from stream_ldp.privacy.response_law import realised_law, stated_law
 from stream_ldp.privacy.set_law import realised_set_law, stated_set_law

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+    from stream_ldp.mechanisms import Entropy, SetHadamardResponse
     from stream_ldp.privacy.response_law import Law
 
     #: Reports, as numbers, of so many users who all hold the set at a place of the list.

@@ -16,11 +16,11 @@ from stream_ldp.mechanisms import (
     HadamardResponse,
     PermanentWords,
     SeededEntropy,
+    SetHadamardResponse,
     UnaryResponse,
     uniform_integers,
 )
 from stream_ldp.mechanisms.fields import pack, unpack
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

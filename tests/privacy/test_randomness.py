@@ -16,7 +16,18 @@ import stream_ldp
 from stream_ldp.cli.report import report
 from stream_ldp.client import Reporter
 from stream_ldp.joint_collection import JointCollection
-from stream_ldp.mechanisms import RRLDP, OSEntropy, PermanentWords, SeededEntropy, new_secret
+from stream_ldp.mechanisms import (
+    RRLDP,
+    DirectResponse,
+    FrequencyOracle,
+    HadamardResponse,
+    OSEntropy,
+    PermanentWords,
+    SeededEntropy,
+    SetHadamardResponse,
+    UnaryResponse,
+    new_secret,
+)
 from stream_ldp.settings import Settings
 
 PACKAGE = Path(stream_ldp.__file__).parent
@@ -52,6 +63,23 @@ def test_a_call_of_the_system_is_made_for_every_user(system_calls: list[int]) ->
     mechanism = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
     mechanism.perturb(np.zeros((10_000, 2), dtype=np.intp), entropy=OSEntropy())
     assert system_calls == [10_000 * 5 * 4] * 2
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        HadamardResponse(size=1000, epsilon=1.0, hash_bits=3),
+        DirectResponse(size=30, dummies=10, epsilon=1.0),
+        UnaryResponse(size=30, epsilon=1.0),
+        SetHadamardResponse(size=1000, slots=3, epsilon=1.0, hash_bits=4),
+    ],
+    ids=lambda oracle: type(oracle).__name__,
+)
+def test_a_call_of_the_system_is_made_for_every_value(oracle: FrequencyOracle, system_calls: list[int]) -> None:
+    """At most for rows, dummies, what is kept and what it is changed to, and a few words that are drawn again."""
+    oracle.perturb(np.arange(10_000) % (oracle.size + 5), entropy=OSEntropy())
+    assert 1 <= len(system_calls) <= 8
+    assert max(system_calls) >= 10_000 * 4
 
 
 def test_the_system_is_asked_for_words_that_a_secret_replaces(system_calls: list[int]) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.mechanisms import SeededEntropy, SetHadamardResponse
 from stream_ldp.privacy.chosen_words import UnknownLaw
 from stream_ldp.privacy.item_attacks import supported
 from stream_ldp.privacy.response_law import law_epsilon

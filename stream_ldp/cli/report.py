@@ -162,6 +162,8 @@ def report(
                 "answers, and every answer has noise of its own; for many users: stream-ldp simulate",
                 code=2,
             )
+        if items is not None and str(records) != "-":
+            fail("--items is the user's set, and so is the last line of a file: give one of them", code=2)
         secret, ledger = _user(secret_path, terms, new_ledger=new_ledger)
         report_items(
             collection, items=items, path=records, epochs=epochs, secret=secret, ledger=ledger, settings=settings

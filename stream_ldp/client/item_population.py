@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -122,9 +123,10 @@ class ItemPopulation:
             await self._feed.__aexit__(kind, error, traceback)
             await self._publisher.stop()
 
-    async def run(self, *, epochs: int, on_phase: Callable[[Round, int], None] | None = None) -> None:
+    async def run(self, *, epochs: int | None = None, on_phase: Callable[[Round, int], None] | None = None) -> None:
         """Answer every phase of so many epochs, the first that can be answered wholly and those after it.
 
+        epochs: None to go on for ever.
         on_phase: told of every phase that has been answered, and by how many users.
 
         Raises:
@@ -133,7 +135,10 @@ class ItemPopulation:
         """
         schedule = self._collection.schedule
         first = self._first_epoch()
-        end_ms = schedule.window_of(first + epochs - 1, schedule.phases) + schedule.size_ms
+        after = math.inf if epochs is None else first + epochs
+        end_ms = None
+        if epochs is not None:
+            end_ms = schedule.window_of(first + epochs - 1, schedule.phases) + schedule.size_ms
         answered: set[tuple[int, int]] = set()
 
         async def answer(asked: Round) -> None:
@@ -146,8 +151,9 @@ class ItemPopulation:
             async with asyncio.TaskGroup() as tasks:
                 while (asked := await self._feed.next(until_ms=end_ms)) is not None:
                     key = (asked.epoch, asked.phase)
-                    if first <= asked.epoch < first + epochs and key not in answered:
-                        answered.add(key)
+                    if first <= asked.epoch < after and key not in answered:
+                        # Rounds of epochs that are over do not come again.
+                        answered = {each for each in answered if each[0] > asked.epoch - schedule.phases} | {key}
                         tasks.create_task(answer(asked))
         except BaseExceptionGroup as problems:
             # The first has stopped the others.
@@ -200,7 +206,7 @@ class ItemPopulation:
             return group_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
         if epoch not in self._groups:
             # While an epoch's last phase is asked, so many others have begun at most.
-            oldest = epoch - len(self._collection.method.phases)
+            oldest = epoch - self._collection.schedule.phases
             self._groups = {each: words for each, words in self._groups.items() if each > oldest}
             self._groups[epoch] = self._entropy.words(len(self._sets))
         return self._groups[epoch]

@@ -234,7 +234,13 @@ def test_a_budget_that_is_spent_is_waited_with(
 
 @pytest.mark.parametrize(
     "flags",
-    [["--many-users"], ["--skip-bad"], ["--format", "csv"], ["--assume", "fresh"]],
+    [
+        ["--many-users"],
+        ["--max-values", "2", "--assume", "values"],
+        ["--skip-bad"],
+        ["--format", "csv"],
+        ["--assume", "fresh"],
+    ],
     ids=lambda flags: flags[0],
 )
 def test_an_option_of_reports_of_records_is_taken_for_answers(
@@ -244,6 +250,13 @@ def test_an_option_of_reports_of_records_is_taken_for_answers(
     assert result.exit_code == 2
     assert "are for collections of records" in result.stderr
     assert not (tmp_path / "secret").exists()
+
+
+def test_one_of_two_sets_is_passed_over(broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path) -> None:
+    sets = data_file(tmp_path, "Alien\n")
+    result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
+    assert result.exit_code == 2
+    assert "give one of them" in result.stderr
 
 
 # Lines, and the truth.

@@ -1,0 +1,130 @@
+"""Clients of item collections on a real broker: what the topic of rounds holds, and what they make of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewTopic
+
+from stream_ldp import wire
+from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger
+from stream_ldp.client.reporter import now_ms
+from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.layouts import PhaseLayout
+from stream_ldp.rounds import Round
+from stream_ldp.settings import Settings
+from stream_ldp.topics import TopicNames
+from tests.client.items import film_round, films
+from tests.client.test_on_kafka import admin
+
+#: Two phases, which ask everybody.
+COLLECTION = films(mechanism="{kind: ldpminer, epsilon: 4, k: 2, k_max: 4, set_size: 2}")
+SECRET = bytes(range(32))
+
+
+@pytest.fixture
+async def topics(settings: Settings) -> Settings:
+    """Settings of a cluster that has the collection's topics."""
+    names = TopicNames(prefix=settings.topic_prefix)
+    async with admin(settings) as client:
+        await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
+    return settings
+
+
+async def publish(settings: Settings, *rounds: Round) -> None:
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        for asked in rounds:
+            topic = TopicNames(prefix=settings.topic_prefix).rounds("films")
+            await producer.send_and_wait(topic, key=asked.key, value=asked.to_bytes(), partition=0)
+
+
+async def answers_to(settings: Settings, asked: Round) -> int:
+    """Number of answers to a round on the reports topic."""
+    layout = PhaseLayout(COLLECTION, None if asked.phase == 1 else asked)
+    partition = TopicPartition(TopicNames(prefix=settings.topic_prefix).reports("films"), 0)
+    consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        consumer.assign([partition])
+        end = (await consumer.end_offsets([partition]))[partition]
+        values = []
+        while await consumer.position(partition) < end:
+            values += [record.value for record in (await consumer.getmany(timeout_ms=100)).get(partition, [])]
+    finally:
+        await consumer.stop()
+    return int(wire.decode(values, formats={layout.fingerprint: layout}).counts.sum())
+
+
+class Clock:
+    """Goes on from the beginning of the last second phase: there is time, however slow the machine."""
+
+    def __init__(self) -> None:
+        size = COLLECTION.schedule.size_ms
+        self.epoch = (now_ms() - size) // (2 * size)
+        self._behind = now_ms() - COLLECTION.schedule.window_of(self.epoch, 2)
+
+    def __call__(self) -> int:
+        return now_ms() - self._behind
+
+
+async def test_a_round_that_was_there_before_is_not_found_or_a_stale_one_answered(
+    topics: Settings, tmp_path: Path
+) -> None:
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
+    clock, answers = Clock(), asyncio.Queue[Round]()
+
+    def user() -> ItemReporter:
+        return ItemReporter(
+            COLLECTION,
+            settings=topics,
+            secret=SECRET,
+            ledger=ledger,
+            clock=clock,
+            spread=False,
+            on_answer=answers.put_nowait,
+        )
+
+    stale, asked = (film_round(2, epoch=each, collection=COLLECTION) for each in (clock.epoch - 1, clock.epoch))
+    forged = asked.model_copy(update={"candidates": (0, 0)})
+    await publish(topics, stale, forged, asked)
+    async with asyncio.timeout(50), user() as reporter:
+        await reporter.hold({"Alien"})
+        assert await answers.get() == asked
+    assert reporter.refused == 1
+
+    sets = ItemSets.of([[1]] * 10)
+    async with (
+        user() as reporter,
+        ItemPopulation(COLLECTION, sets, settings=topics, clock=clock, spread=False) as others,
+    ):
+        await reporter.hold({"Alien"})
+        assert await others.answer(asked) == 10
+    assert reporter.answered == 0
+    assert await answers_to(topics, asked) == 11
+
+
+async def test_a_round_that_comes_while_a_client_waits_is_not_answered(topics: Settings) -> None:
+    ledger = PrivacyLedger.in_memory(secret=SECRET)
+    clock, answers = Clock(), asyncio.Queue[Round]()
+    asked = film_round(2, epoch=clock.epoch, collection=COLLECTION)
+    async with (
+        asyncio.timeout(50),
+        ItemReporter(
+            COLLECTION,
+            settings=topics,
+            secret=SECRET,
+            ledger=ledger,
+            clock=clock,
+            spread=False,
+            on_answer=answers.put_nowait,
+        ) as reporter,
+    ):
+        await reporter.hold(())
+        # Time to begin to wait; were it too short, the test would be of less.
+        await asyncio.sleep(0.5)
+        await publish(topics, asked)
+        assert await answers.get() == asked
+    assert await answers_to(topics, asked) == 1

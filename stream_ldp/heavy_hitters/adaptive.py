@@ -35,7 +35,8 @@ def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> Frequen
 def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
     """For the items of a set, l of them or fewer.
 
-    Direct response or hashing of one of l slots, or hashing of the whole set: whichever has the least variance.
+    Direct response or hashing of one of l slots, or hashing of the whole set: whichever has the least variance for an
+    item of mean frequency, l / size where sets hold l items.
 
     hash_bits: t of a Hadamard response of one slot to take in any case: 1 for sampling SH.
 
@@ -52,7 +53,12 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
         if 2 * padding <= 2**bits and padding > 1
     ]
     choices: list[FrequencyOracle] = [direct, *_hashing(size, epsilon), *whole]
-    return min(choices, key=lambda oracle: scale(oracle, padding=padding) ** 2 * variance(oracle))
+
+    def error(oracle: FrequencyOracle) -> float:
+        factor = scale(oracle, padding=padding)
+        return factor**2 * variance(oracle, frequency=min(padding / size, 1.0) / factor)
+
+    return min(choices, key=error)
 
 
 def scale(oracle: FrequencyOracle, *, padding: int) -> int:
@@ -68,13 +74,15 @@ def amplified(epsilon: float, *, padding: int) -> float:
     return math.log(padding * math.expm1(epsilon) + 1.0)
 
 
-def variance(oracle: FrequencyOracle) -> float:
-    """Of the estimated frequency of a value that nobody has, times the number of reports.
+def variance(oracle: FrequencyOracle, *, frequency: float = 0.0) -> float:
+    """Of the estimate of a frequency, times the number of reports.
 
-    q (1 - q) / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, eq. 3).
+    s (1 - s) / (p - q)^2 for a part s = q + f (p - q) of the reports that support the value (Wang, Blocki, Li and
+    Jha, 2017, eq. 3, for f = 0).
     """
     p, q = oracle.support
-    return q * (1.0 - q) / (p - q) ** 2
+    supported = q + frequency * (p - q)
+    return supported * (1.0 - supported) / (p - q) ** 2
 
 
 def _hashing(size: int, epsilon: float) -> list[HadamardResponse]:

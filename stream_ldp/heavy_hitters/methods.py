@@ -53,7 +53,7 @@ def method(
 
     k: number of heavy hitters that are wanted.
     epsilon: of a user for an epoch, nats.
-    k_max: number of candidates after phase 1; 3 k by default, or the whole domain if that is less.
+    k_max: number of candidates after phase 1; 3 k by default, 2 k for svim, or the whole domain if that is less.
     finalists: |E|, of gfim and gfim-users; 2 k by default, or k_max if that is less.
     set_size: l, items that a set has at most, or nearly all sets; larger ones count for less. All methods but svim
         need it; svim without it is as published.
@@ -74,7 +74,7 @@ def method(
         f"hash_bits is {hash_bits}; from 1 (sampling SH) to {MAX_HASH_BITS}",
     )
     if k_max is None:
-        k_max = min(3 * k, domain)
+        k_max = min((2 if kind is Kind.SVIM else 3) * k, domain)
     _require(k <= k_max <= domain, f"k_max is {k_max}; from k, {k}, to the {domain} items of the domain")
 
     given = {"finalists": finalists, "split": split, "set_size": set_size, "combine": combine}

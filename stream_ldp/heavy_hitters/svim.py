@@ -23,9 +23,8 @@ __all__ = ["SVIM"]
 
 #: Parts of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
-#: Part of the sets that the padding of phase 3 leaves whole. The 0.9 of section V-C ranks as well, but the correction
-#: for the others is itself an estimate: at 0.95 the squared error of frequencies is half as large.
-_WHOLE = 0.95
+#: Part of the sets that the padding of phase 3 leaves whole (section V-C).
+_WHOLE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,15 +40,20 @@ def test_items_are_told_directly_if_few_and_else_by_the_whole_set() -> None:
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0, 8.0])
 @pytest.mark.parametrize("padding", [1, 5, 30])
 def test_no_other_choice_has_less_variance(epsilon: float, padding: int) -> None:
-    for size in (30, 500, 100_000):
+    for size in (50, 500, 100_000):
+
+        def error(oracle: FrequencyOracle, factor: int, *, mean: float = padding / size) -> float:
+            return factor**2 * variance(oracle, frequency=mean / factor)
+
         chosen = _of(size, padding, epsilon)
-        taken = variance(chosen) * scale(chosen, padding=padding) ** 2
+        taken = error(chosen, scale(chosen, padding=padding)) * (1 - 1e-9)
         for bits in range(1, 9):
-            sampled = HadamardResponse(size=size, epsilon=epsilon, hash_bits=bits)
-            assert taken <= variance(sampled) * padding**2 * (1 + 1e-9)
+            assert taken <= error(HadamardResponse(size=size, epsilon=epsilon, hash_bits=bits), padding)
             if 1 < padding <= 2**bits / 2:
                 whole = SetHadamardResponse(size=size, slots=padding, epsilon=epsilon, hash_bits=bits)
-                assert taken <= variance(whole) * (1 + 1e-9)
+                assert taken <= error(whole, 1)
+        spent = amplified(epsilon, padding=padding)
+        assert taken <= error(DirectResponse(size=size, dummies=padding, epsilon=spent), padding)
 
 
 def test_hash_bits_that_are_asked_for_are_taken_even_if_worse() -> None:

@@ -209,7 +209,7 @@ def test_what_is_not_given_is_what_measured_best() -> None:
     assert isinstance(ldpminer, LDPMiner)
     assert (ldpminer.k_max, ldpminer.combine, ldpminer.hash_bits) == (30, "variance", None)
     assert isinstance(svim, SVIM)
-    assert (svim.k_max, svim.set_size, svim.hash_bits) == (30, 7, None)
+    assert (svim.k_max, svim.set_size, svim.hash_bits) == (20, 7, None)
     crowded = method(Kind.GFIM, domain=15, k=10, epsilon=1.0, set_size=7)
     assert isinstance(crowded, GFIM)
     assert (crowded.k_max, crowded.finalists) == (15, 15)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stream_ldp.heavy_hitters.evaluation import Score
     from stream_ldp.heavy_hitters.phases import Method
 
-__all__ = ["heavy_hitters"]
+__all__ = ["Transactions", "heavy_hitters", "read_transactions"]
 
 _Number = TypeVar("_Number", int, float)
 
@@ -60,11 +60,14 @@ def heavy_hitters(
     set_size: Annotated[
         int | None,
         typer.Option(
+            min=0,
             show_default="no fewer than 90 % of the sets hold",
-            help="l, items that a set has at most, or nearly all sets.",
+            help="l, items that a set has at most, or nearly all sets; 0 for svim as published, without it.",
         ),
     ] = None,
-    k_max: Annotated[int | None, typer.Option(show_default="3 k", help="Candidates after phase 1.")] = None,
+    k_max: Annotated[
+        int | None, typer.Option(show_default="3 k; 2 k of svim", help="Candidates after phase 1.")
+    ] = None,
     finalists: Annotated[
         int | None, typer.Option(show_default="2 k", help="|E|, after phase 2 of gfim and gfim-users.")
     ] = None,
@@ -96,12 +99,11 @@ def heavy_hitters(
         "hash_bits": hash_bits,
     }
     kinds = _kinds(methods, options)
-    sizes = [_number(each, int, "--k") for each in distinct(k, "k")]
-    epsilons = [_number(each, float, "--epsilon") for each in distinct(epsilon, "epsilon")]
+    sizes = _numbers(k, int, "--k")
+    epsilons = _numbers(epsilon, float, "--epsilon")
     try:
-        transactions = _read(data)
-        if options["set_size"] is None:
-            options["set_size"] = transactions.usual_size
+        transactions = read_transactions(data)
+        options["set_size"] = transactions.usual_size if set_size is None else set_size or None
         chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
     except ValueError as error:
         fail(str(error), code=2)
@@ -130,9 +132,10 @@ def heavy_hitters(
 
 def _kinds(methods: str, options: dict[str, Any]) -> list[Kind]:
     names = distinct(methods, "method")
+    known = [kind.value for kind in Kind]
     for name in names:
-        if name not in set(Kind):
-            fail(f"{name!r} is not a method{suggestion(name, list(Kind))}", code=2)
+        if name not in known:
+            fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
     kinds = [Kind(name) for name in names]
     for option, value in options.items():
         if value is not None and not any(option in OPTIONS[kind] for kind in kinds):
@@ -160,15 +163,18 @@ def _methods(
     ]
 
 
-def _number(word: str, kind: type[_Number], option: str) -> _Number:
+def _numbers(listed: str, kind: type[_Number], option: str) -> list[_Number]:
     try:
-        return kind(word)
+        numbers = [kind(word) for word in listed.split(",")]
     except ValueError:
         wanted = "whole numbers" if kind is int else "numbers"
-        fail(f"{option}: {word!r} is not one of {wanted} between commas", code=2)
+        fail(f"{option} is {listed!r}; {wanted} between commas", code=2)
+    if len(set(numbers)) < len(numbers):
+        fail(f"{option} is {listed!r}; no number twice", code=2)
+    return numbers
 
 
-class _Transactions(NamedTuple):
+class Transactions(NamedTuple):
     """Item sets over items 0 to domain - 1, and the least size that 90 % of them do not exceed."""
 
     sets: ItemSets
@@ -176,7 +182,7 @@ class _Transactions(NamedTuple):
     usual_size: int
 
 
-def _read(path: Path) -> _Transactions:
+def read_transactions(path: Path) -> Transactions:
     """The sets of a file.
 
     Raises:
@@ -193,7 +199,7 @@ def _read(path: Path) -> _Transactions:
     places = np.empty(len(codes), dtype=np.int64)
     places[[codes[name] for name in ordered(codes)]] = np.arange(len(codes))
     usual = int(np.quantile(sets.sizes, 0.9, method="inverted_cdf"))
-    return _Transactions(ItemSets(sets.offsets, places[sets.items]), len(codes), max(usual, 1))
+    return Transactions(ItemSets(sets.offsets, places[sets.items]), len(codes), max(usual, 1))
 
 
 def _row(score: Score) -> dict[str, Any]:

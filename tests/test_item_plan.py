@@ -25,11 +25,11 @@ items: {{size: 32}}
 window: {{size: 60s, grace: 5s}}
 epochs: {epochs}
 """
-GFIM = "kind: gfim, epsilon: 2, k: 4, set_size: 3"
+GFIM = "kind: gfim, epsilon: 2, k: 4, finalists: 6, set_size: 3"
 METHODS = [
     GFIM,
-    "kind: gfim, epsilon: 2, k: 4, set_size: 3, hash_bits: 1, combine: paper",
-    "kind: gfim-users, epsilon: 2, k: 4, set_size: 3",
+    "kind: gfim, epsilon: 2, k: 4, finalists: 6, set_size: 3, hash_bits: 1, combine: paper",
+    "kind: gfim-users, epsilon: 2, k: 4, finalists: 6, set_size: 3",
     "kind: ldpminer, epsilon: 2, k: 4, set_size: 3",
     "kind: svim, epsilon: 2, k: 4, k_max: 8, set_size: 3",
 ]
@@ -49,7 +49,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("mechanism", METHODS[:4])
 def test_the_expected_error_is_that_of_epochs_in_which_nobody_holds_anything(mechanism: str) -> None:
     # All items stay candidates, or those of them that come out high would not be as wrong as any.
-    everything = mechanism.replace("k: 4", "k: 32, k_max: 32")
+    everything = mechanism.replace("k: 4", "k: 32, k_max: 32").replace("finalists: 6", "finalists: 32")
     collection, users, repeats = films(everything), 2_000, 60
     nobody = ItemSets.of([[]] * users)
     found = [run_epoch(collection.method, nobody, entropy=SeededEntropy(seed)).frequency for seed in range(repeats)]

@@ -37,14 +37,14 @@ def show_item_plan(planned: ItemPlan) -> None:
 
     table = Table(
         "phase",
-        "asks of the users",
-        "for",
+        "of users",
+        "is asked for",
         "epsilon",
         "response",
         "report",
-        "state of a partition",
+        "state",
         box=box.SIMPLE,
-        title="What each phase asks",
+        title="Each phase; the state is of its window, for a source partition",
     )
     for phase in planned.phases:
         table.add_row(
@@ -53,23 +53,22 @@ def show_item_plan(planned: ItemPlan) -> None:
             _question(phase),
             _up(phase.epsilon),
             phase.oracle,
-            f"{phase.bits} bits in {phase.report_bytes} bytes",
-            f"{phase.counters:,} counters, {decimal(phase.state_bytes)}",
+            f"{phase.bits} bits",
+            decimal(phase.state_bytes),
         )
     console.print(table)
 
     telling = [phase for phase in planned.phases if phase.errors]
-    users = [f"{error.users:,} users" for error in telling[0].errors]
     table = Table(
-        "after phase",
-        *users,
+        "users",
+        *(f"after phase {phase.number}" for phase in telling),
         box=box.SIMPLE,
-        title="Standard error of the frequency of a rare item / least frequency that tells an item from 0",
-        caption="The first phase's decides what becomes a candidate, the last one's is that of the result.",
+        title="Standard error of a rare item's frequency / frequency that tells an item from none",
+        caption="Phase 1 decides what becomes a candidate; after the last comes the result.",
     )
-    for phase in telling:
-        errors = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in phase.errors]
-        table.add_row(str(phase.number), *errors)
+    for errors in zip(*(phase.errors for phase in telling), strict=True):
+        shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]
+        table.add_row(f"{errors[0].users:,}", *shown)
     console.print(table)
 
 
@@ -80,7 +79,7 @@ def _question(phase: PhasePlan) -> str:
 
 
 def _part(frequency: float) -> str:
-    return f"{frequency:.4f}" if frequency < 1 else "none"
+    return f"{frequency:.4f}" if frequency < 1 else "above 1"
 
 
 def _up(epsilon: float) -> str:

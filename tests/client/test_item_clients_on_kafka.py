@@ -123,7 +123,7 @@ async def test_a_round_that_comes_while_a_client_waits_is_not_answered(topics: S
         ) as reporter,
     ):
         await reporter.hold(())
-        # Time to begin to wait; were it too short, the test would be of less.
+        # By now it waits; before, it would find the round as one that was there.
         await asyncio.sleep(0.5)
         await publish(topics, asked)
         assert await answers.get() == asked

@@ -176,9 +176,11 @@ class ItemPopulation:
         method = self._collection.method
         size = min(self._max_reports, most_reports(method.oracle(asked.inquiry).bits))
         begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
+        # As long before the round closes as that is before the window's end: a batch may be late by so much.
+        last_ms = max(begin_ms, 2 * end_ms - asked.end_ms) if self._spread else begin_ms
         published = 0
         for first in range(0, len(users), size):
-            due_ms = begin_ms + (end_ms - begin_ms) * first // len(users) if self._spread else begin_ms
+            due_ms = begin_ms + (last_ms - begin_ms) * first // len(users)
             await asyncio.sleep(max(0, due_ms - self._clock()) / 1_000)
             time_ms = self._clock()
             if time_ms >= end_ms:

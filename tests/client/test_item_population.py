@@ -157,7 +157,7 @@ def test_answers_come_all_at_once_or_outside_the_window(broker: FakeBroker, loop
     (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
     assert answers.counts == [20] * 100
     assert minutes(0.25) == answers.times_ms[0]
-    assert minutes(0.95) < answers.times_ms[-1] < minutes(1) - 500
+    assert minutes(0.95) < answers.times_ms[-1] < minutes(1) - 1_000, "a batch may be half a second late"
     gaps = np.diff(answers.times_ms)
     assert gaps.min() >= gaps.max() - 1, "in milliseconds"
 

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stream_ldp.cli.options import fail, load_collections
 from stream_ldp.item_collection import ItemCollection
-from stream_ldp.mechanisms import RRLDP, DirectResponse, HadamardResponse, PermanentWords, UnaryResponse
+from stream_ldp.mechanisms import (
+    RRLDP,
+    DirectResponse,
+    HadamardResponse,
+    PermanentWords,
+    SetHadamardResponse,
+    UnaryResponse,
+)
 from stream_ldp.privacy.attacks import attacks
 from stream_ldp.privacy.enumeration import Enumeration, TooLarge
 from stream_ldp.privacy.item_attacks import oracle_attacks, set_attacks
 from stream_ldp.privacy.item_enumeration import DOMAIN, MOST_PADDING, ItemEnumeration
 from stream_ldp.privacy.response_law import in_miniature, law_epsilon, realised_law, stated_law
+from stream_ldp.privacy.set_law import all_sets, answers_to, realised_set_law, small_set_response, stated_set_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from stream_ldp.heavy_hitters.phases import Method
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.privacy.attacks import Attack
+    from stream_ldp.privacy.response_law import Law
 
 __all__ = ["EXAMPLES", "Audited", "Exact", "read"]
 
@@ -31,6 +40,7 @@ EXAMPLES = {
     "hadamard": "hadamard:size=8,epsilon=1,hash_bits=1",
     "direct": "direct:size=8,dummies=2,epsilon=1",
     "unary": "unary:size=8,epsilon=1",
+    "set-hadamard": "set-hadamard:size=8,slots=2,epsilon=1,hash_bits=3",
 }
 
 #: Reports for which a record that does not change is enumerated, and one that may.
@@ -89,7 +99,7 @@ def read(subject: str) -> Audited:
         return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
     given = dict(part.partition("=")[::2] for part in parameters.split(","))
     try:
-        return _rr_ldp(subject, given) if kind == "rr-ldp" else _Values(oracle=_oracle(kind, given))
+        return _rr_ldp(subject, given) if kind == "rr-ldp" else _with_oracle(kind, given)
     except (KeyError, TypeError):
         fail(f"{subject}: not a mechanism; write it like {EXAMPLES[kind]}", code=2)
     except ValueError as error:
@@ -104,17 +114,19 @@ def _rr_ldp(subject: str, given: Mapping[str, str]) -> _Records:
     return _Records(mechanism=mechanism, words=words)
 
 
-def _oracle(kind: str, given: Mapping[str, str]) -> FrequencyOracle:
+def _with_oracle(kind: str, given: Mapping[str, str]) -> Audited:
     parameters: dict[str, Any] = {
         name: float(value) if name == "epsilon" else int(value) for name, value in given.items()
     }
     match kind:
         case "hadamard":
-            return HadamardResponse(**parameters)
+            return _Values(oracle=HadamardResponse(**parameters))
         case "direct":
-            return DirectResponse(**parameters)
+            return _Values(oracle=DirectResponse(**parameters))
+        case "unary":
+            return _Values(oracle=UnaryResponse(**parameters))
         case _:
-            return UnaryResponse(**parameters)
+            return _WholeSets(oracle=SetHadamardResponse(**parameters))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,23 +185,44 @@ class _Values:
 
     def enumerated(self) -> Exact:
         small = in_miniature(self.oracle)
-        law = realised_law(small)
-        row: Row = {
-            "neighbours": "any two values",
-            "reports": 1,
-            "claimed": small.epsilon,
-            "enumerated": law_epsilon(law),
-        }
-        return Exact(
-            title="One report of a value",
-            results=[row],
-            as_stated=bool((law == stated_law(small)).all()),
-            wrong=int(row["enumerated"] > row["claimed"] + _TOLERANCE),
-            miniature=None if small == self.oracle else str(small),
-        )
+        return _one_report(self.oracle, small, "value", realised_law(small), stated_law(small))
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return oracle_attacks(self.oracle, noise=noise)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _WholeSets:
+    """A response to whole sets."""
+
+    oracle: SetHadamardResponse
+
+    def enumerated(self) -> Exact:
+        small = small_set_response(self.oracle)
+        sets = all_sets(small.size)
+        realised = realised_set_law(small, sets, answers_to(small, sets))
+        return _one_report(self.oracle, small, "set", realised, stated_set_law(small, sets))
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return oracle_attacks(self.oracle, noise=noise)
+
+
+def _one_report(oracle: FrequencyOracle, small: FrequencyOracle, of: str, realised: Law, stated: Law) -> Exact:
+    enumerated = law_epsilon(realised)
+    return Exact(
+        title=f"One report of a {of}",
+        results=[
+            {
+                "neighbours": f"any two {of}s",
+                "reports": 1,
+                "claimed": small.epsilon,
+                "enumerated": enumerated,
+            }
+        ],
+        as_stated=bool((realised == stated).all()),
+        wrong=int(enumerated > small.epsilon + _TOLERANCE),
+        miniature=None if small == oracle else str(small),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,7 +27,7 @@ from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, 
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.privacy.chosen_words import ChosenWords, UnknownLaw, remainder_law
 from stream_ldp.privacy.response_law import realised_law, stated_law
-from stream_ldp.privacy.set_law import realised_set_law, stated_set_law
+from stream_ldp.privacy.set_law import all_sets, realised_set_law, stated_set_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -294,10 +294,6 @@ def _whole(chances: Law) -> tuple[NDArray[np.object_], int]:
     return np.array([[int(chance * unit) for chance in row] for row in chances.tolist()], dtype=object), unit
 
 
-def _sets() -> list[tuple[int, ...]]:
-    return [tuple(item for item in range(DOMAIN) if bits >> item & 1) for bits in range(2**DOMAIN)]
-
-
 def _no_values(sampling: _Sampling) -> Law:
     """Of all values and dummies that a set may be asked for, none."""
     values = len(sampling.places) + (1 if sampling.asked is Asked.COUNT else sampling.padding)
@@ -320,7 +316,7 @@ def _stated_values(sampling: _Sampling) -> Law:
 def _realised_values(sampling: _Sampling) -> Law:
     """P(value | set), found by giving `respond` chosen words."""
     law = _no_values(sampling)
-    for row, items in zip(law, _sets(), strict=True):
+    for row, items in zip(law, all_sets(DOMAIN), strict=True):
         value = partial(_asked_value, sampling, items)
         if sampling.asked is Asked.COUNT:
             row[value(None)] = Fraction(1)
@@ -335,7 +331,7 @@ def _stated_whole(sampling: _Sampling, oracle: SetHadamardResponse) -> Law:
 
 
 def _realised_whole(sampling: _Sampling, oracle: SetHadamardResponse) -> Law:
-    sets = _sets()
+    sets = all_sets(DOMAIN)
 
     def answer(place: int, users: int, entropy: Entropy) -> NDArray[np.int64]:
         rows = _answers(sampling, oracle, sets[place], users, entropy)
@@ -347,7 +343,7 @@ def _realised_whole(sampling: _Sampling, oracle: SetHadamardResponse) -> Law:
 def _restricted(sampling: _Sampling) -> list[list[int]]:
     """The places of each set's candidates."""
     places = sampling.places
-    return [[places[item] for item in items if item in places] for items in _sets()]
+    return [[places[item] for item in items if item in places] for items in all_sets(DOMAIN)]
 
 
 def _asked_value(sampling: _Sampling, items: tuple[int, ...], words: NDArray[np.int64] | None) -> NDArray[np.int64]:

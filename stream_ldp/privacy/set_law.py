@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,10 +25,39 @@ if TYPE_CHECKING:
     #: Reports, as numbers, of so many users who all hold the set at a place of the list.
     Answer = Callable[[int, int, Entropy], NDArray[np.int64]]
 
-__all__ = ["realised_set_law", "stated_set_law"]
+__all__ = ["all_sets", "answers_to", "realised_set_law", "small_set_response", "stated_set_law"]
+
+#: Values and bits of hash of a response that is small: all of its sets, rows and orders of hashes take a second.
+_MOST_VALUES = 5
+_MOST_HASH_BITS = 2
 
 #: Multiples of the number of rows that are added to a word that draws a row, and must not matter.
 _MULTIPLES = (1, 12_345, -1)
+
+
+def small_set_response(oracle: SetHadamardResponse) -> SetHadamardResponse:
+    """The oracle, or one of its kind and epsilon that is small enough to be enumerated."""
+    if oracle.size <= _MOST_VALUES and oracle.hash_bits <= _MOST_HASH_BITS:
+        return oracle
+    hash_bits = min(oracle.hash_bits, _MOST_HASH_BITS)
+    slots = min(oracle.slots, 2**hash_bits - 1)
+    return replace(oracle, size=min(oracle.size, _MOST_VALUES), slots=slots, hash_bits=hash_bits)
+
+
+def all_sets(size: int) -> list[tuple[int, ...]]:
+    """All sets of values below `size`, in the order of their bits."""
+    return [tuple(value for value in range(size) if bits >> value & 1) for bits in range(2**size)]
+
+
+def answers_to(oracle: SetHadamardResponse, sets: Sequence[Sequence[int]]) -> Answer:
+    """What the oracle itself reports for users who all hold the set at a place of the list."""
+
+    def answer(place: int, users: int, entropy: Entropy) -> NDArray[np.int64]:
+        values = np.array(sets[place], dtype=np.int64)
+        rows = oracle.perturb_sets(np.arange(users + 1) * len(values), np.tile(values, users), entropy=entropy)
+        return rows.astype(np.int64) @ (1 << 8 * np.arange(rows.shape[1]))
+
+    return answer
 
 
 def stated_set_law(oracle: SetHadamardResponse, sets: Sequence[Sequence[int]]) -> Law:

@@ -235,6 +235,8 @@ def test_the_exact_audit_passes_what_it_cannot_find_out(monkeypatch: pytest.Monk
         ("direct:size=8,epsilon=1.5", 1.5),
         ("direct:size=8,dummies=2,epsilon=1.5", 1.5),
         ("unary:size=8,epsilon=2", 2.0),
+        ("set-hadamard:size=5,slots=2,epsilon=1,hash_bits=2", 1.0),
+        ("set-hadamard:size=100000,slots=5,epsilon=2,hash_bits=5", 2.0),
     ],
 )
 def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float) -> None:
@@ -254,6 +256,7 @@ def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float
     [
         ("hadamard:size=8", "not a mechanism; write it like hadamard:size=8,epsilon=1,hash_bits=1"),
         ("hadamard:size=8,epsilon=1,bits=1", "not a mechanism; write it like hadamard:"),
+        ("set-hadamard:size=8,slots=2,epsilon=1,hash_bits=1", "1 bits of hash are for 1 to 1 slots, got 2"),
         ("direct:size=1,epsilon=1", "2 to 2^32 choices, got size=1"),
         ("unary:size=8,epsilon=0", "epsilon must be positive and finite, got 0.0"),
         ("unary:size=8.5,epsilon=1", "invalid literal for int()"),

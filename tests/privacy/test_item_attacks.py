@@ -12,7 +12,7 @@ import pytest
 
 from stream_ldp.heavy_hitters.methods import method
 from stream_ldp.heavy_hitters.phases import Asked
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, UnaryResponse
+from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
 from stream_ldp.privacy import item_attacks
 from stream_ldp.privacy.item_attacks import oracle_attacks, set_attacks
 from tests.privacy import broken
@@ -31,6 +31,7 @@ HONEST: list[FrequencyOracle] = [
     DirectResponse(size=20, dummies=5, epsilon=3.0),
     DirectResponse(size=1, dummies=1, epsilon=1.0),
     UnaryResponse(size=20, epsilon=2.0),
+    SetHadamardResponse(size=1000, slots=10, epsilon=2.0, hash_bits=6),
 ]
 
 
@@ -59,13 +60,16 @@ def test_an_attack_on_an_oracle_finds_little_or_too_much(oracle: FrequencyOracle
 
 @pytest.mark.parametrize("make", [direct, hadamard, unary])
 def test_an_attack_on_an_epoch_finds_little_or_too_much(make: Any) -> None:
-    """Sets of two of eight items, two phases: with 200,000 users with each set, more than 85 % of epsilon."""
+    """Sets of two of eight items, two phases: with 200,000 users with each set, more than 80 % of epsilon.
+
+    Over 10 seeds, the least was 0.88, of unary responses.
+    """
     parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.ITEM, EVERYBODY, 1.0))
     asking = Asking(phases=parts, make=make, padding=2, domain=8, named=8)
     epoch = next(each for each in set_attacks(asking, noise=seeded(1)) if each.target == "epoch")
     assert epoch.claimed == 2.0
     found = epoch.run(trials=200_000, confidence=0.9999, entropy=SeededEntropy(2))
-    assert 0.85 * epoch.claimed < found.epsilon <= epoch.claimed
+    assert 0.8 * epoch.claimed < found.epsilon <= epoch.claimed
 
 
 @pytest.mark.parametrize(
@@ -96,6 +100,7 @@ def test_an_honest_method_is_accused(shipped: Method) -> None:
         broken.SendsDummiesPlainly(size=8, epsilon=1.0),
         broken.SendsTheNextValue(size=8, epsilon=1.0),
         broken.SpendsEpsilonOnEachBit(size=8, epsilon=1.0),
+        broken.AnswersForAHigherEpsilon(size=64, slots=2, epsilon=1.0, hash_bits=3),
     ],
     ids=lambda twin: type(twin).__name__,
 )
@@ -120,7 +125,7 @@ def test_an_empty_set_is_told_from_others_and_nobody_sees() -> None:
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
 
 
-@pytest.mark.parametrize("oracle", HONEST[:-1], ids=repr)
+@pytest.mark.parametrize("oracle", HONEST, ids=repr)
 def test_a_generator_that_begins_anew_for_every_user_is_not_caught(oracle: FrequencyOracle) -> None:
     assert is_disproved(oracle_attacks(oracle, noise=broken.reused_generator))
 

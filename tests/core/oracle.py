@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from stream_ldp.collection import Collection
     from stream_ldp.joint_collection import JointCollection
 
 __all__ = ["Advance", "Entry", "Replay", "replay", "window_counts"]
@@ -18,13 +19,20 @@ Bits = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A record of a reports log. `reports` is None where the bytes were spoiled on the way."""
+    """A record of a reports log.
+
+    reports: None where the bytes were spoiled on the way.
+    question: what they answer, where a collection asks several.
+    windows: starts of the windows in which that is asked; None where it is in all.
+    """
 
     appended_ms: int
     value: bytes
     batch_id: bytes
     time_ms: int
     reports: tuple[Bits, ...] | None
+    question: bytes = b""
+    windows: Container[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,7 @@ class Pane:
     first_offset: int
     batch_ids: set[bytes] = field(default_factory=set)
     reports: list[Bits] = field(default_factory=list)
+    answers: dict[bytes, list[Bits]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -56,7 +65,7 @@ class Replay:
     panes: dict[int, Pane] = field(default_factory=dict)
 
 
-def replay(collection: JointCollection, log: Sequence[Entry], advances: Iterable[Advance], *, end: int) -> Replay:
+def replay(collection: Collection, log: Sequence[Entry], advances: Iterable[Advance], *, end: int) -> Replay:
     """Go through the records before `end`, one by one."""
     advances = list(advances)
     result = Replay()
@@ -78,7 +87,7 @@ def _reach(result: Replay, time_ms: int) -> None:
         result.watermark_ms = time_ms
 
 
-def _take(collection: JointCollection, entry: Entry, offset: int, result: Replay) -> str:
+def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> str:
     window = collection.window
     if entry.reports is None:
         return "bad_checksum"
@@ -89,6 +98,8 @@ def _take(collection: JointCollection, entry: Entry, offset: int, result: Replay
     start = entry.time_ms - entry.time_ms % window.pane_ms
     closed = result.watermark_ms is not None and start + window.pane_ms + window.grace_ms <= result.watermark_ms
     _reach(result, min(entry.time_ms, entry.appended_ms))
+    if entry.windows is not None and start not in entry.windows:
+        return "closed_phase"
     if closed:
         return "late"
     pane = result.panes.setdefault(start, Pane(first_offset=offset))
@@ -96,6 +107,7 @@ def _take(collection: JointCollection, entry: Entry, offset: int, result: Replay
         return "duplicate"
     pane.batch_ids.add(entry.batch_id)
     pane.reports.extend(entry.reports)
+    pane.answers.setdefault(entry.question, []).extend(entry.reports)
     return "counted"
 
 

@@ -7,8 +7,8 @@ it reads and writes on, and only its commits are refused.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.estimate import Estimate
     from stream_ldp.joint_collection import JointCollection
+    from stream_ldp.layouts import Layout
 
 __all__ = ["Cluster", "Holder", "Merger", "WrongError", "require"]
 
@@ -49,12 +50,12 @@ class Cluster:
     finals: every final estimate published, in order.
     """
 
-    collection: JointCollection
+    collection: Any  # of one kind, as are its finals
     partitions: int
     logs: list[list[Entry]] = field(init=False)
     commits: dict[int, tuple[int, str]] = field(default_factory=dict)
     partials_log: list[tuple[int, bytes, bytes]] = field(default_factory=list)
-    finals: list[Estimate] = field(default_factory=list)
+    finals: list[Any] = field(default_factory=list)
     advances: list[list[Advance]] = field(init=False)
     now_ms: int = 1_000
     _appended: int = 0
@@ -89,16 +90,7 @@ class Cluster:
         """A copy of an earlier batch arrives, in the partition of the first."""
         log = self.logs[partition]
         if log:
-            first = log[which % len(log)]
-            log.append(
-                Entry(
-                    appended_ms=self.now_ms,
-                    value=first.value,
-                    batch_id=first.batch_id,
-                    time_ms=first.time_ms,
-                    reports=first.reports,
-                )
-            )
+            log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
 
     def replay(self, partition: int, *, end: int | None = None) -> Replay:
         """The oracle's view of one partition, with the idle advances that were committed."""
@@ -151,6 +143,22 @@ class Cluster:
             )
         self.commits[partition] = (checkpoint.offset, checkpoint.metadata())
 
+    def append_last(self, partition: int) -> None:
+        """A batch that moves the partition's watermark to now."""
+        bits = self.collection.mechanism.bits
+        self.append(partition, time_ms=self.now_ms, reports=[(0,) * bits])
+
+    def layouts(self, records: Sequence[bytes]) -> list[Layout]:
+        """What has to be known to read records, besides the collection."""
+        return []
+
+    def answer(self, question: Question) -> Any:
+        """What the solver says."""
+        return answer(self.collection, question)
+
+    def tell(self, answer: Any) -> None:
+        """What follows from a final."""
+
     def compact(self) -> None:
         """Keep the last record of every key."""
         last = {key: offset for offset, key, _ in self.partials_log}
@@ -170,8 +178,15 @@ class Cluster:
             if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
         ]
 
-    def publish(self, estimate: Estimate, question: Question) -> None:
+    def publish(self, estimate: Any, question: Question) -> None:
         """A final is on the log; it has to be the oracle's, and the only one of its window."""
+        self.check(question)
+        content = self._content.setdefault(estimate.key, estimate.to_bytes())
+        require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
+        self.finals.append(estimate)
+
+    def check(self, question: Question) -> None:
+        """What is solved are the oracle's counts."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
         for age, (_, parts) in enumerate(question.windows):
@@ -185,9 +200,6 @@ class Cluster:
                 counted == truth.get(start, Counter()),
                 f"final of window {question.window_ms}: counts of {start} differ from the batch answer",
             )
-        content = self._content.setdefault(estimate.key, estimate.to_bytes())
-        require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
-        self.finals.append(estimate)
 
     def windows_missing(self) -> list[tuple[str, int]]:
         """Estimates and windows that hold reports and have no final, though every partition has passed them."""
@@ -233,6 +245,8 @@ class Holder:
         taken = self.cluster.logs[self.partition][begin : begin + records]
         if not taken:
             return
+        for layout in self.cluster.layouts([entry.value for entry in taken]):
+            self.state.learn(layout)
         counted = self.state.count(
             list(range(begin, begin + len(taken))),
             [entry.appended_ms for entry in taken],
@@ -330,6 +344,8 @@ class Merger:
         if finals_first:
             for estimate in cluster.finals:
                 self.merge.decide(estimate)
+            for estimate in self.merge.decided:
+                self.cluster.tell(estimate)
         log = list(cluster.partials_log)
         ranks = {id(record): order[index % len(order)] if order else 0 for index, record in enumerate(log)}
         for record in sorted(log, key=lambda record: ranks[id(record)]):
@@ -346,8 +362,9 @@ class Merger:
         while due := self.merge.due():
             start, spec = due[0]
             question = self.merge.question(start, spec, final=True)
-            estimate = answer(self.cluster.collection, question)
+            estimate = self.cluster.answer(question)
             self.cluster.publish(estimate, question)
+            self.cluster.tell(estimate)
             self.merge.decide(estimate)
         self.merge.forget()
 

@@ -97,7 +97,7 @@ class Pipeline(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = Cluster(collection=self.collection, partitions=PARTITIONS)
+        self.cluster = self._cluster()
         self.owners: dict[int, Holder] = {}
         self.zombies: list[Holder] = []
         self.started = 0
@@ -105,6 +105,9 @@ class Pipeline(RuleBasedStateMachine):
         for partition in range(PARTITIONS):
             self._begin(partition)
         self.mergers = [self._merger()]
+
+    def _cluster(self) -> Cluster:
+        return Cluster(collection=self.collection, partitions=PARTITIONS)
 
     def _begin(self, partition: int) -> None:
         self.started += 1
@@ -217,8 +220,7 @@ class Pipeline(RuleBasedStateMachine):
         """Let everyone move on, and everything be read: every window has to be there, and stay as it is."""
         self.cluster.now_ms += 200
         for partition in range(PARTITIONS):
-            bits = self.collection.mechanism.bits
-            self.cluster.append(partition, time_ms=self.cluster.now_ms, reports=[(0,) * bits])
+            self.cluster.append_last(partition)
         for holder in [*self.zombies, *self.owners.values()]:
             self._finish(holder)
         for merger in [self._merger(self.last_order), *self.mergers]:

@@ -27,6 +27,11 @@ class Kind(StrEnum):
     SVIM = "svim"
 
 
+#: Items of a domain, and nats of a phase, for which all responses have probabilities that are multiples of 2^-32: a
+#: direct response to the largest domain with the least epsilon has a p of 4,100 of them against a q of 4,096.
+MAX_DOMAIN = 2**20
+_LEAST_EPSILON, _MOST_EPSILON = 0.001, 20.0
+
 #: The options of `method` that each method takes.
 OPTIONS = {
     Kind.GFIM: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
@@ -65,8 +70,40 @@ def method(
     Raises:
         ValueError: an option is out of range, missing, or none of this method; says what would be right.
     """
-    kind = _known(kind)
-    _require(domain >= 2, f"a domain of {domain} items has nothing to choose from; at least 2")
+    chosen = _chosen(
+        _known(kind),
+        domain=domain,
+        k=k,
+        epsilon=epsilon,
+        k_max=k_max,
+        finalists=finalists,
+        set_size=set_size,
+        split=split,
+        combine=combine,
+        hash_bits=hash_bits,
+    )
+    for phase in chosen.phases:
+        _require(
+            _LEAST_EPSILON <= phase.epsilon <= _MOST_EPSILON,
+            f"phase {phase.number} has an epsilon of {phase.epsilon:g}; from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}",
+        )
+    return chosen
+
+
+def _chosen(
+    kind: Kind,
+    *,
+    domain: int,
+    k: int,
+    epsilon: float,
+    k_max: int | None,
+    finalists: int | None,
+    set_size: int | None,
+    split: tuple[float, float] | None,
+    combine: Combine | str | None,
+    hash_bits: int | None,
+) -> Method:
+    _require(2 <= domain <= MAX_DOMAIN, f"the domain has {domain:,} items; from 2 to {MAX_DOMAIN:,}")
     _require(1 <= k <= domain, f"k is {k}; from 1 to the {domain} items of the domain")
     _require(0.0 < epsilon < math.inf, f"epsilon is {epsilon}; a positive number")
     _require(

@@ -30,7 +30,7 @@ class Kind(StrEnum):
 #: Items of a domain, and nats of a phase, for which all responses have probabilities that are multiples of 2^-32: a
 #: direct response to the largest domain with the least epsilon has a p of 4,100 of them against a q of 4,096.
 MAX_DOMAIN = 2**20
-_LEAST_EPSILON, _MOST_EPSILON = 0.001, 20.0
+_LEAST_EPSILON, _MOST_EPSILON = 0.001, 22.0
 
 #: The options of `method` that each method takes.
 OPTIONS = {

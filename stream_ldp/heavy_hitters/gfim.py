@@ -48,7 +48,7 @@ class GFIM:
     def phases(self) -> tuple[Phase, ...]:
         """Three: all users or the first part of them, then each half of all, or of the others."""
         if self.name == "gfim":
-            spent, start = (self.epsilon * self.split[0], self.epsilon * self.split[1]), 0
+            spent, start = self._spent, 0
             first = (0, RESOLUTION)
         else:
             spent, start = (self.epsilon, self.epsilon), round(RESOLUTION * self.split[0])
@@ -59,6 +59,16 @@ class GFIM:
             Phase(number=2, asked=Asked.ITEM, share=(start, middle), epsilon=spent[1]),
             Phase(number=3, asked=Asked.ITEM, share=(middle, RESOLUTION), epsilon=spent[1]),
         )
+
+    @property
+    def _spent(self) -> tuple[float, float]:
+        """Epsilon of phase 1, and of 2 and 3, exactly epsilon in sum: it would exceed a budget that pays for it."""
+        # The remainder of at least a half is exact (Sterbenz, 1974).
+        if self.split[0] >= self.split[1]:
+            first = self.epsilon * self.split[0]
+            return first, self.epsilon - first
+        second = self.epsilon * self.split[1]
+        return self.epsilon - second, second
 
     def first(self) -> Inquiry:
         """Any item of the domain."""

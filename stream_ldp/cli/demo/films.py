@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Films"]
 
-#: More than anybody waits for.
-_ENDLESS = 10**6
 _MOST_SEEN = 8
 
 
@@ -41,7 +39,7 @@ class Films:
     async def answer(self, settings: Settings) -> None:
         """Every phase asks its group of the users."""
         async with ItemPopulation(self.collection, self._sets, settings=settings) as population:
-            await population.run(epochs=_ENDLESS, on_phase=self._count)
+            await population.run(on_phase=self._count)
 
     @property
     def status(self) -> str:

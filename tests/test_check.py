@@ -48,3 +48,16 @@ def test_a_directory_is_taken_for_a_file(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert done.exit_code == 2
     assert "is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("epsilon", ["100", "1e-12"])
+def test_an_epsilon_that_no_probability_realises_is_found_by_the_first_client(epsilon: str, tmp_path: Path) -> None:
+    file = tmp_path / "films.yaml"
+    file.write_text(
+        f"collection: films\nmechanism: {{kind: gfim, epsilon: {epsilon}, k: 2, set_size: 3}}\n"
+        "items: {size: 100}\nwindow: {size: 60s}\n",
+        encoding="utf-8",
+    )
+    done = check(file)
+    assert done.exit_code == 1
+    assert f"{file}:2:12: mechanism: phase 1 has an epsilon of " in done.stderr

@@ -275,3 +275,10 @@ def test_what_is_built_can_be_asked_at_the_ends_of_its_ranges(epsilon: float, ha
     ldpminer = method("ldpminer", domain=4, k=2, epsilon=2 * epsilon, set_size=2)
     p, q = ldpminer.oracle(Inquiry(phase=2, candidates=np.arange(4), padding=4)).support
     assert p > q
+
+
+@pytest.mark.parametrize("split", [(0.6, 0.4), (0.3, 0.7), (0.5, 0.5)])
+def test_a_budget_of_one_epoch_refuses_its_last_phase(split: tuple[float, float]) -> None:
+    """epsilon 0.6 + epsilon 0.4 is more than epsilon, by a rounding, for 15 of these 100."""
+    for tenths in range(1, 101):
+        assert epoch_epsilon(build(Kind.GFIM, epsilon=tenths / 10, split=split)) == tenths / 10

@@ -121,7 +121,9 @@ class PhaseLayout:
         """In the phase's window alone."""
         if self._window_ms is not None:
             return np.equal(panes, self._window_ms)
-        return np.array([self._schedule.epoch_at(pane, 1) is not None for pane in panes.tolist()], dtype=np.bool_)
+        starts, which = np.unique(panes, return_inverse=True)
+        taken = [self._schedule.epoch_at(start, 1) is not None for start in starts.tolist()]
+        return np.array(taken, dtype=np.bool_)[which]
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
         """One: the sums of the oracle."""

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["transform"]
 
-#: Length transformed in one go: 512 KiB of float64 stay in a core's cache.
-_CACHED = 2**16
-
 #: Length of the matrix products. Twice 16 operations a number for every 4 of the log2(length) steps are still less
-#: than it takes to fetch the number four times, as butterflies do: 5 ms for 2^20 numbers instead of 22 ms.
+#: than it takes to fetch the number four times, as butterflies do: 10 ms for 2^20 numbers instead of 22 ms.
 _RADIX = 16
+
+#: Length transformed in one go: 128 KiB of float64 stay in a core's cache. Its products have 16 * 2^14 = 2^18 terms,
+#: up to which OpenBLAS stays on the calling thread; in longer ones, its threads wait for each other on a busy machine:
+#: up to seconds for 2^20 numbers.
+_CACHED = 2**14
 
 
 def transform(numbers: NDArray[np.float64]) -> None:

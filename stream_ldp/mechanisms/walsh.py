@@ -17,8 +17,8 @@ __all__ = ["transform"]
 _RADIX = 16
 
 #: Length transformed in one go: 128 KiB of float64 stay in a core's cache. Its products have 16 * 2^14 = 2^18 terms,
-#: up to which OpenBLAS stays on the calling thread; in longer ones, its threads wait for each other on a busy machine:
-#: up to seconds for 2^20 numbers.
+#: up to which OpenBLAS stays on the calling thread. In longer ones, its threads wait for each other on a busy
+#: machine: up to seconds for 2^20 numbers.
 _CACHED = 2**14
 
 

@@ -2,33 +2,68 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import math
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 from stream_ldp.cli import app
+from stream_ldp.collection_file import AnyCollection, parse_collection
+from stream_ldp.heavy_hitters.phases import epoch_epsilon
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.joint_collection import JointCollection
+from stream_ldp.settings import Settings
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def example() -> JointCollection:
-    """The collection that the README shows."""
-    (text,) = re.findall(r"```yaml\n(.*?)```", README, flags=re.DOTALL)
-    return JointCollection.parse(text, source="README.md")
+def blocks(language: str = "") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+
+
+def examples() -> dict[str, str]:
+    """The collections that the README shows: its text by the name of its file."""
+    survey, films = blocks("yaml")
+    return {"survey.yaml": survey, "films.yaml": films}
+
+
+def example(name: str) -> AnyCollection:
+    return parse_collection(examples()[name], source="README.md")
+
+
+def table(name: str) -> str:
+    (found,) = re.findall(rf"<!-- {name}: .*? -->\n(.*?)<!-- /{name} -->", README, flags=re.DOTALL)
+    return str(found)
 
 
 def test_the_privacy_statement_has_the_mechanisms_own_numbers() -> None:
-    mechanism = example().mechanism
-    (table,) = re.findall(r"<!-- privacy: .*? -->\n(.*?)<!-- /privacy -->", README, flags=re.DOTALL)
-    rows = re.findall(r"^\| (\d+|all) reports?.*? \| ([\d.]+) \| ([\d.]+) \|$", table, flags=re.MULTILINE)
+    collection = example("survey.yaml")
+    assert isinstance(collection, JointCollection)
+    rows = re.findall(r"^\| (\d+|all) reports?.*? \| ([\d.]+) \| ([\d.]+) \|$", table("privacy"), flags=re.MULTILINE)
     assert len(rows) == 5
     for reports, *stated in rows:
         seen = math.inf if reports == "all" else int(reports)
         for neighbours, epsilon in enumerate(map(float, stated), start=1):
-            exact = mechanism.epsilon(neighbours=neighbours, reports=seen)
+            exact = collection.mechanism.epsilon(neighbours=neighbours, reports=seen)
             # Rounded up to the third decimal: a promise of privacy is never rounded down.
             assert exact <= epsilon < exact + 0.001, (reports, neighbours, exact)
+
+
+def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
+    collection = example("films.yaml")
+    assert isinstance(collection, ItemCollection)
+    rows = re.findall(r"^\| (\d+) epochs? \| ([\d.]+) \|$", table("privacy of sets"), flags=re.MULTILINE)
+    assert len(rows) == 4
+    for epochs, stated in rows:
+        exact = int(epochs) * epoch_epsilon(collection.method)
+        assert exact <= float(stated) < exact + 0.001
 
 
 def test_every_command_of_the_readme_exists() -> None:
@@ -36,3 +71,59 @@ def test_every_command_of_the_readme_exists() -> None:
     groups = {group.name for group in app.registered_groups}
     shown = set(re.findall(r"stream-ldp ([a-z]+)", README))
     assert shown <= commands | groups
+
+
+def test_the_python_of_the_readme_imports_what_there_is_and_takes_the_arguments_that_there_are() -> None:
+    (code,) = blocks("python")
+    tree = ast.parse(code)
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            module = importlib.import_module(node.module)
+            names |= {each.name: getattr(module, each.name) for each in node.names}
+    called = {
+        node.func.id: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    for name in names.keys() & called.keys():
+        node = called[name]
+        inspect.signature(names[name]).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})
+    assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "RankingSubscriber", "Terms"}
+
+
+@pytest.mark.long
+def test_the_quick_start_can_be_followed_and_ends_with_a_joint_and_a_ranking(
+    settings: Settings, tmp_path: Path
+) -> None:
+    for name, text in examples().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    start = README.split("## From nothing")[1].split("## ")[0]
+    commands = [
+        line
+        for block in re.findall(r"^```\n(.*?)^```", start, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+    ]
+    # The broker runs already.
+    commands = commands[commands.index("stream-ldp broker &") + 1 :]
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "STREAM_LDP_BROKERS": settings.brokers,
+        "STREAM_LDP_TOPIC_PREFIX": settings.topic_prefix,
+        "STREAM_LDP_ADMIN_PORT": "0",
+    }
+    script = "\n".join(["set -e", "trap 'kill $(jobs -p)' EXIT", *commands])
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=170,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"bathing-mobility final reports=\d+ certified=yes", done.stdout), done.stdout
+    # alien and brazil are far above the others; the third is one of three that are equal.
+    result = re.search(r"phase=3/3 final .* found=([23])/3 alien=.* brazil=", done.stdout)
+    assert result, done.stdout

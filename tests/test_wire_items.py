@@ -175,7 +175,12 @@ class SpecifiedClient:
         whole, epsilon = 2**32, self.epsilon
         match self.kind:
             case "gfim":
-                first, later = epsilon * self.split[0], epsilon * self.split[1]
+                if self.split[0] >= self.split[1]:
+                    first = epsilon * self.split[0]
+                    later = epsilon - first
+                else:
+                    later = epsilon * self.split[1]
+                    first = epsilon - later
                 return [("item", 0, whole, first), ("item", 0, whole // 2, later), ("item", whole // 2, whole, later)]
             case "gfim-users":
                 a = round(self.split[0] * whole)

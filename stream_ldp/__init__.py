@@ -1,1 +1,1 @@
-"""Live joint distributions from locally private reports on Kafka."""
+"""Live joint distributions and heavy hitters from locally private reports on Kafka."""

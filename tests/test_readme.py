@@ -19,18 +19,21 @@ from stream_ldp.collection_file import AnyCollection, parse_collection
 from stream_ldp.heavy_hitters.phases import epoch_epsilon
 from stream_ldp.item_collection import ItemCollection
 from stream_ldp.joint_collection import JointCollection
+from stream_ldp.service.metrics import Metrics
 from stream_ldp.settings import Settings
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str = "") -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+def blocks(text: str, language: str = "") -> list[str]:
+    """The fenced code of a language."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [code for known, code in fenced if known == language]
 
 
 def examples() -> dict[str, str]:
     """The collections that the README shows: its text by the name of its file."""
-    survey, films = blocks("yaml")
+    survey, films = blocks(README, "yaml")
     return {"survey.yaml": survey, "films.yaml": films}
 
 
@@ -74,7 +77,7 @@ def test_every_command_of_the_readme_exists() -> None:
 
 
 def test_the_python_of_the_readme_imports_what_there_is_and_takes_the_arguments_that_there_are() -> None:
-    (code,) = blocks("python")
+    (code,) = blocks(README, "python")
     tree = ast.parse(code)
     names = {}
     for node in ast.walk(tree):
@@ -99,11 +102,7 @@ def test_the_quick_start_can_be_followed_and_ends_with_a_joint_and_a_ranking(
     for name, text in examples().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     start = README.split("## From nothing")[1].split("## ")[0]
-    commands = [
-        line
-        for block in re.findall(r"^```\n(.*?)^```", start, re.DOTALL | re.MULTILINE)
-        for line in block.splitlines()
-    ]
+    commands = [line for block in blocks(start) for line in block.splitlines()]
     # The broker runs already.
     commands = commands[commands.index("stream-ldp broker &") + 1 :]
     environment = os.environ | {
@@ -127,3 +126,12 @@ def test_the_quick_start_can_be_followed_and_ends_with_a_joint_and_a_ranking(
     # alien and brazil are far above the others; the third is one of three that are equal.
     result = re.search(r"phase=3/3 final .* found=([23])/3 alien=.* brazil=", done.stdout)
     assert result, done.stdout
+
+
+def test_every_metric_of_the_readme_is_there_from_the_start() -> None:
+    metrics = Metrics(["survey"])
+    exposed = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    exposed |= {family.name for family in metrics.registry.collect()}
+    shown = set(re.findall(r"`(stream_ldp_\w+)`", README))
+    assert shown
+    assert shown <= exposed

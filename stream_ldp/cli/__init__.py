@@ -11,7 +11,7 @@ from stream_ldp.cli import audit, broker, check, demo, evaluate, plan, report, s
 
 __all__ = ["app", "main"]
 
-_HELP = "Live joint distributions from locally private reports on Kafka."
+_HELP = "Live joint distributions and heavy hitters from locally private reports on Kafka."
 
 app = typer.Typer(
     name="stream-ldp",

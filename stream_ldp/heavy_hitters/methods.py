@@ -32,6 +32,9 @@ class Kind(StrEnum):
 MAX_DOMAIN = 2**20
 _LEAST_EPSILON, _MOST_EPSILON = 0.001, 22.0
 
+#: Candidates: a published ranking of so many has 6 MB, and a unary response takes no more.
+MAX_CANDIDATES = 2**16
+
 #: The options of `method` that each method takes.
 OPTIONS = {
     Kind.GFIM: frozenset({"k_max", "finalists", "set_size", "split", "combine", "hash_bits"}),
@@ -113,6 +116,7 @@ def _chosen(
     if k_max is None:
         k_max = min((2 if kind is Kind.SVIM else 3) * k, domain)
     _require(k <= k_max <= domain, f"k_max is {k_max}; from k, {k}, to the {domain} items of the domain")
+    _require(k_max <= MAX_CANDIDATES, f"k_max is {k_max:,}; at most {MAX_CANDIDATES:,}")
 
     given = {"finalists": finalists, "split": split, "set_size": set_size, "combine": combine}
     for name, value in given.items():

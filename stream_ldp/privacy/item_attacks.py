@@ -147,11 +147,13 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     sides = _sides(items, slots=max(inquiry.padding for inquiry in asked))
     pairs = _set_pairs(sides, domain=method.domain)
 
-    def attack(target: str, inquiries_: tuple[Inquiry, ...], epsilon: float, **how: int) -> Attack:
+    def attack(
+        target: str, inquiries_: tuple[Inquiry, ...], epsilon: float, *, reports: int = 1, **how: int
+    ) -> Attack:
         return Attack(
             target=target,
             neighbours="any two sets",
-            reports=len(inquiries_),
+            reports=reports,
             values=Values.CONSTANT,
             claimed=epsilon,
             system=Answers(method=method, inquiries=inquiries_, sides=sides, noise=noise),
@@ -160,11 +162,12 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
         )
 
     epsilons = [phase.epsilon for phase in method.phases]
-    spent = max(sum(epsilons[number - 1] for number in group) for group in together(method.phases))
+    groups = together(method.phases)
+    spent, answers = max(sum(epsilons[number - 1] for number in group) for group in groups), max(map(len, groups))
     return (
         *(attack(f"phase {inquiry.phase}", (inquiry,), epsilons[inquiry.phase - 1]) for inquiry in asked),
-        attack("epoch", asked, spent),
-        attack("epoch, singly", asked, spent, most_trials=SINGLE_USERS, chunk=1),
+        attack("epoch", asked, spent, reports=answers),
+        attack("epoch, singly", asked, spent, reports=answers, most_trials=SINGLE_USERS, chunk=1),
     )
 
 

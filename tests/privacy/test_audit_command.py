@@ -183,6 +183,8 @@ def test_an_epoch_of_item_sets_is_not_the_sum_of_a_users_phases(item_collection:
 def test_an_epoch_of_item_sets_is_not_attacked(item_collection: Path) -> None:
     rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
     assert [row["target"] for row in rows] == ["phase 1", "phase 2", "phase 3", "epoch", "epoch, singly"]
+    # Everybody answers the first phase, and one of the others.
+    assert [row["reports"] for row in rows] == [1, 1, 1, 2, 2]
     assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in rows)
     assert rows[0]["lower_bound"] > 0.9
 

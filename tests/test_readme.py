@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_every_command_of_the_readme_exists() -> None:
 def test_the_python_of_the_readme_imports_what_there_is_and_takes_the_arguments_that_there_are() -> None:
     (code,) = blocks(README, "python")
     tree = ast.parse(code)
-    names = {}
+    names: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             module = importlib.import_module(node.module)

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 from pydantic import ValidationError
 
-from stream_ldp.client.errors import NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
+from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
 from stream_ldp.connection import check_connection
 from stream_ldp.estimate import Estimate
 from stream_ldp.ranking import Ranking
@@ -47,6 +47,7 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         *,
         read: Callable[[bytes], AnswerT],
         unreadable: type[UnreadableAnswer],
+        others: tuple[str, str],
         settings: Settings,
         from_beginning: bool,
         follow: bool,
@@ -54,6 +55,7 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
     ) -> None:
         """read: the answer in a record; raises ValidationError where there is none, and a step then `unreadable`.
 
+        others: the topic that a collection of the other kind has in its place, and who reads it.
         from_beginning, follow, group: see `Subscriber`.
 
         Raises:
@@ -64,6 +66,7 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         self._topic = topic
         self._read = read
         self._unreadable = unreadable
+        self._others = others
         self._settings = settings
         self._from_beginning = from_beginning
         self._follow = follow
@@ -95,7 +98,7 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         )
         try:
             await self._consumer.start()
-            require_topic(self._topic, await self._consumer.topics(), self._settings)
+            self._require_topic(await self._consumer.topics())
             await self._find_place()
         except BaseException:
             await self._consumer.stop()
@@ -144,6 +147,12 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         if answer.final:
             self._last_final[series] = answer.window.start_ms
         return True
+
+    def _require_topic(self, existing: Container[str]) -> None:
+        topic, reader = self._others
+        if self._topic not in existing and topic in existing:
+            raise MissingTopic(f"topic {self._topic} does not exist, but {topic} does: read it with {reader}")
+        require_topic(self._topic, existing, self._settings)
 
     async def _find_place(self) -> None:
         if self._group is not None:
@@ -200,10 +209,12 @@ class Subscriber(AnswerSubscriber[Estimate]):
         Raises:
             ValueError: a group that does not follow.
         """
+        names = TopicNames(prefix=settings.topic_prefix)
         super().__init__(
-            TopicNames(prefix=settings.topic_prefix).estimates(collection),
+            names.estimates(collection),
             read=Estimate.from_bytes,
             unreadable=NotAnEstimate,
+            others=(names.heavy_hitters(collection), "RankingSubscriber"),
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,
@@ -244,10 +255,12 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         Raises:
             ValueError: a group that does not follow.
         """
+        names = TopicNames(prefix=settings.topic_prefix)
         super().__init__(
-            TopicNames(prefix=settings.topic_prefix).heavy_hitters(collection),
+            names.heavy_hitters(collection),
             read=Ranking.from_bytes,
             unreadable=NotARanking,
+            others=(names.estimates(collection), "Subscriber"),
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,

@@ -183,6 +183,18 @@ async def test_a_missing_topic_is_named_with_the_cure(topic: Topic) -> None:
     assert topic.consumers[0].stopped
 
 
+async def test_who_reads_answers_of_the_other_kind_is_told_how(topic: Topic) -> None:
+    topic.existing = {"stream-ldp.care-survey.heavy-hitters"}
+    with pytest.raises(
+        MissingTopic, match=r"estimates does not exist, but .*heavy-hitters does: .*RankingSubscriber"
+    ):
+        await topic.read()
+    topic.existing = {"stream-ldp.films.estimates"}
+    with pytest.raises(MissingTopic, match=r"heavy-hitters does not exist, but .*estimates does: .* Subscriber"):
+        await topic.rankings()
+    assert all(consumer.stopped for consumer in topic.consumers)
+
+
 def test_a_group_member_that_does_not_follow_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a group member follows"):
         subscribe(group="readers", follow=False)

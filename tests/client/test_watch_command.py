@@ -216,6 +216,20 @@ def test_once_without_history_is_the_first_of_the_news(
     assert watched(monkeypatch, command_line, survey, "--once") == [plain_line(of_minute(0))]
 
 
+def test_a_terminal_is_redrawn_with_every_estimate(
+    monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
+) -> None:
+    drawn = StringIO()
+    terminal = Console(file=drawn, width=110, height=60, force_terminal=True, color_system=None)
+    monkeypatch.setattr(watch_module, "Console", lambda: terminal)
+    FakeSubscriber.history = [of_minute(0)]
+    FakeSubscriber.news = [of_minute(1, final=False, reports=777)]
+    assert watched(monkeypatch, command_line, survey) == []
+    last = drawn.getvalue().rsplit("care-survey · bathing-mobility", 2)[1:]
+    assert "12,345 reports" in last[0]
+    assert "777 reports" in last[1]
+
+
 # On a real broker.
 
 

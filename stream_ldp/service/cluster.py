@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
+    GroupCoordinatorNotAvailableError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -28,7 +29,7 @@ __all__ = ["Cluster", "ClusterError"]
 
 #: One of three may fail and another be restarted, without a report lost.
 USUAL_REPLICATION = 3
-#: A created topic is known to every broker in well under a second; until then it seems not to exist.
+#: A created topic is known to every broker in well under a second, and so is the first group.
 LEADER_SECONDS = 10.0
 
 
@@ -88,9 +89,21 @@ class Cluster:
         }
 
     async def members(self, group: str) -> int:
-        """Number of running members of a consumer group; 0 where there is no such group."""
-        answers = await self._admin.describe_consumer_groups([group])
-        return sum(len(described[5]) for answer in answers for described in answer.groups)
+        """Number of running members of a consumer group; 0 where there is no such group.
+
+        Raises:
+            ClusterError: the cluster has no coordinator for the group in time.
+        """
+        try:
+            async with asyncio.timeout(LEADER_SECONDS):
+                while True:
+                    # A cluster that never had a group makes room for groups only when it is first asked for one.
+                    with suppress(GroupCoordinatorNotAvailableError):
+                        answers = await self._admin.describe_consumer_groups([group])
+                        return sum(len(described[5]) for answer in answers for described in answer.groups)
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. One that exists by now is left as it is.

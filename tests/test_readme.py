@@ -70,6 +70,36 @@ def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
         assert exact <= float(stated) < exact + 0.001
 
 
+def test_the_comparison_has_the_numbers_of_the_benchmarks() -> None:
+    benchmarks = (Path(__file__).parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
+
+    def measured(measure: str, section: str, epsilon: str) -> dict[str, str]:
+        found = (
+            benchmarks.split(f"### {section}")[1]
+            .split("###")[0]
+            .split(f"| {measure} at epsilon |")[1]
+            .split("\n\n")[0]
+        )
+        header, _, *rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in f"|{found}".splitlines()]
+        place = header.index(epsilon)
+        # The name of the measure was cut from the header.
+        return {row[0]: row[place + 1] for row in rows}
+
+    columns = [
+        measured(measure, section, epsilon)
+        for measure, section, epsilon in [
+            ("NDCG", "Mushroom, k = 10", "1"),
+            ("NDCG", "Mushroom, k = 10", "3"),
+            ("F1", "Zipf", "2"),
+            ("F1", "Zipf", "4"),
+        ]
+    ]
+    shown = re.findall(r"^\| (\w[\w -]+) \| (.*) \|$", table("comparison"), flags=re.MULTILINE)
+    assert len(shown) == 8
+    for name, numbers in shown:
+        assert numbers.split(" | ") == [column[name] for column in columns], name
+
+
 def test_every_command_of_the_readme_exists() -> None:
     commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     groups = {group.name for group in app.registered_groups}

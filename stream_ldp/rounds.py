@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.collection import fingerprint_of
+from stream_ldp.heavy_hitters.methods import MAX_CANDIDATES
 from stream_ldp.heavy_hitters.phases import Inquiry
 
 if TYPE_CHECKING:
@@ -149,15 +150,12 @@ class Round(BaseModel):
             if self.padding != collection.method.first().padding:
                 raise RoundRefused(f"pads sets to {self.padding}, the collection to another number")
             return
-        if not 1 <= len(self.candidates) <= collection.items.count:
-            raise RoundRefused(f"{len(self.candidates)} candidates of {collection.items.count} items")
+        most = min(collection.items.count, MAX_CANDIDATES)
+        if not 1 <= len(self.candidates) <= most:
+            raise RoundRefused(f"{len(self.candidates)} candidates; from 1 to {most}")
         if len(set(self.candidates)) < len(self.candidates):
             raise RoundRefused("a candidate is named twice")
         if not all(0 <= item < collection.items.count for item in self.candidates):
             raise RoundRefused(f"a candidate is not one of the items 0 to {collection.items.count - 1}")
         if self.padding > len(self.candidates):
             raise RoundRefused(f"pads sets to {self.padding}, with only {len(self.candidates)} candidates")
-        try:
-            collection.method.oracle(self.inquiry)
-        except ValueError as error:
-            raise RoundRefused(f"its answers cannot be perturbed: {error}") from error

@@ -25,7 +25,7 @@ SIZE_MS = 10_000
 
 TEXT = """
 collection: films
-mechanism: {kind: KIND, epsilon: 4, k: 2, OPTIONS}
+mechanism: {kind: KIND, epsilon: EPSILON, k: 2, OPTIONS}
 items: {size: SIZE}
 epochs: EPOCHS
 window: {size: 10s, grace: 2s, idle_timeout: 5s, ahead: 3s, max_age: 1d}
@@ -33,10 +33,15 @@ window: {size: 10s, grace: 2s, idle_timeout: 5s, ahead: 3s, max_age: 1d}
 
 
 def collection_of(
-    kind: str = "gfim", *, options: str = "set_size: 3, hash_bits: 1", epochs: str = "sequential", size: int = 16
+    kind: str = "gfim",
+    *,
+    options: str = "set_size: 3, hash_bits: 1",
+    epochs: str = "sequential",
+    size: int = 16,
+    epsilon: float = 4,
 ) -> ItemCollection:
     text = TEXT.replace("KIND", kind).replace("OPTIONS", options).replace("EPOCHS", epochs)
-    return ItemCollection.parse(text.replace("SIZE", str(size)))
+    return ItemCollection.parse(text.replace("SIZE", str(size)).replace("EPSILON", str(epsilon)))
 
 
 def inquiry_of(phase: int, candidates: list[int], *, padding: int = 1) -> Inquiry:

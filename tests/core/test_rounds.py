@@ -76,7 +76,7 @@ def test_a_first_phase_has_a_fingerprint_of_its_own_in_every_epoch() -> None:
         (changed(end_ms=ASKED.end_ms + SIZE_MS), "phase 2 of epoch 5 begins at 160000 ms and lasts a window"),
         (changed(epoch=6), "phase 2 of epoch 6 begins at 190000 ms and lasts a window"),
         (changed(candidates=None), "the first phase asks about all items, the later ones about candidates"),
-        (changed(candidates=()), "0 candidates of 16 items"),
+        (changed(candidates=()), "0 candidates; from 1 to 16"),
         (changed(candidates=(1, 2, 1)), "a candidate is named twice"),
         (changed(candidates=(1, 2, 16)), "a candidate is not one of the items 0 to 15"),
         (changed(candidates=(1, 2, -1)), "a candidate is not one of the items 0 to 15"),
@@ -97,12 +97,19 @@ def test_a_first_phase_is_asked_otherwise_than_the_collection_says(changes: dict
         Round.first(GFIM, epoch=0).model_copy(update=changes).check(GFIM)
 
 
-def test_a_round_whose_answers_cannot_be_perturbed_is_counted() -> None:
-    """Papers' LDPMiner answers one bit for each candidate, of at most 2^16."""
-    collection = collection_of("ldpminer", options="set_size: 3, hash_bits: 1", size=70_000)
-    forged = round_of(collection, candidates=list(range(2**16 + 1)))
-    with pytest.raises(RoundRefused, match="its answers cannot be perturbed: a unary response is for 1 to 65536"):
-        forged.check(collection)
+@pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
+@pytest.mark.parametrize("epsilon", [0.01, 4, 22])
+def test_a_round_is_taken_whose_answers_cannot_be_perturbed(kind: str, epsilon: float) -> None:
+    """The paper's form of ldpminer answers one bit for each candidate, of which a report has at most 2^16."""
+    for options in ("set_size: 3", "set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 8"):
+        collection = collection_of(kind, options=options, size=70_000, epsilon=epsilon)
+        for count in (1, 2, 2**16):
+            for padding in (1, count):
+                asked = round_of(collection, candidates=list(range(count)), padding=padding)
+                assert collection.method.oracle(asked.inquiry).bits > 0
+                asked.check(collection)
+        with pytest.raises(RoundRefused, match="65537 candidates; from 1 to 65536"):
+            round_of(collection, candidates=list(range(2**16 + 1))).check(collection)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:
         f"phase={ranking.phase}/{ranking.phases}",
         state(ranking),
         f"reports={ranking.reports}",
-        f"plausible={'no' if ranking.plausibility.flagged else 'yes'}",
+        f"plausible={_plausible(ranking)}",
     ]
     if truth is not None:
         words.append(f"found={truth.found(ranking)}/{len(ranking.items)}")
@@ -102,6 +102,8 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     yield f"{counts} reports in the phases so far" if earlier else f"{last:,} reports"
     if ranking.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
+    elif not ranking.plausibility.degrees_of_freedom:
+        yield "nothing to test these reports by: any may be honest"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {privacy.per_epoch:.2f} an epoch: {privacy.assumption}"
     if truth is not None:
@@ -109,6 +111,12 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
             f"{truth.found(ranking)} of the true top {len(ranking.items)} found; their frequencies are "
             f"{truth.distance(ranking):.4f} off on average"
         )
+
+
+def _plausible(ranking: Ranking) -> str:
+    if not ranking.plausibility.degrees_of_freedom:
+        return "untested"
+    return "no" if ranking.plausibility.flagged else "yes"
 
 
 def _change(item: HeavyHitter, ranks: dict[str, int]) -> Text:

@@ -100,6 +100,15 @@ def test_what_speaks_against_a_ranking_is_said() -> None:
     assert "phase=1/2 provisional reports=1000 plausible=no" in ranking_line(doubtful)
 
 
+def test_reports_that_could_not_be_tested_are_not_called_plausible() -> None:
+    untested = result_of(
+        7, plausibility=Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False)
+    )
+    assert "nothing to test these reports by" in shown(ranking_panel(untested))
+    assert "plausible=untested" in ranking_line(untested)
+    assert "nothing to test" not in shown(ranking_panel(result_of(7)))
+
+
 def test_of_many_items_the_best_are_shown_and_the_others_counted() -> None:
     ranking = result_of(7, items={f"film {number}": 0.9 - 0.01 * number for number in range(9)})
     text = shown(ranking_panel(ranking, rows=3))

@@ -99,11 +99,11 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
         yield "not the epoch's result yet: candidates and their order may change"
     *earlier, last = ranking.reports_per_phase
     counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
-    yield f"{counts} reports in the phases so far" if earlier else f"{last:,} reports"
+    yield f"{counts} reports, phase by phase" if earlier else f"{last:,} reports"
     if ranking.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
     elif not ranking.plausibility.degrees_of_freedom:
-        yield "nothing to test these reports by: any may be honest"
+        yield "whether these reports are honest cannot be tested"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {privacy.per_epoch:.2f} an epoch: {privacy.assumption}"
     if truth is not None:

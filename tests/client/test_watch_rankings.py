@@ -58,7 +58,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_a_ranking() -> None:
     for part in [
         "films · epoch 7 · result",
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z · final",
-        "1,000 + 2,000 reports in the phases so far",
+        "1,000 + 2,000 reports, phase by phase",
         "ldpminer at epsilon 2.00 an epoch: any two sets of items",
         "1 of the true top 2 found; their frequencies are 0.0200 off on average",
     ]:
@@ -104,9 +104,9 @@ def test_reports_that_could_not_be_tested_are_not_called_plausible() -> None:
     untested = result_of(
         7, plausibility=Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False)
     )
-    assert "nothing to test these reports by" in shown(ranking_panel(untested))
+    assert "whether these reports are honest cannot be tested" in shown(ranking_panel(untested))
     assert "plausible=untested" in ranking_line(untested)
-    assert "nothing to test" not in shown(ranking_panel(result_of(7)))
+    assert "cannot be tested" not in shown(ranking_panel(result_of(7)))
 
 
 def test_of_many_items_the_best_are_shown_and_the_others_counted() -> None:

@@ -1,0 +1,103 @@
+"""The rounds topic as a worker reads it, whoever has written it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from stream_ldp.rounds import Round
+from stream_ldp.service import round_log
+from stream_ldp.service.round_log import RoundLog
+from tests.core.item_examples import inquiry_of
+from tests.service.epochs import FILMS, ItemDeployment
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from stream_ldp.embedded import EmbeddedKafka
+
+
+@pytest.fixture
+async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemDeployment:
+    return await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=FILMS)
+
+
+@pytest.fixture
+async def log(deployment: ItemDeployment) -> AsyncIterator[RoundLog]:
+    topic = deployment.names.rounds("survey")
+    log = RoundLog(deployment.collection, topic=topic, settings=deployment.settings)
+    await log.start()
+    yield log
+    await log.stop()
+
+
+def asked(deployment: ItemDeployment, *candidates: int) -> Round:
+    return Round.of(deployment.collection, inquiry_of(2, list(candidates)), epoch=7)
+
+
+async def tell(deployment: ItemDeployment, value: bytes, *, time_ms: int | None = None) -> None:
+    producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all")
+    await producer.start()
+    try:
+        topic = deployment.names.rounds("survey")
+        await producer.send_and_wait(topic, value, key=b"7|2", timestamp_ms=time_ms)
+    finally:
+        await producer.stop()
+
+
+async def test_a_round_is_not_found_as_soon_as_it_is_told_or_found_untold(
+    deployment: ItemDeployment, log: RoundLog
+) -> None:
+    first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
+    assert await log.find([first.fingerprint]) == []
+    await tell(deployment, first.to_bytes())
+    assert await log.find([second.fingerprint, first.fingerprint]) == [first]
+    # Under the same key: only compaction drops the one that was there before, and not from a reader's memory.
+    await tell(deployment, second.to_bytes())
+    assert await log.find([second.fingerprint, first.fingerprint]) == [second, first]
+
+
+async def test_a_record_that_is_no_round_hides_those_after_it(
+    deployment: ItemDeployment, log: RoundLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = asked(deployment, 1, 2)
+    beyond = first.model_copy(update={"candidates": (1, 128)})
+    for value in (b"", b"garbage", beyond.to_bytes(), first.to_bytes()):
+        await tell(deployment, value)
+    assert await log.find([beyond.fingerprint, first.fingerprint]) == [first]
+    warnings = [record.getMessage() for record in caplog.records if record.name == round_log.__name__]
+    assert [line.split(" is not a round of ours: ")[0].split()[-2:] for line in warnings] == [
+        ["offset", str(offset)] for offset in range(3)
+    ]
+    assert warnings[2].endswith("a candidate is not one of the items 0 to 127")
+
+
+async def test_a_writer_with_a_clock_ahead_makes_workers_forget_the_other_rounds(
+    deployment: ItemDeployment, log: RoundLog
+) -> None:
+    first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
+    await tell(deployment, first.to_bytes())
+    await tell(deployment, second.to_bytes(), time_ms=int(time.time() * 1_000) + 10**10)
+    assert await log.find([first.fingerprint, second.fingerprint]) == [first, second]
+
+
+async def test_rounds_are_remembered_for_longer_than_they_are_kept(
+    deployment: ItemDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_log, "rounds_kept_ms", lambda window: 50)
+    log = RoundLog(deployment.collection, topic=deployment.names.rounds("survey"), settings=deployment.settings)
+    await log.start()
+    try:
+        old, new = asked(deployment, 1, 2), asked(deployment, 2, 1)
+        await tell(deployment, old.to_bytes())
+        assert await log.find([old.fingerprint]) == [old]
+        await asyncio.sleep(0.1)
+        await tell(deployment, new.to_bytes())
+        assert await log.find([old.fingerprint, new.fingerprint]) == [new]
+    finally:
+        await log.stop()

@@ -62,7 +62,11 @@ def simulate_items(
 
 
 async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
+    phases = 0
+
     def tell(asked: Round, answers: int) -> None:
+        nonlocal phases
+        phases += 1
         about = collection.items.count if asked.candidates is None else len(asked.candidates)
         typer.echo(
             f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {answers} of {len(sets)} "
@@ -71,3 +75,5 @@ async def _play(population: ItemPopulation, collection: ItemCollection, sets: It
 
     async with population:
         await population.run(epochs=epochs, on_phase=tell)
+    if missing := epochs * len(collection.method.phases) - phases:
+        typer.echo(f"{missing} phases were never asked: is a worker running, are its windows long enough?", err=True)

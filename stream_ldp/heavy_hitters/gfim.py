@@ -91,7 +91,8 @@ class GFIM:
         if before is None:
             standing = now
         elif reports:
-            standing = combined(before, now, combine=self.combine, set_size=self.set_size)
+            chosen_from = self.domain if inquiry.phase == 2 else self.k_max
+            standing = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from)
         else:
             standing = before
         standing = best(standing, self.k_max if inquiry.phase == 1 else self.finalists)

@@ -65,12 +65,19 @@ class LDPMiner:
     def solve(
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
     ) -> tuple[Standing, Inquiry | None]:
-        """As `Method.solve`; the standing holds the candidates."""
+        """As `Method.solve`; the standing holds the candidates.
+
+        Its errors do not know that candidates were chosen for estimates which luck had made high: where there is more
+        noise than frequency, they are too small.
+        """
         now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
             candidates = best(now, self.k_max)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None
-        both = combined(before, now, combine=self.combine, set_size=self.set_size)
+        # As if nothing had been chosen: padding to all candidates makes the later estimate so much the worse that to
+        # take the luck of the chosen out of the mean would leave little but noise.
+        kept = len(before.items)
+        both = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
         return best(both, self.k_max), None

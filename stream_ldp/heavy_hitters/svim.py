@@ -11,7 +11,7 @@ from scipy.optimize import isotonic_regression
 from stream_ldp.heavy_hitters.adaptive import item_oracle, value_oracle
 from stream_ldp.heavy_hitters.combination import Combine, best, combined, observed
 from stream_ldp.heavy_hitters.phases import Asked, Inquiry, Phase
-from stream_ldp.mechanisms import RESOLUTION, frequencies
+from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,20 +86,26 @@ class SVIM:
             # Without answers, no set is taken to hold more than all candidates.
             padding, correction = len(inquiry.candidates), 1.0
             if reports:
-                padding, correction = _lengths(frequencies(oracle, sums, reports=reports))
+                estimate = frequencies(oracle, sums, reports=reports)
+                error = standard_errors(oracle, np.zeros(1), reports=reports)[0]
+                padding, correction = _lengths(estimate, error=float(error))
             return before, Inquiry(phase=3, candidates=inquiry.candidates, padding=padding, correction=correction)
         if not reports:
             return before, None
         now = observed(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
-            now = combined(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
+            now = combined(before, now, combine=Combine.VARIANCE, set_size=self.set_size, chosen_from=self.domain)
         return best(now, self.k_max), None
 
 
-def _lengths(estimate: NDArray[np.float64]) -> tuple[int, float]:
+def _lengths(estimate: NDArray[np.float64], *, error: float) -> tuple[int, float]:
     """The padding L of phase 3 and its correction u(L) (Wang, Li and Jha, 2018, section V-C and V-D).
 
     estimate: part of the users who hold 0, 1, ... candidates, shape (c + 1,).
+    error: standard error of a part that is 0.
+
+    Of the parts beyond L, only those above two errors count for the correction: what noise leaves there is little,
+    but multiplied by its count it has been seen to make a correction of 1.03 one of 1.5.
     """
     part = _unimodal(estimate[1:])
     holders = part.sum()
@@ -107,7 +113,8 @@ def _lengths(estimate: NDArray[np.float64]) -> tuple[int, float]:
         return 1, 1.0
     padding = 1 + int(np.searchsorted(np.cumsum(part), _WHOLE * holders))
     counts = np.arange(1, len(part) + 1)
-    return padding, float(counts @ part / (np.minimum(counts, padding) @ part))
+    seen = np.where((counts <= padding) | (part > 2.0 * error), part, 0.0)
+    return padding, float(counts @ seen / (np.minimum(counts, padding) @ seen))
 
 
 def _unimodal(estimate: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemCollection", "Items", "MethodSpec", "PhaseSeries", "phase_name"]
 
+#: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
+MAX_NAMES = 2**16
+
 #: Items of a domain: its counters then take 16 MB for each source partition and window, and a transform of them tens
 #: of milliseconds.
 MAX_ITEMS = 2**20
@@ -29,7 +32,7 @@ class Items(Part):
     """The items that sets are made of: `size` of them, called 0 to size - 1, or those with `names`."""
 
     size: int | None = Field(default=None, ge=1, le=MAX_ITEMS)
-    names: tuple[Label, ...] | None = Field(default=None, min_length=1, max_length=MAX_ITEMS)
+    names: tuple[Label, ...] | None = Field(default=None, min_length=1, max_length=MAX_NAMES)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -63,7 +66,8 @@ class Items(Part):
                 return self._positions[name]
             raise ValueError("an item of the set is not among the collection's items")
         # No other text means the same item: "007" would make two names of one.
-        if name.isascii() and name.isdigit() and int(name) < self.count and name == str(int(name)):
+        short = len(name) <= len(str(self.count))
+        if short and name.isascii() and name.isdigit() and int(name) < self.count and name == str(int(name)):
             return int(name)
         raise ValueError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 

@@ -30,7 +30,12 @@ class HeavyHitter(_Part):
 
     rank: int = Field(ge=1, description="1 for the most frequent")
     item: str
-    frequency: float = Field(ge=0, le=1, description="estimated part of the users who hold it")
+    frequency: float = Field(
+        ge=0,
+        le=1,
+        description="estimated part of the users who hold it, too low where sets exceed the set size; before the "
+        "last phase of svim without a set size, only the order has a meaning",
+    )
     standard_error: Finite = Field(ge=0)
 
 
@@ -38,7 +43,7 @@ class Candidate(_Part):
     """An item that may yet be one, as the next phase's solver needs it."""
 
     number: int = Field(ge=0, description="of the item in the collection, from 0")
-    frequency: Finite = Field(description="unbiased, so it may leave [0, 1]")
+    frequency: Finite = Field(description="not held to [0, 1], so that noise averages out")
     standard_error: Finite = Field(ge=0)
 
 

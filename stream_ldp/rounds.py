@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.collection import fingerprint_of
 from stream_ldp.heavy_hitters.methods import MAX_CANDIDATES
@@ -47,7 +47,8 @@ class Round(BaseModel):
     padding: number of slots that a set is padded to.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # Strict: text or a truth value is no number, or clients in other languages would read another round.
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     schema_version: Literal[1] = 1
     collection: str
@@ -120,7 +121,12 @@ class Round(BaseModel):
         Raises:
             ValueError: not a round, or of a schema version that this release does not read.
         """
-        return cls.model_validate_json(data)
+        try:
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"])) or "record"
+            raise ValueError(f"{place}: {first['msg']}") from error
 
     def check(self, collection: ItemCollection) -> Phase:
         """The collection's phase that it asks, if an answer can be no other than what the collection stands for.

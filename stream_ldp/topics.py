@@ -167,7 +167,8 @@ def topic_specs(
         TopicSpec(
             name=names.collections,
             partitions=1,
-            config={"cleanup.policy": "compact"},
+            # A collection may name tens of thousands of items.
+            config={"cleanup.policy": "compact", "max.message.bytes": str(MAX_RECORD_BYTES)},
             purpose="what each collection's name means",
         ),
         TopicSpec(

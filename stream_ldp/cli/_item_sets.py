@@ -28,6 +28,8 @@ def items_of(line: str) -> list[str]:
             items = json.loads(line)
         except json.JSONDecodeError as error:
             raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+        except RecursionError:
+            raise ValueError("not a JSON list of strings: brackets within brackets") from None
         if not all(isinstance(item, str) for item in items):
             raise ValueError('not a JSON list of strings: expected ["item", ...]')
         return list(items)

@@ -86,6 +86,8 @@ def method(
         hash_bits=hash_bits,
     )
     for phase in chosen.phases:
+        low, high = phase.share
+        _require(low < high, f"phase {phase.number} asks nobody: give it a larger part of the split")
         _require(
             _LEAST_EPSILON <= phase.epsilon <= _MOST_EPSILON,
             f"phase {phase.number} has an epsilon of {phase.epsilon:g}; from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}",

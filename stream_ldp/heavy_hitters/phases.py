@@ -78,7 +78,8 @@ class Standing:
     """What is known after a phase, of the items that are still candidates, best first.
 
     items: int64, shape (c,).
-    frequency: estimated part of the users who hold each, float64, shape (c,); unbiased, so it may leave [0, 1].
+    frequency: estimated part of the users who hold each, float64, shape (c,); not held to [0, 1], so that noise
+        averages out. Sets that are larger than a phase has slots for make it too low.
     standard_error: of each frequency, float64, shape (c,).
     """
 

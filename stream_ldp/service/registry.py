@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from stream_ldp.topics import TopicNames
+from stream_ldp.topics import MAX_RECORD_BYTES, TopicNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +108,9 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
     """Write registrations, whatever was registered before; the caller has compared."""
     topic = TopicNames(prefix=settings.topic_prefix).collections
-    async with AIOKafkaProducer(**settings.client_options(), acks="all") as producer:
+    async with AIOKafkaProducer(
+        **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
+    ) as producer:
         for each in registrations:
             await producer.send_and_wait(topic, key=each.key, value=each.value, partition=0)
 

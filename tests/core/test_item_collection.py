@@ -191,3 +191,13 @@ def test_a_phase_is_asked_in_a_window_of_another_epoch(
     else:
         assert asked == {other: epoch + phase - other for other in asked}
         assert schedule.window_of(epoch + 1, 1) == schedule.window_of(epoch, 1) + size_ms
+
+
+@pytest.mark.parametrize("name", ["007", "16", "-1", "1.0", " 1", "²", "1" * 5_000])
+def test_another_text_means_an_item(name: str) -> None:
+    """Numbers of thousands of digits are not even read: Python refuses them with words of its own."""
+    collection = parse_collection(TEXT)
+    assert isinstance(collection, ItemCollection)
+    with pytest.raises(ValueError, match="an item of the set is not a whole number from 0 to 15") as caught:
+        collection.encode([name])
+    assert name not in str(caught.value) or name in "0 to 15"

@@ -123,19 +123,21 @@ def test_a_round_is_taken_whose_answers_cannot_be_perturbed(kind: str, epsilon: 
         {"epsilon": "NaN"},
         {"collection_fingerprint": "zz"},
         {"candidates": [1.5]},
+        {"candidates": ["1"]},
+        {"candidates": [True]},
         {"candidates": "all"},
     ],
     ids=str,
 )
 def test_what_is_no_round_is_read_as_one(changes: dict[str, Any]) -> None:
     """Whatever is on the topic: a worker or a client that fails over it would do so for ever."""
-    with pytest.raises(ValueError, match="validation error"):
+    with pytest.raises(ValueError, match=r"^\w+(\.\d+)?: "):
         Round.from_bytes(json.dumps(json.loads(ASKED.to_bytes()) | changes).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"garbage", b"[]", b"null", b"\xff\xfe", b"{" * 10_000])
 def test_bytes_that_are_no_round_are_read_as_one(data: bytes) -> None:
-    with pytest.raises(ValueError, match="validation error"):
+    with pytest.raises(ValueError, match=r"^record: "):
         Round.from_bytes(data)
 
 

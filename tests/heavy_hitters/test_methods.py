@@ -235,6 +235,7 @@ def test_what_is_not_given_is_what_measured_best() -> None:
         ("ldpminer", {"set_size": None}, "ldpminer needs set_size"),
         ("gfim-users", {"set_size": 0}, "set_size is 0; from 1 to the 60 items of the domain"),
         ("svim", {"set_size": 61}, "set_size is 61; from 1 to the 60 items of the domain"),
+        ("gfim-users", {"split": (1 - 1e-11, 1e-11)}, "phase 2 asks nobody: give it a larger part of the split"),
         ("gfim", {"split": (0.6, 0.6)}, "two positive parts that sum to 1, such as"),
         ("gfim", {"split": (1.0, 0.0)}, "two positive parts that sum to 1, such as"),
         ("gfim", {"split": (0.5, 0.25, 0.25)}, "two positive parts that sum to 1, such as"),

@@ -163,11 +163,11 @@ class ItemCollection(Collection):
                 "window",
                 "idle_timeout",
             )
-        if window.idle_timeout_ms + window.grace_ms >= window.size_ms:
+        known_ms = window.idle_timeout_ms + window.grace_ms
+        if known_ms >= window.size_ms:
             raise Misplaced(
-                f"what a phase asks is known idle_timeout + grace, {window.idle_timeout_ms + window.grace_ms} ms, "
-                f"after the one before has ended, which is not within its window: make size, {window.size_ms} ms, "
-                "larger than that",
+                f"what a phase asks is known idle_timeout + grace, {known_ms} ms, after the one before has ended, and "
+                f"later, which is not within its window: make size, {window.size_ms} ms, several times that",
                 "window",
                 "size",
             )

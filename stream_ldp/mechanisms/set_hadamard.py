@@ -33,8 +33,10 @@ class SetHadamardResponse:
     (Wang et al., 2020, PVLDB 13(8)) with arcs of one hash, and hashes from the rows of `HadamardResponse`, whose
     reports and counters it shares.
 
-    Rows make the hashes of any three items independent in pairs, not of sets: that 1 / g is exact for sets of one and
-    two items, and nearly so for larger ones.
+    Hashes are linear in the bits of an item's number, so that 1 / g is exact for sets of one and two items only. An
+    item whose number is the exclusive or of three that a set holds, such as 3 of 0, 1 and 2, or item 0 of 1, 2 and 3,
+    is supported a little more or less often. If all users hold one and the same set, its frequency has been seen to
+    be wrong by 0.06 (64 items, l = 4, t = 3) and 0.1 (l = 7, t = 4), and by 0.001 among 1,024 items with l = 20.
 
     size: number of values.
     slots: l.

@@ -166,7 +166,7 @@ class ItemCollection(Collection):
         known_ms = window.idle_timeout_ms + window.grace_ms
         if known_ms >= window.size_ms:
             raise Misplaced(
-                f"what a phase asks is known idle_timeout + grace, {known_ms} ms, after the one before has ended, and "
+                f"what a phase asks is known idle_timeout + grace, {known_ms} ms, after the one before has ended, or "
                 f"later, which is not within its window: make size, {window.size_ms} ms, several times that",
                 "window",
                 "size",

@@ -114,6 +114,7 @@ async def test_topics_set_up_by_hand_are_held_against_what_the_service_relies_on
     week = 7 * 86_400_000
     assert problems == [
         "topic PREFIX.collections has cleanup.policy=delete, needs compact",
+        "topic PREFIX.collections has max.message.bytes=1048588, needs 16777216 or more",
         "topic PREFIX.collections has 2 partitions, needs 1",
         "topic PREFIX.partials has cleanup.policy=delete, needs compact,delete",
         f"topic PREFIX.partials has retention.ms={week}, needs 777600000 or more",

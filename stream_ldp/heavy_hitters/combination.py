@@ -37,9 +37,7 @@ def observed(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64],
     factor = inquiry.correction * scale(oracle, padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
-    # What makes up for larger sets may be wrong by half of what it adds.
-    added = 0.5 * (inquiry.correction - 1.0) * scale(oracle, padding=inquiry.padding) * frequency
-    return Standing(items=items, frequency=factor * frequency, standard_error=np.hypot(factor * error, added))
+    return Standing(items=items, frequency=factor * frequency, standard_error=factor * error)
 
 
 def combined(before: Standing, now: Standing, *, combine: Combine, set_size: int, chosen_from: int) -> Standing:

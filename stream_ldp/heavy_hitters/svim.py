@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,9 @@ class SVIM:
         now = observed(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
             now = combined(before, now, combine=Combine.VARIANCE, set_size=self.set_size, chosen_from=self.domain)
+        # The correction may be wrong by half of what it adds; it is the same for all items, and so weighs nowhere.
+        doubt = 0.5 * (1.0 - 1.0 / inquiry.correction) * now.frequency
+        now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
         return best(now, self.k_max), None
 
 

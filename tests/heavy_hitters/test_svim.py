@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.heavy_hitters.methods import method
 from stream_ldp.heavy_hitters.phases import Inquiry, Standing
-from stream_ldp.mechanisms import frequencies
+from stream_ldp.mechanisms import SeededEntropy, frequencies
 from tests.heavy_hitters.examples import answers_of
 
 #: 8 candidates of 40 items.
@@ -82,3 +82,21 @@ def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None
     first = both.frequency[both.items.tolist().index(0)]
     assert 0.3 < first < fresh[0]
     assert (both.standard_error <= 0.01).all()
+
+
+def test_what_makes_up_for_larger_sets_is_taken_for_certain() -> None:
+    """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
+    subject = method("svim", domain=40, k=2, epsilon=2.0)
+    candidates = np.arange(4)
+    before = Standing(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
+    certain, corrected = (
+        Inquiry(phase=3, candidates=candidates, padding=2, correction=correction) for correction in (1.0, 1.5)
+    )
+    oracle = subject.oracle(certain)
+    rows = oracle.perturb(np.repeat(candidates, (60, 30, 10, 0)), entropy=SeededEntropy(3))
+    sums = oracle.sums(rows)
+    plain, _ = subject.solve(certain, sums=sums, reports=len(rows), before=before)
+    doubtful, _ = subject.solve(corrected, sums=sums, reports=len(rows), before=before)
+    assert doubtful.frequency == pytest.approx(1.5 * plain.frequency)
+    expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 6)
+    assert doubtful.standard_error == pytest.approx(expected)

@@ -96,12 +96,7 @@ def _solve_joint(collection: JointCollection, spec: EstimateSpec, question: Ques
             p_value=solution.independence.p_value,
             dependent=solution.independence.dependent,
         ),
-        plausibility=Plausibility(
-            statistic=likeness.statistic,
-            degrees_of_freedom=likeness.degrees_of_freedom,
-            p_value=likeness.p_value,
-            flagged=likeness.flagged,
-        ),
+        plausibility=_told(likeness),
         privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
     )
 
@@ -165,12 +160,7 @@ def _solve_phase(collection: ItemCollection, phase: PhaseSeries, question: Quest
         next_phase=None
         if then is None or then.candidates is None
         else NextPhase(padding=then.padding, correction=then.correction, candidates=tuple(then.candidates.tolist())),
-        plausibility=Plausibility(
-            statistic=likeness.statistic,
-            degrees_of_freedom=likeness.degrees_of_freedom,
-            p_value=likeness.p_value,
-            flagged=likeness.flagged,
-        ),
+        plausibility=_told(likeness),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
@@ -193,6 +183,16 @@ def _heavy_hitters(collection: ItemCollection, standing: Standing) -> tuple[Heav
             ),
             start=1,
         )
+    )
+
+
+def _told(likeness: plausibility.Plausibility) -> Plausibility:
+    """What an answer says of it."""
+    return Plausibility(
+        statistic=likeness.statistic,
+        degrees_of_freedom=likeness.degrees_of_freedom,
+        p_value=likeness.p_value,
+        flagged=likeness.flagged,
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import zlib
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from stream_ldp.cli._text_file import open_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64
         PopulationError: it cannot be read, a column is missing, or a value is not one of its attribute's.
     """
     try:
-        with _open(path) as file:
+        with open_text(path) as file:
             return _codes(csv.DictReader(file, strict=True), path, collection)
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         raise PopulationError(f"{path}: cannot be read: {error}") from error
@@ -43,12 +44,6 @@ def sample(population: NDArray[np.int64], users: int, generator: np.random.Gener
     if users <= len(population):
         return population[generator.permutation(len(population))[:users]]
     return population[generator.integers(len(population), size=users)]
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
 
 
 def _codes(rows: csv.DictReader[str], path: Path, collection: JointCollection) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["text_of"]
+__all__ = ["open_text", "text_of"]
 
 
 @contextlib.contextmanager
@@ -22,7 +22,7 @@ def text_of(path: Path) -> Iterator[TextIO]:
         ValueError: the file cannot be read, at whatever line.
     """
     try:
-        with _open(path) as file:
+        with open_text(path) as file:
             yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
@@ -32,7 +32,8 @@ def text_of(path: Path) -> Iterator[TextIO]:
         raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
 
 
-def _open(path: Path) -> TextIO:
+def open_text(path: Path) -> TextIO:
+    """The file opened, gzipped if its name ends in .gz; what is wrong with it is raised as it comes."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from stream_ldp.collection import Collection, Label, Part, PositiveDuration, require_distinct
-from stream_ldp.heavy_hitters.methods import method
+from stream_ldp.heavy_hitters.methods import MAX_DOMAIN, method
 from stream_ldp.heavy_hitters.schedule import Epochs, Schedule
 from stream_ldp.yaml_text import Misplaced
 
@@ -23,15 +23,11 @@ __all__ = ["ItemCollection", "Items", "MethodSpec", "PhaseSeries", "phase_name"]
 #: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
 
-#: Items of a domain: its counters then take 16 MB for each source partition and window, and a transform of them tens
-#: of milliseconds.
-MAX_ITEMS = 2**20
-
 
 class Items(Part):
     """The items that sets are made of: `size` of them, called 0 to size - 1, or those with `names`."""
 
-    size: int | None = Field(default=None, ge=1, le=MAX_ITEMS)
+    size: int | None = Field(default=None, ge=1, le=MAX_DOMAIN)
     names: tuple[Label, ...] | None = Field(default=None, min_length=1, max_length=MAX_NAMES)
 
     @model_validator(mode="after")

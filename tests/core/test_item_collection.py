@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.collection_file import parse_collection
+from stream_ldp.heavy_hitters.methods import MAX_DOMAIN
 from stream_ldp.heavy_hitters.schedule import Epochs, Schedule
-from stream_ldp.item_collection import MAX_ITEMS, ItemCollection
+from stream_ldp.item_collection import ItemCollection
 from stream_ldp.yaml_text import CollectionError
 
 TEXT = """\
@@ -70,7 +71,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("{size: 16}", "{size: 2, names: [a, b]}", "3:8: items: give either `size`, the number of items, or `names`"),
         ("{size: 16}", "{size: 0}", "3:15: items.size: it should be greater than or equal to 1"),
         ("{size: 16}", "{size: 1}", f"{WHOLE}the domain has 1 items; from 2 to 1,048,576"),
-        ("{size: 16}", f"{{size: {MAX_ITEMS + 1}}}", "3:15: items.size: it should be less than or equal to 1048576"),
+        ("{size: 16}", f"{{size: {MAX_DOMAIN + 1}}}", "3:15: items.size: it should be less than or equal to 1048576"),
         (
             "{size: 16}",
             "{names: [a, b, a]}",
@@ -95,8 +96,8 @@ def test_a_wrong_file_is_taken_or_its_fault_is_said_to_be_elsewhere(right: str, 
 
 
 def test_the_largest_domain_is_refused() -> None:
-    collection = ItemCollection.parse(TEXT.replace("16", str(MAX_ITEMS)))
-    assert collection.method.oracle(collection.method.first()).counters >= MAX_ITEMS
+    collection = ItemCollection.parse(TEXT.replace("16", str(MAX_DOMAIN)))
+    assert collection.method.oracle(collection.method.first()).counters >= MAX_DOMAIN
 
 
 def fingerprint(right: str = "", wrong: str = "") -> bytes:

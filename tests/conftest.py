@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from stream_ldp.embedded import EmbeddedKafka, MissingTool
-from stream_ldp.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
+from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 
 from stream_ldp.cli import app
-from stream_ldp.collection_file import AnyCollection, parse_collection
-from stream_ldp.heavy_hitters.phases import epoch_epsilon
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.joint_collection import JointCollection
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import AnyCollection, parse_collection
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
-from stream_ldp.settings import Settings
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.phases import epoch_epsilon
+from tests.paths import REPOSITORY
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(text: str, language: str = "") -> list[str]:
@@ -71,7 +72,7 @@ def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
 
 
 def test_the_comparison_has_the_numbers_of_the_benchmarks() -> None:
-    benchmarks = (Path(__file__).parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    benchmarks = (REPOSITORY / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
 
     def measured(measure: str, section: str, epsilon: str) -> dict[str, str]:
         found = (

@@ -12,15 +12,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli._audited import EXAMPLES, read
+from stream_ldp.cli.audited import EXAMPLES, read
 from stream_ldp.cli.options import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
-from stream_ldp.privacy.chosen_words import UnknownLaw
+from stream_ldp.privacy.audit.chosen_words import UnknownLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.cli._audited import Audited
+    from stream_ldp.cli.audited import Audited
 
 __all__ = ["audit"]
 

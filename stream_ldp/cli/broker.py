@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from stream_ldp.cli.options import fail
-from stream_ldp.embedded import EmbeddedBrokerError, EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka
 
 __all__ = ["broker"]
 

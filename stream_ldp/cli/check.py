@@ -9,12 +9,12 @@ import typer
 
 from stream_ldp.cli.options import fail
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection_file import load_collection
-from stream_ldp.heavy_hitters.phases import epoch_epsilon
-from stream_ldp.item_collection import ItemCollection
+from stream_ldp.kinds import load_collection
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.phases import epoch_epsilon
 
 if TYPE_CHECKING:
-    from stream_ldp.collection_file import AnyCollection
+    from stream_ldp.kinds import AnyCollection
 
 __all__ = ["check"]
 

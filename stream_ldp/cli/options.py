@@ -10,15 +10,15 @@ import typer
 from rich.console import Console
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection_file import load_collection
-from stream_ldp.joint_collection import JointCollection
-from stream_ldp.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
+from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
+from stream_ldp.kinds import load_collection
+from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from stream_ldp.collection_file import AnyCollection
+    from stream_ldp.kinds import AnyCollection
 
 __all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "load_collections", "load_joint_collection", "with_settings"]
 

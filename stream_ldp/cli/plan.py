@@ -14,15 +14,15 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli._item_plan import show_item_plan
 from stream_ldp.cli.options import fail, load_collections
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.item_plan import USERS, item_plan
-from stream_ldp.joint_plan import POPULATIONS, EstimatePlan, Plan, for_budget
-from stream_ldp.joint_plan import plan as work_out
+from stream_ldp.cli.views.item_plan import show_item_plan
+from stream_ldp.records.plan import POPULATIONS, EstimatePlan, Plan, for_budget
+from stream_ldp.records.plan import plan as work_out
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.plan import USERS, item_plan
 
 if TYPE_CHECKING:
-    from stream_ldp.joint_collection import JointCollection
+    from stream_ldp.records.collection import JointCollection
 
 __all__ = ["plan"]
 

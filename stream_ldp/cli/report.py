@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_ldp.cli._client import run_client, spent_line
-from stream_ldp.cli._item_answers import report_items
-from stream_ldp.cli._records import Format, RecordReader, lines_of
+from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
+from stream_ldp.cli.item_reports import report_items
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
@@ -27,9 +27,9 @@ from stream_ldp.client import (
     load_or_create_secret,
     load_or_create_user,
 )
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.joint_collection import JointCollection
-from stream_ldp.settings import Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,19 +13,19 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from stream_ldp.cli._client import run_client
-from stream_ldp.cli._item_simulation import simulate_items
-from stream_ldp.cli._population import PopulationError, load_population, sample
-from stream_ldp.cli._render import truth_line
-from stream_ldp.cli._truth import Tally
+from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.running import run_client
+from stream_ldp.cli.simulation.item_sets import simulate_items
+from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.views.estimate_text import truth_line
 from stream_ldp.client import Reporter
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.joint_collection import JointCollection
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
-from stream_ldp.settings import Settings
-from stream_ldp.windows import pane_of
+from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

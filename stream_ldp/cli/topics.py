@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.options import TOPICS, fail, load_collections, with_settings
-from stream_ldp.connection import BrokerUnreachable
-from stream_ldp.service.cluster import Cluster, ClusterError
+from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.registry import NEW_NAME, Registration, RegistryError, read_registry, register
+from stream_ldp.kafka.settings import Settings, SettingsError
+from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
 from stream_ldp.service.preflight import CHANGE_TOPIC, PreflightError, preflight
-from stream_ldp.service.registry import NEW_NAME, Registration, RegistryError, read_registry, register
-from stream_ldp.settings import Settings, SettingsError
-from stream_ldp.topics import DAY_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

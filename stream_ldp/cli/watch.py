@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from stream_ldp.cli._client import run_client
-from stream_ldp.cli._estimate_view import EstimateView
-from stream_ldp.cli._item_truth import ItemTruth
-from stream_ldp.cli._ranking_view import RankingView
-from stream_ldp.cli._truth import Truth, TruthError
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.running import run_client
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.simulation.truth import Truth, TruthError
+from stream_ldp.cli.views.estimates import EstimateView
+from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.client import MissingTopic, RankingSubscriber, Subscriber, UnreadableAnswer
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.settings import Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.cli._view import AnswerT, View
+    from stream_ldp.cli.views.view import AnswerT, View
     from stream_ldp.client.subscriber import AnswerSubscriber
-    from stream_ldp.estimate import Estimate
-    from stream_ldp.ranking import Ranking
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.sets.answer import Ranking
 
 __all__ = ["watch"]
 

@@ -12,13 +12,13 @@ import typer
 from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.options import WORKER, fail, load_collections, with_settings
-from stream_ldp.connection import BrokerUnreachable
+from stream_ldp.kafka.cluster import ClusterError
+from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.registry import RegistryError
+from stream_ldp.kafka.settings import Settings, SettingsError
 from stream_ldp.service.admin import AdminPortError
-from stream_ldp.service.cluster import ClusterError
 from stream_ldp.service.preflight import PreflightError
-from stream_ldp.service.registry import RegistryError
 from stream_ldp.service.worker import WorkerCrashed, run
-from stream_ldp.settings import Settings, SettingsError
 
 __all__ = ["worker"]
 

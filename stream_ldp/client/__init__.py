@@ -3,11 +3,9 @@
 from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
-from stream_ldp.client.privacy_ledger import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.secret import SecretError, load_or_create_secret
 from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
-from stream_ldp.privacy.ledger import (
+from stream_ldp.privacy.ledger.ledger import (
     AlreadyAnswered,
     Assumption,
     BudgetExceeded,
@@ -15,6 +13,8 @@ from stream_ldp.privacy.ledger import (
     Terms,
     TooManyValues,
 )
+from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
+from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 __all__ = [
     "AlreadyAnswered",

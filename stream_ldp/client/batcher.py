@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.statistics import row_width
-from stream_ldp.windows import pane_of
-from stream_ldp.wire import HEADER_BYTES, Batch
+from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.pipeline.wire import HEADER_BYTES, Batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
 
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
 
 __all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "UnreadableAnswer", "require_topic"]
 

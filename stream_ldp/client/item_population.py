@@ -12,10 +12,10 @@ from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.publisher import Publisher
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.heavy_hitters.groups import group_words
-from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.topics import TopicNames
+from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.user_partition import group_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.heavy_hitters.item_sets import ItemSets
-    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.rounds import Round
-    from stream_ldp.settings import Settings
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.sets.rounds import Round
 
 __all__ = ["ItemPopulation"]
 

@@ -12,22 +12,22 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.publisher import Publisher
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.heavy_hitters.groups import group_words
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.mechanisms import OSEntropy, uniform_integers
-from stream_ldp.privacy.ledger import AlreadyAnswered, BudgetExceeded
-from stream_ldp.topics import TopicNames
+from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.user_partition import group_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
-    from stream_ldp.client.privacy_ledger import PrivacyLedger
-    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.rounds import Round
-    from stream_ldp.settings import Settings
+    from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.rounds import Round
 
 __all__ = ["ItemReporter"]
 

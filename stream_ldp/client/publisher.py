@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
 
-from stream_ldp import wire
 from stream_ldp.client.errors import DeliveryError, require_topic
-from stream_ldp.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.pipeline import wire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.settings import Settings
-    from stream_ldp.wire import Batch
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.wire import Batch
 
 __all__ = ["Publisher"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.client.batcher import Batcher, most_reports
-from stream_ldp.client.privacy_ledger import PrivacyLedger
 from stream_ldp.client.publisher import Publisher
+from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger import Assumption
-from stream_ldp.topics import TopicNames
+from stream_ldp.privacy.ledger.ledger import Assumption
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.joint_collection import JointCollection
+    from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.settings import Settings
+    from stream_ldp.records.collection import JointCollection
 
 __all__ = ["Reporter", "now_ms"]
 

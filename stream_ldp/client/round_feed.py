@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from stream_ldp.client.errors import require_topic
-from stream_ldp.connection import check_connection
-from stream_ldp.rounds import Round, RoundRefused
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.sets.rounds import Round, RoundRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from stream_ldp.item_collection import ItemCollection
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.sets.collection import ItemCollection
 
 __all__ = ["RoundFeed", "closes_ms"]
 

@@ -11,17 +11,17 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 from pydantic import ValidationError
 
 from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
-from stream_ldp.connection import check_connection
-from stream_ldp.estimate import Estimate
-from stream_ldp.ranking import Ranking
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.records.answer import Estimate
+from stream_ldp.sets.answer import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection as Container
     from types import TracebackType
 
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
 
 __all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
 

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.entropy import Entropy
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 __all__ = ["FrequencyOracle", "checked_values", "frequencies", "standard_errors"]
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.fields import pack, unpack, unused_clear
 from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.entropy import Entropy
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 __all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse"]
 

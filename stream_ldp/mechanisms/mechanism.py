@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.entropy import Entropy
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 __all__ = ["Mechanism"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.mechanisms.channel import BitChannel
-from stream_ldp.mechanisms.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.rr_loss import rr_epsilon, rr_parameters
 
 if TYPE_CHECKING:

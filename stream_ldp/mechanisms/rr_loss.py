@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
-from stream_ldp.mechanisms.entropy import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 __all__ = ["rr_epsilon", "rr_parameters"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms.entropy import RESOLUTION, Entropy
-from stream_ldp.mechanisms.fields import pack
 from stream_ldp.mechanisms.frequency_oracle import checked_values
 from stream_ldp.mechanisms.hadamard import HadamardResponse
+from stream_ldp.mechanisms.packing import pack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.uniform import uniform_integers
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.randomness.uniform import uniform_integers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.fields import unused_clear
 from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.packing import unused_clear
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.entropy import Entropy
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 __all__ = ["MAX_SIZE", "UnaryResponse"]
 

@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stream_ldp import estimate, ranking
-from stream_ldp.estimate import Estimate
-from stream_ldp.ranking import Ranking
-from stream_ldp.rounds import Round
+from stream_ldp.records import answer as estimate
+from stream_ldp.records.answer import Estimate
+from stream_ldp.sets import answer as ranking
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

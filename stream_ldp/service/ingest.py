@@ -25,12 +25,12 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from mode import Service
 
-from stream_ldp import partials, wire
-from stream_ldp.counting import Checkpoint, SourcePartition
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.layouts import PhaseLayout
-from stream_ldp.service.publisher import Record
+from stream_ldp.kafka.producer import Record
+from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 from stream_ldp.service.round_log import RoundLog
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.layout import PhaseLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
     from stream_ldp.collection import Collection
-    from stream_ldp.rejection import Rejected
+    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import TopicNames
+    from stream_ldp.pipeline.rejection import Rejected
     from stream_ldp.service.metrics import Metrics
-    from stream_ldp.service.publisher import Publisher
-    from stream_ldp.settings import Settings
-    from stream_ldp.topics import TopicNames
 
 __all__ = ["Ingest", "ReportsLost"]
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from mode import Service
 
-from stream_ldp import partials
-from stream_ldp.estimate import Estimate
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.merging import Merge
-from stream_ldp.ranking import Ranking
-from stream_ldp.rounds import Round
-from stream_ldp.service.publisher import Record
-from stream_ldp.solving import answer_from_bytes, solve
+from stream_ldp.kafka.producer import Record
+from stream_ldp.kinds import answer_from_bytes, solve
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.records.answer import Estimate
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from aiokafka import ConsumerRecord
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.merging import Question
+    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import TopicNames
+    from stream_ldp.kinds import Answer
+    from stream_ldp.pipeline.merging import Question
     from stream_ldp.service.metrics import Metrics
-    from stream_ldp.service.publisher import Publisher
-    from stream_ldp.settings import Settings
-    from stream_ldp.solving import Answer
-    from stream_ldp.topics import TopicNames
 
 __all__ = ["Merger"]
 

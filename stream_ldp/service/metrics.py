@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
-from stream_ldp.estimators import Start
-from stream_ldp.rejection import Reason
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.records.estimators import Start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

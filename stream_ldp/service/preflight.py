@@ -6,16 +6,16 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.service.cluster import Cluster
-from stream_ldp.service.registry import NEW_NAME, Registration, read_registry
-from stream_ldp.topics import TopicNames, topic_specs
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry
+from stream_ldp.kafka.topics import TopicNames, topic_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
-    from stream_ldp.settings import Settings
-    from stream_ldp.topics import ExistingTopic, TopicSpec
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 
 __all__ = ["CHANGE_TOPIC", "PreflightError", "Problem", "preflight"]
 

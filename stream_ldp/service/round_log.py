@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from stream_ldp.rounds import Round
-from stream_ldp.topics import rounds_kept_ms
+from stream_ldp.kafka.topics import rounds_kept_ms
+from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.item_collection import ItemCollection
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.sets.collection import ItemCollection
 
 __all__ = ["RoundLog"]
 

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 import faust
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_ldp.kafka.producer import Publisher
+from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import preflight
-from stream_ldp.service.publisher import Publisher
-from stream_ldp.topics import TopicNames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream_ldp.collection import Collection
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
 
 __all__ = ["Worker", "WorkerCrashed", "run"]
 

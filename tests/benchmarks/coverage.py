@@ -13,13 +13,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.heavy_hitters.epoch import run_epoch
-from stream_ldp.heavy_hitters.methods import Kind, method
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.methods.methods import Kind, method
 from tests.benchmarks.zipf_sets import zipf_sets
 
 if TYPE_CHECKING:
-    from stream_ldp.heavy_hitters.item_sets import ItemSets
+    from stream_ldp.sets.item_sets import ItemSets
 
 __all__ = ["coverage"]
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from stream_ldp import wire
 from stream_ldp.collection import Collection
-from stream_ldp.counting import SourcePartition
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.joint_collection import JointCollection
 from stream_ldp.mechanisms import SeededEntropy, walsh
-from stream_ldp.statistics import ReportSums, SumTally
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.pipeline.statistics import ReportSums, SumTally
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.collection import ItemCollection
 
 #: 12 + 1 bits, two bytes, as sampling SH of 4,096 items; counted in a dense table.
 JOINT = """

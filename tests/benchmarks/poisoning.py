@@ -16,8 +16,14 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.plausibility import BATCH_LIMIT, FALSE_ALARM_RATE, batch_scores, bit_count_distribution, check
-from stream_ldp.statistics import RowCounts
+from stream_ldp.pipeline.plausibility import (
+    BATCH_LIMIT,
+    FALSE_ALARM_RATE,
+    batch_scores,
+    bit_count_distribution,
+    check,
+)
+from stream_ldp.pipeline.statistics import RowCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

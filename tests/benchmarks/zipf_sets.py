@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.heavy_hitters.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,11 +15,11 @@ import typer
 from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
-from stream_ldp import wire
 from stream_ldp.client import publisher, round_feed
-from stream_ldp.joint_collection import JointCollection
-from stream_ldp.layouts import JointLayout
 from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.pipeline import wire
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
 from tests.client.examples import collection_of, write_survey
 from tests.client.items import FakeRoundsConsumer, LoopTimeline, Timeline, minutes
 

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stream_ldp.estimate import Plausibility, WindowBounds
-from stream_ldp.heavy_hitters.phases import epoch_epsilon
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.ranking import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
+from stream_ldp.records.answer import Plausibility, WindowBounds
+from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.phases import epoch_epsilon
 from tests.client.examples import MINUTE_MS
 
 __all__ = ["FILMS", "films", "ranking_of", "result_of", "write_films"]

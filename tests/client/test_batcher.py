@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from stream_ldp.client.batcher import Batcher
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
-from stream_ldp.windows import pane_of
-from stream_ldp.wire import Batch
+from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.pipeline.wire import Batch
 from tests.client.examples import MINUTE_MS, collection_of
 
 SIZE = 4

@@ -9,14 +9,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
-from stream_ldp import wire
 from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.layouts import PhaseLayout
-from stream_ldp.rounds import Round
-from stream_ldp.settings import Settings
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.pipeline import wire
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.rounds import Round
 from tests.client.items import film_round, films
 from tests.client.test_on_kafka import admin
 

@@ -16,16 +16,16 @@ from aiokafka.admin import NewTopic
 from aiokafka.errors import MessageSizeTooLargeError
 from typer.testing import Result
 
-from stream_ldp.cli._item_sets import items_of
-from stream_ldp.cli._item_truth import ItemTruth
-from stream_ldp.cli._truth import TruthError
+from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.simulation.truth import TruthError
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.item_collection import ItemCollection
-from stream_ldp.settings import Settings
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.item_sets import ItemSets
 from tests.client.conftest import FakeBroker, followed
 from tests.client.examples import write_survey
 from tests.client.items import LoopTimeline, answers_sent, film_round, films, films_text

@@ -25,11 +25,11 @@ from stream_ldp.client import (
     PrivacyLedger,
     Terms,
 )
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.heavy_hitters.sampling import respond
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.rounds import Round, RoundRefused
-from stream_ldp.settings import Settings
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.rounds import Round, RoundRefused
+from stream_ldp.sets.sampling import respond
 from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS
 from tests.client.items import (

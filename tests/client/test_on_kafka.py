@@ -13,14 +13,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from stream_ldp import wire
 from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber
-from stream_ldp.connection import BrokerUnreachable
-from stream_ldp.embedded import EmbeddedKafka
-from stream_ldp.estimate import Estimate, WindowBounds
-from stream_ldp.layouts import JointLayout
-from stream_ldp.settings import Settings
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.pipeline import wire
+from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.records.layout import JointLayout
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 
 PARTITIONS = 4

@@ -16,9 +16,9 @@ import typer
 from aiokafka.errors import MessageSizeTooLargeError
 from typer.testing import Result
 
-from stream_ldp.cli._records import Format, RecordReader, lines_of
+from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.report import report
-from stream_ldp.settings import Settings
+from stream_ldp.kafka.settings import Settings
 from tests.client.conftest import FakeBroker
 from tests.client.examples import collection_of, write_survey
 from tests.client.test_on_kafka import batches_of, create_topics

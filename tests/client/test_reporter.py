@@ -14,9 +14,9 @@ from aiokafka.errors import MessageSizeTooLargeError
 from numpy.typing import NDArray
 
 from stream_ldp.client import DeliveryError, MissingTopic, Reporter
-from stream_ldp.joint_collection import JointCollection
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.settings import Settings
+from stream_ldp.records.collection import JointCollection
 from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS, collection_of
 

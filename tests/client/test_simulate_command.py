@@ -16,15 +16,15 @@ from aiokafka.errors import MessageSizeTooLargeError
 from numpy.typing import NDArray
 from typer.testing import Result
 
-from stream_ldp import wire
-from stream_ldp.cli._population import PopulationError, load_population, sample
-from stream_ldp.cli._truth import Tally, Truth, TruthError
+from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
 from stream_ldp.cli.simulate import simulate
+from stream_ldp.cli.simulation.truth import Tally, Truth, TruthError
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.estimate import WindowBounds
-from stream_ldp.joint_collection import JointCollection
-from stream_ldp.settings import Settings
-from stream_ldp.windows import pane_of, windows_of
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.windows import pane_of, windows_of
+from stream_ldp.records.answer import WindowBounds
+from stream_ldp.records.collection import JointCollection
 from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of, write_survey
 from tests.client.test_on_kafka import batches_of, create_topics

@@ -16,13 +16,13 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli import watch as watch_module
-from stream_ldp.cli._estimate_view import EstimateView
-from stream_ldp.cli._render import panel, plain_line, truth_line
-from stream_ldp.cli._truth import Truth, WindowTruth
+from stream_ldp.cli.simulation.truth import Truth, WindowTruth
+from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
+from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.watch import watch
-from stream_ldp.estimate import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
-from stream_ldp.settings import Settings
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.test_on_kafka import create_topics, publish
 

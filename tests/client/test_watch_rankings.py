@@ -15,14 +15,14 @@ from aiokafka.admin import NewTopic
 from rich.console import Console, RenderableType
 from typer.testing import Result
 
-from stream_ldp.cli._item_truth import ItemTruth
-from stream_ldp.cli._ranking_view import RankingView
-from stream_ldp.cli._render_ranking import ranking_line, ranking_panel
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
+from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.cli.watch import watch
-from stream_ldp.estimate import Plausibility
-from stream_ldp.ranking import Ranking
-from stream_ldp.settings import Settings
-from stream_ldp.topics import TopicNames
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.records.answer import Plausibility
+from stream_ldp.sets.answer import Ranking
 from tests.client.rankings import films, ranking_of, result_of, write_films
 from tests.client.test_on_kafka import admin
 

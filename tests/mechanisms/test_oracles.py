@@ -9,7 +9,6 @@ import dataclasses
 import json
 import math
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,13 +28,13 @@ from stream_ldp.mechanisms import (
     frequencies,
     standard_errors,
 )
-from stream_ldp.privacy.chosen_words import ChosenWords
-from stream_ldp.privacy.response_law import realised_law, stated_law
+from stream_ldp.privacy.audit.chosen_words import ChosenWords
+from stream_ldp.privacy.audit.response_law import realised_law, stated_law
+from tests.paths import GOLDEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "oracles.json"
 
 #: Every kind, in domains that are a power of two or not, of one value, and of reports that fill their bytes or not.
 SMALL: list[FrequencyOracle] = [
@@ -224,7 +223,7 @@ def test_a_report_has_another_layout() -> None:
 
 def test_the_same_words_make_other_rows_than_before() -> None:
     kinds: dict[str, Any] = {"hadamard": HadamardResponse, "direct": DirectResponse, "unary": UnaryResponse}
-    for example in json.loads(GOLDEN.read_text()):
+    for example in json.loads((GOLDEN / "oracles.json").read_text()):
         oracle = kinds[example["kind"]](**example["parameters"])
         rows = oracle.perturb(np.array(example["values"]), entropy=SeededEntropy(example["seed"]))
         assert [row.tobytes().hex() for row in rows] == example["rows"]

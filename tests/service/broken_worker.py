@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli import main
-from stream_ldp.counting import SourcePartition
+from stream_ldp.pipeline.source_partition import SourcePartition
 
 if TYPE_CHECKING:
-    from stream_ldp.counting import Changes
+    from stream_ldp.pipeline.source_partition import Changes
 
 _take_changes = SourcePartition.take_changes
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp import wire
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.heavy_hitters.sampling import respond
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.ranking import Ranking
-from stream_ldp.rounds import Round
+from stream_ldp.pipeline import wire
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.rounds import Round
+from stream_ldp.sets.sampling import respond
 from tests.service.harness import Deployment
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.heavy_hitters.phases import Inquiry, Standing
-    from stream_ldp.item_collection import ItemCollection
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.phases import Inquiry, Standing
 
 __all__ = ["FORGER", "Batched", "ItemDeployment", "Users", "at", "film_sets"]
 

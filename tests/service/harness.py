@@ -19,25 +19,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from stream_ldp import wire
-from stream_ldp.collection_file import AnyCollection, load_collection
-from stream_ldp.estimate import Estimate
-from stream_ldp.layouts import JointLayout
-from stream_ldp.merging import Question
-from stream_ldp.service.cluster import Cluster
-from stream_ldp.service.registry import Registration, register
-from stream_ldp.settings import Settings
-from stream_ldp.solving import solve
-from stream_ldp.statistics import RowCounts
-from stream_ldp.topics import TopicNames, topic_specs
-from stream_ldp.windows import pane_of, windows_of
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames, topic_specs
+from stream_ldp.kinds import AnyCollection, load_collection, solve
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.merging import Question
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.windows import pane_of, windows_of
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.layout import JointLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from aiokafka import ConsumerRecord
 
-    from stream_ldp.joint_collection import JointCollection
+    from stream_ldp.records.collection import JointCollection
 
 SURVEY = """
 collection: {name}

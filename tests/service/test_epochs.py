@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.merging import Question
-from stream_ldp.rejection import Reason
-from stream_ldp.solving import solve
-from stream_ldp.statistics import ReportSums
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.merging import Question
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.statistics import ReportSums
 from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stream_ldp.embedded import EmbeddedKafka
+    from stream_ldp.kafka.embedded import EmbeddedKafka
     from tests.service.harness import WorkerProcess
 
 SEED = 20260717

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.joint_collection import JointCollection
-from stream_ldp.merging import Merge
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
-from stream_ldp.settings import Settings
-from stream_ldp.solving import solve
-from stream_ldp.topics import TopicNames
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
-    from stream_ldp.merging import Question
-    from stream_ldp.service.publisher import Publisher
-    from stream_ldp.solving import Answer
+    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kinds import Answer
+    from stream_ldp.pipeline.merging import Question
 
 SOLVE_SECONDS = 0.5
 

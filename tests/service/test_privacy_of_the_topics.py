@@ -15,7 +15,7 @@ from tests.service.harness import JointDeployment
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stream_ldp.embedded import EmbeddedKafka
+    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 TRUE_VALUE = "walks-with-a-stick"
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from stream_ldp.rounds import Round
 from stream_ldp.service import round_log
 from stream_ldp.service.round_log import RoundLog
-from tests.core.item_examples import inquiry_of
+from stream_ldp.sets.rounds import Round
 from tests.service.epochs import FILMS, ItemDeployment
+from tests.sets.examples import inquiry_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from stream_ldp.embedded import EmbeddedKafka
+    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp import wire
 from stream_ldp.client import Reporter
-from stream_ldp.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.rejection import Reason
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.rejection import Reason
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from stream_ldp.cli._client import run_client
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
 from stream_ldp.cli.options import fail
-from stream_ldp.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
-from stream_ldp.service.cluster import Cluster
+from stream_ldp.cli.running import run_client
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.worker import Worker
-from stream_ldp.settings import Settings
-from stream_ldp.topics import topic_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.demo.part import Part
-    from stream_ldp.topics import TopicSpec
+    from stream_ldp.kafka.topics import TopicSpec
 
 __all__ = ["demo"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.cli._item_truth import ItemTruth
-from stream_ldp.cli._ranking_view import RankingView
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.client import ItemPopulation, RankingSubscriber
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.item_collection import ItemCollection
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
-    from stream_ldp.rounds import Round
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.sets.rounds import Round
 
 __all__ = ["Films"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from stream_ldp.cli._view import AnswerT, View
+    from stream_ldp.cli.views.view import AnswerT, View
     from stream_ldp.client.subscriber import AnswerSubscriber
-    from stream_ldp.collection_file import AnyCollection
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kinds import AnyCollection
 
 __all__ = ["Part"]
 

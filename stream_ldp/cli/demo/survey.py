@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.cli._estimate_view import EstimateView
-from stream_ldp.cli._population import sample
-from stream_ldp.cli._truth import Tally
+from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.options import fail
+from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.reporter import now_ms
-from stream_ldp.joint_collection import JointCollection
+from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.estimate import Estimate
-    from stream_ldp.settings import Settings
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.records.answer import Estimate
 
 __all__ = ["Survey"]
 

@@ -14,21 +14,21 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli._item_sets import named_sets
-from stream_ldp.cli._text_file import text_of
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.inputs.item_sets import named_sets
+from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.options import fail
-from stream_ldp.heavy_hitters.combination import Combine
-from stream_ldp.heavy_hitters.evaluation import scores, trials
-from stream_ldp.heavy_hitters.item_sets import ItemSets
-from stream_ldp.heavy_hitters.methods import OPTIONS, Kind, method
+from stream_ldp.sets.evaluation import scores, trials
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods.combination import Combine
+from stream_ldp.sets.methods.methods import OPTIONS, Kind, method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.heavy_hitters.evaluation import Score
-    from stream_ldp.heavy_hitters.phases import Method
+    from stream_ldp.sets.evaluation import Score
+    from stream_ldp.sets.phases import Method
 
 __all__ = ["Transactions", "heavy_hitters", "read_transactions"]
 

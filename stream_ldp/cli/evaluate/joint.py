@@ -17,21 +17,21 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli._text_file import text_of
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.options import fail
-from stream_ldp.estimators import Estimator, Method, Stop, estimator
-from stream_ldp.evaluation import scores, trials
-from stream_ldp.joint_collection import MAX_CELLS
 from stream_ldp.mechanisms import RRLDP
+from stream_ldp.records.collection import MAX_CELLS
+from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
+from stream_ldp.records.evaluation import scores, trials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation import Score
+    from stream_ldp.records.evaluation import Score
 
 __all__ = ["joint"]
 

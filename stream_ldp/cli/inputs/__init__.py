@@ -1,0 +1,1 @@
+"""What commands read: records, item sets and populations."""

@@ -1,0 +1,177 @@
+"""Records in text: lines of CSV or of JSON, one record each."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import threading
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from stream_ldp.records.collection import JointCollection
+
+__all__ = ["Format", "RecordReader", "lines_of"]
+
+_READ_BYTES = 65_536
+#: Reads that may wait for the reports before them to leave.
+_READ_AHEAD = 4
+
+
+class Format(StrEnum):
+    """How a line holds a record."""
+
+    AUTO = "auto"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+class _BadLine(ValueError):
+    """A line that is not a record of the collection."""
+
+
+class _BadHeader(_BadLine):
+    """A CSV header under which no line can be one."""
+
+
+class RecordReader:
+    """Turns lines into value indices. What it says of a line never repeats an answer.
+
+    problem: what was wrong with the line that ended the reading; None while there is none.
+    """
+
+    def __init__(
+        self, collection: JointCollection, *, form: Format, source: str, on_skip: Callable[[str], None] | None
+    ) -> None:
+        """source: name of the file in problems. on_skip: told of each bad line; None ends with the first."""
+        self.problem: str | None = None
+        self._collection = collection
+        self._form = form
+        self._source = source
+        self._on_skip = on_skip
+        self._number = 0
+        self._columns: list[str] | None = None
+
+    def read(self, lines: Iterable[bytes]) -> list[tuple[int, ...]]:
+        """The records of the next lines, up to one that is bad if those are not skipped."""
+        records = []
+        for line in lines:
+            self._number += 1
+            try:
+                record = self._parse(line)
+            except ValueError as error:
+                problem = f"{self._source}:{self._number}: {error}"
+                if self._on_skip is None or isinstance(error, _BadHeader):
+                    self.problem = problem
+                    break
+                self._on_skip(problem)
+            else:
+                if record is not None:
+                    records.append(record)
+        return records
+
+    def _parse(self, line: bytes) -> tuple[int, ...] | None:
+        """The record of a line, None for a header or a blank line; raises ValueError for what is neither."""
+        try:
+            text = line.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise _BadLine("not UTF-8") from None
+        if not text.strip():
+            return None
+        if self._form is Format.AUTO:
+            self._form = Format.JSONL if text.lstrip().startswith("{") else Format.CSV
+        if self._form is Format.JSONL:
+            return self._collection.encode(_from_json(text))
+        cells = _from_csv(text)
+        if self._columns is None:
+            self._columns = self._header(cells)
+            return None
+        if len(cells) != len(self._columns):
+            raise _BadLine(f"{len(cells)} values under {len(self._columns)} columns")
+        return self._collection.encode(dict(zip(self._columns, cells, strict=True)))
+
+    def _header(self, cells: list[str]) -> list[str]:
+        expected = [attribute.name for attribute in self._collection.attributes]
+        if sorted(cells) != sorted(expected):
+            # Its words are not repeated: where the header is missing, they are somebody's answers.
+            raise _BadHeader(
+                f"the first line must name the attributes of the collection, each once: {', '.join(expected)}"
+            )
+        return cells
+
+
+async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
+    """The whole lines of a file, or of standard input for `-`, as many at a time as there are by then.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    standard_input = str(path) == "-"
+    # Unbuffered, so that a read returns what a pipe has and does not wait for more.
+    file = open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)  # noqa: ASYNC230, SIM115
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+    room = threading.Semaphore(_READ_AHEAD)
+    wanted = True
+
+    def read() -> None:
+        chunk: bytes | OSError = b"..."
+        with file:
+            while chunk and not isinstance(chunk, OSError):
+                room.acquire()
+                if not wanted:
+                    return
+                try:
+                    chunk = file.read(_READ_BYTES)
+                except OSError as error:
+                    chunk = error
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+
+    # In a thread that nobody joins: the read of an idle terminal or pipe cannot be called off, and would hold up
+    # Ctrl-C until the next line.
+    threading.Thread(target=read, daemon=True).start()
+    rest = b""
+    try:
+        while chunk := await chunks.get():
+            if isinstance(chunk, OSError):
+                raise chunk
+            *lines, rest = (rest + chunk).split(b"\n")
+            if lines:
+                yield lines
+            room.release()
+        if rest:
+            yield [rest]
+    finally:
+        wanted = False
+        room.release()
+
+
+def _from_csv(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise _BadLine(f"not CSV: {error}") from None
+
+
+def _from_json(text: str) -> dict[str, str]:
+    try:
+        record = json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        raise _BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
+    if not isinstance(record, dict):
+        raise _BadLine('not a JSON object: expected {"attribute": "value", ...}')
+    for name, value in record.items():
+        if not isinstance(value, str):
+            raise _BadLine(f"attribute {name!r}: expected a JSON string")
+    return record
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise _BadLine("a key is given twice")
+    return record

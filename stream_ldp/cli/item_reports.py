@@ -1,0 +1,105 @@
+"""`stream-ldp report` of an item collection: one user answers what is asked, as long as he likes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from stream_ldp.cli.inputs.item_sets import items_of
+from stream_ldp.cli.inputs.records import lines_of
+from stream_ldp.cli.options import fail
+from stream_ldp.cli.running import run_client, spent_line, until_signal
+from stream_ldp.client import ItemReporter, LedgerError, ReportRefused
+from stream_ldp.client.reporter import now_ms
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from stream_ldp.client import PrivacyLedger
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.rounds import Round
+
+__all__ = ["report_items"]
+
+
+def report_items(
+    collection: ItemCollection,
+    *,
+    items: str | None,
+    path: Path,
+    epochs: int | None,
+    secret: bytes,
+    ledger: PrivacyLedger,
+    settings: Settings,
+) -> None:
+    """Answer for the items given, or for the set on the last line of a file that has come by then."""
+
+    def tell(asked: Round) -> None:
+        phase = collection.method.phases[asked.phase - 1]
+        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {phase.epsilon:g} nats")
+
+    reporter = ItemReporter(collection, settings=settings, secret=secret, ledger=ledger, on_answer=tell)
+    sets = _given(items) if items is not None else _read(path)
+    problem = None
+    try:
+        run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, epochs))))
+    except LedgerError as error:
+        fail(str(error))
+    except (ReportRefused, OSError, ValueError) as error:
+        problem = str(error)
+    typer.echo(f"{reporter.answered} answers of one user published")
+    typer.echo(spent_line(ledger))
+    if problem is not None:
+        fail(problem)
+
+
+def _seconds(collection: ItemCollection, epochs: int | None) -> float | None:
+    """Until the end of so many epochs, that in progress included."""
+    if epochs is None:
+        return None
+    schedule, now = collection.schedule, now_ms()
+    last = now // schedule.size_ms // schedule.stride + epochs - 1
+    return (schedule.window_of(last, schedule.phases) + schedule.size_ms - now) / 1_000
+
+
+async def _given(items: str) -> AsyncGenerator[list[str], None]:
+    yield items_of(items)
+
+
+async def _read(path: Path) -> AsyncGenerator[list[str], None]:
+    """The sets of the lines as they come."""
+    source = "standard input" if str(path) == "-" else str(path)
+    number = 0
+    async with aclosing(lines_of(path)) as chunks:
+        async for lines in chunks:
+            for line in lines:
+                number += 1
+                try:
+                    yield items_of(line.decode("utf-8-sig"))
+                except UnicodeDecodeError:
+                    raise ValueError(f"{source}:{number}: not UTF-8") from None
+                except ValueError as error:
+                    raise ValueError(f"{source}:{number}: {error}") from None
+
+
+async def _answer(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
+    async def hold_each() -> None:
+        async with aclosing(sets):
+            async for items in sets:
+                await reporter.hold(items)
+
+    async with reporter:
+        tasks = [asyncio.create_task(hold_each()), asyncio.create_task(reporter.stopped())]
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)

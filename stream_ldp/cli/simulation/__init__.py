@@ -1,0 +1,1 @@
+"""Populations whose truth is known, played by commands."""

@@ -1,0 +1,79 @@
+"""`stream-ldp simulate` of an item collection: a population whose true top k is known answers live."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import typer
+
+from stream_ldp.cli.inputs.item_sets import load_item_sets
+from stream_ldp.cli.inputs.population import sample
+from stream_ldp.cli.options import fail
+from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.client import ItemPopulation
+from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.sets.rounds import Round
+
+__all__ = ["simulate_items"]
+
+
+def simulate_items(
+    collection: ItemCollection,
+    *,
+    data: Path,
+    users: int | None,
+    epochs: int,
+    seed: int | None,
+    truth_file: Path | None,
+    settings: Settings,
+) -> None:
+    """Play the sets of a file as a population, from the next epoch on."""
+    try:
+        given = load_item_sets(data, collection)
+    except ValueError as error:
+        fail(str(error))
+    sampling, noise = np.random.SeedSequence(seed).spawn(2)
+    sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
+    truth = ItemTruth.of(collection, sets)
+    if truth_file is not None:
+        truth.save(truth_file)
+    population = ItemPopulation(
+        collection, sets, settings=settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
+    )
+    begun = time.monotonic()
+    try:
+        run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
+    finally:
+        seconds = time.monotonic() - begun
+        typer.echo(f"{population.acknowledged} answers of {len(sets)} simulated users in {seconds:.1f} s")
+    typer.echo(f"true top {collection.method.k}:")
+    for rank, (item, frequency) in enumerate(truth.top(collection.method.k).items(), start=1):
+        typer.echo(f"{rank:4} {item} {frequency:.4f}")
+
+
+async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
+    phases = 0
+
+    def tell(asked: Round, answers: int) -> None:
+        nonlocal phases
+        phases += 1
+        about = collection.items.count if asked.candidates is None else len(asked.candidates)
+        typer.echo(
+            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {answers} of {len(sets)} "
+            f"users answered about {about} items"
+        )
+
+    async with population:
+        await population.run(epochs=epochs, on_phase=tell)
+    if missing := epochs * len(collection.method.phases) - phases:
+        typer.echo(f"{missing} phases were never asked: is a worker running, are its windows long enough?", err=True)

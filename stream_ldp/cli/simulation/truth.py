@@ -1,0 +1,133 @@
+"""The truth of a simulation, which estimates can be held against."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
+from stream_ldp.records.answer import WindowBounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.collection import EstimateSpec, JointCollection
+
+__all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
+
+
+class TruthError(ValueError):
+    """A file that does not hold a simulation's truth."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WindowTruth(_Part):
+    """The true joint of what was sent in one window."""
+
+    window: WindowBounds
+    reports: int
+    probability: list[Any]
+
+
+class Truth(_Part):
+    """The true joints of a simulation, by estimate; nested lists, one level an axis.
+
+    population: of the whole table.
+    windows: of what was sent, window by window.
+    """
+
+    collection: str
+    fingerprint: str
+    population: dict[str, list[Any]]
+    windows: dict[str, tuple[WindowTruth, ...]]
+
+    @classmethod
+    def load(cls, path: Path) -> Truth:
+        """Read a file that `save` has written.
+
+        Raises:
+            TruthError: it cannot be read, or holds something else.
+        """
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise TruthError(f"{path}: cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            raise TruthError(f"{path}: not the truth of a simulation, as `simulate --truth` writes it") from error
+
+    def save(self, path: Path) -> None:
+        """Write it so that a reader sees the file before or the file after, and nothing in between."""
+        draft = path.with_name(f".{path.name}.draft")
+        draft.write_text(self.model_dump_json(), encoding="utf-8")
+        os.replace(draft, path)
+
+    def of(self, estimate: Estimate) -> NDArray[np.float64] | None:
+        """The joint to hold an estimate against: its window's, or the population's where the window is not known.
+
+        None if the simulation was of another collection, or another version of it.
+        """
+        if estimate.fingerprint != self.fingerprint or estimate.estimate not in self.population:
+            return None
+        known = {each.window: each.probability for each in self.windows[estimate.estimate]}
+        joint = np.array(known.get(estimate.window, self.population[estimate.estimate]), dtype=np.float64)
+        return joint if joint.shape == estimate.shape else None
+
+
+class Tally:
+    """Counts the true records as they are sent."""
+
+    def __init__(self, collection: JointCollection, population: NDArray[np.int64]) -> None:
+        """population: value indices, shape (rows, attributes)."""
+        self._collection = collection
+        self._population = population
+        self._panes: dict[int, dict[str, NDArray[np.int64]]] = defaultdict(dict)
+
+    def add(self, values: NDArray[np.int64], *, time_ms: int) -> None:
+        """Records, shape (n, attributes), sent at one event time."""
+        counts = self._panes[pane_of(time_ms, self._collection.window)]
+        for estimate in self._collection.estimates:
+            counts[estimate.name] = counts.get(estimate.name, 0) + self._counted(values, estimate)
+
+    def truth(self) -> Truth:
+        """The truth of what has been added so far."""
+        return Truth(
+            collection=self._collection.name,
+            fingerprint=self._collection.fingerprint.hex(),
+            population={
+                estimate.name: _shares(self._counted(self._population, estimate))
+                for estimate in self._collection.estimates
+            },
+            windows={estimate.name: tuple(self._windows(estimate)) for estimate in self._collection.estimates},
+        )
+
+    def _windows(self, estimate: EstimateSpec) -> Iterator[WindowTruth]:
+        window = self._collection.window
+        for start in sorted({start for pane in self._panes for start in windows_of(pane, window)}):
+            panes = [pane for pane in panes_of(start, window) if pane in self._panes]
+            counts = np.sum([self._panes[pane][estimate.name] for pane in panes], axis=0)
+            yield WindowTruth(
+                window=WindowBounds(start_ms=start, end_ms=start + window.size_ms),
+                reports=int(counts.sum()),
+                probability=_shares(counts),
+            )
+
+    def _counted(self, values: NDArray[np.int64], estimate: EstimateSpec) -> NDArray[np.int64]:
+        names = [attribute.name for attribute in self._collection.attributes]
+        shape = self._collection.sizes_of(estimate)
+        cells = np.ravel_multi_index(tuple(values[:, names.index(name)] for name in estimate.of), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def _shares(counts: NDArray[np.int64]) -> list[Any]:
+    return (counts / counts.sum()).tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""What commands show of plans and answers."""

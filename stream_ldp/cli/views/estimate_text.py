@@ -1,0 +1,162 @@
+"""Estimates for the eye: pure functions from an estimate to what is shown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich import box
+from rich.bar import Bar
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from rich.console import RenderableType
+
+    from stream_ldp.cli.simulation.truth import WindowTruth
+    from stream_ldp.records.answer import Estimate, WindowBounds
+    from stream_ldp.sets.answer import Ranking
+
+__all__ = ["BAR_WIDTH", "LINE_CELLS", "panel", "plain_line", "span", "state", "truth_line", "word"]
+
+#: Columns of the longest bar.
+BAR_WIDTH = 30
+#: Cells or items on a line.
+LINE_CELLS = 6
+
+
+def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells: int = 12) -> RenderableType:
+    """An estimate as a table of its most probable cells, with what is needed to judge it.
+
+    truth: the joint to hold it against, same shape. cells: rows of the table, at most.
+    """
+    joint, error = estimate.joint(), estimate.standard_errors()
+    order = np.argsort(-joint, axis=None, kind="stable")[:cells]
+    labels = _labels([axis.values for axis in estimate.axes])
+    largest = max(joint.max(), 0.0 if truth is None else truth.max())
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column(Text(", ".join(axis.attribute for axis in estimate.axes)))
+    table.add_column()
+    table.add_column("probability", justify="right")
+    table.add_column("± s.e.", justify="right")
+    if truth is not None:
+        table.add_column("truth", justify="right")
+    for cell in order.tolist():
+        row: list[RenderableType] = [
+            Text(labels[cell]),
+            Bar(size=largest, begin=0, end=joint.flat[cell], width=BAR_WIDTH, color="cyan"),
+            f"{joint.flat[cell]:.4f}",
+            f"{error.flat[cell]:.4f}",
+        ]
+        if truth is not None:
+            row.append(f"{truth.flat[cell]:.4f}")
+        table.add_row(*row)
+    parts: list[RenderableType] = [table]
+    if joint.size > len(order):
+        rest = 1 - joint.flat[order].sum()
+        parts.append(Text(f"and {joint.size - len(order):,} more cells with {rest:.4f} together", style="dim"))
+    parts += [Text(""), *map(Text, _judgement(estimate, truth))]
+    return Panel(
+        Group(*parts),
+        title=Text(f"{estimate.collection} · {estimate.estimate}"),
+        subtitle=Text(f"{span(estimate.window)} · {state(estimate)}"),
+        border_style="green" if estimate.final else "yellow",
+        box=box.ROUNDED,
+        expand=False,
+    )
+
+
+def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) -> str:
+    """An estimate on one line, for a pipe or a log; its most probable cells only."""
+    joint, error = estimate.joint(), estimate.standard_errors()
+    labels = _labels([axis.values for axis in estimate.axes])
+    words = [
+        span(estimate.window),
+        estimate.estimate,
+        state(estimate),
+        f"reports={estimate.reports}",
+        f"certified={'yes' if estimate.fit.certified else 'no'}",
+        f"dependent={'yes' if estimate.independence.dependent else 'no'}",
+        f"plausible={'no' if estimate.plausibility.flagged else 'yes'}",
+    ]
+    if truth is not None:
+        words.append(f"distance={estimate.distance(truth):.4f}")
+    return " ".join([*words, *_cells(joint, labels, error)])
+
+
+def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
+    """The truth of one estimate in one window, as `plain_line` shows the estimate."""
+    joint = np.array(truth.probability, dtype=np.float64)
+    return " ".join([span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, _labels(values))])
+
+
+def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterable[str]:
+    yield f"{estimate.reports:,} reports" + (
+        f", worth {estimate.effective_reports:,.0f} with those remembered"
+        if estimate.effective_reports != estimate.reports
+        else ""
+    )
+    fit = estimate.fit
+    within = "within" if fit.certified else "NOT within"
+    yield (
+        f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats at most, "
+        f"{within} tolerance"
+    )
+    independence = estimate.independence
+    if len(estimate.axes) > 1:
+        verdict = (
+            "the attributes depend on each other"
+            if independence.dependent
+            else "not told apart from independence: prefer the product of the marginals"
+        )
+        yield f"{verdict} (p = {independence.p_value:.2g})"
+    if estimate.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
+    privacy = estimate.privacy
+    yield f"epsilon {privacy.per_report:.2f} a report, {privacy.for_ever:.2f} for ever: {privacy.assumption}"
+    if truth is not None:
+        yield f"distance to the truth {estimate.distance(truth):.4f}"
+
+
+def _cells(
+    joint: NDArray[np.float64], labels: Sequence[str], error: NDArray[np.float64] | None = None
+) -> Iterable[str]:
+    order = np.argsort(-joint, axis=None, kind="stable")[:LINE_CELLS].tolist()
+    for cell in order:
+        spread = "" if error is None else f"±{error.flat[cell]:.4f}"
+        yield f"{word(labels[cell])}={joint.flat[cell]:.4f}{spread}"
+    if joint.size > len(order):
+        yield f"+{joint.size - len(order)}"
+
+
+def _labels(values: Sequence[Sequence[str]]) -> list[str]:
+    """Names of the cells in C order."""
+    return [", ".join(cell) for cell in product(*values)]
+
+
+def word(label: str) -> str:
+    """A label without the blanks that part the words of a line."""
+    return label.replace(" ", "_")
+
+
+def state(answer: Estimate | Ranking) -> str:
+    """Whether it may still change."""
+    return "final" if answer.final else "provisional"
+
+
+def span(window: WindowBounds) -> str:
+    """The window as an ISO 8601 interval, UTC."""
+    return f"{_time(window.start_ms)}/{_time(window.end_ms)}"
+
+
+def _time(time_ms: int) -> str:
+    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")

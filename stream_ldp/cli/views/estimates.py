@@ -1,0 +1,63 @@
+"""What is shown of the estimates of a collection of records."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from stream_ldp.cli.views.estimate_text import panel, plain_line
+from stream_ldp.cli.views.view import View
+from stream_ldp.records.answer import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.console import RenderableType
+
+__all__ = ["EstimateView"]
+
+
+class EstimateView(View[Estimate]):
+    """Of each estimate the last final one, and the provisional one of the window that is open after it."""
+
+    def __init__(self, truth_of: Callable[[Estimate], NDArray[np.float64] | None], *, cells: int = 12) -> None:
+        """truth_of: the joint to hold an estimate against; None where none is known.
+
+        cells: most probable ones to show of each.
+        """
+        self._truth_of = truth_of
+        self._cells = cells
+        self._finals: dict[str, Estimate] = {}
+        self._open: dict[str, Estimate] = {}
+
+    def add(self, answer: Estimate) -> None:
+        """See `View`."""
+        (self._finals if answer.final else self._open)[answer.estimate] = answer
+
+    def newest(self) -> list[Estimate]:
+        """By name, final before provisional."""
+        found = []
+        for name in sorted({*self._finals, *self._open}):
+            final, provisional = self._finals.get(name), self._open.get(name)
+            if final is not None:
+                found.append(final)
+            if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
+                found.append(provisional)
+        return found
+
+    def line(self, answer: Estimate) -> str:
+        """See `View`."""
+        return plain_line(answer, truth=self._truth_of(answer))
+
+    def panel(self, answer: Estimate) -> RenderableType:
+        """See `View`."""
+        return panel(answer, truth=self._truth_of(answer), cells=self._cells)
+
+    def json(self, answer: Estimate) -> str:
+        """See `View`."""
+        message = answer.model_dump(mode="json")
+        if (truth := self._truth_of(answer)) is not None:
+            message |= {"truth": truth.tolist(), "distance": answer.distance(truth)}
+        return json.dumps(message, ensure_ascii=False)

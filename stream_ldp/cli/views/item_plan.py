@@ -1,0 +1,87 @@
+"""The plan of an item collection as tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from stream_ldp.sets.phases import Asked
+
+if TYPE_CHECKING:
+    from stream_ldp.sets.plan import ItemPlan, PhasePlan
+
+__all__ = ["show_item_plan"]
+
+
+def show_item_plan(planned: ItemPlan) -> None:
+    """Print it."""
+    console = Console(highlight=False)
+    console.print(
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.method} for the top "
+        f"{planned.k} of {planned.items:,} items.",
+        markup=False,
+    )
+    console.print(
+        f"An epoch has {len(planned.phases)} phases and takes {planned.epoch_ms / 1_000:g} s; epochs are "
+        f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
+    )
+    table = Table("epochs that a user answers", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
+    for spent in planned.privacy:
+        table.add_row(str(spent.epochs), _up(spent.epsilon))
+    console.print(table)
+
+    table = Table(
+        "phase",
+        "of users",
+        "is asked for",
+        "epsilon",
+        "response",
+        "report",
+        "state",
+        box=box.SIMPLE,
+        title="Each phase; the state is of its window, for a source partition",
+    )
+    for phase in planned.phases:
+        table.add_row(
+            str(phase.number),
+            f"{phase.part:.0%}",
+            _question(phase),
+            _up(phase.epsilon),
+            phase.oracle,
+            f"{phase.bits} bits",
+            decimal(phase.state_bytes),
+        )
+    console.print(table)
+
+    telling = [phase for phase in planned.phases if phase.errors]
+    table = Table(
+        "users",
+        *(f"after phase {phase.number}" for phase in telling),
+        box=box.SIMPLE,
+        title="Standard error of a rare item's frequency / frequency that tells an item from none",
+        caption="Phase 1 decides what becomes a candidate; after the last comes the result.",
+    )
+    for errors in zip(*(phase.errors for phase in telling), strict=True):
+        shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]
+        table.add_row(f"{errors[0].users:,}", *shown)
+    console.print(table)
+
+
+def _question(phase: PhasePlan) -> str:
+    if phase.asked is Asked.COUNT:
+        return f"how many of {phase.items:,} candidates"
+    return f"items of {phase.items:,}, l = {phase.padding}"
+
+
+def _part(frequency: float) -> str:
+    return f"{frequency:.4f}" if frequency < 1 else "above 1"
+
+
+def _up(epsilon: float) -> str:
+    """Rounded up: a promise of privacy is never rounded down."""
+    return f"{math.ceil(round(epsilon * 1_000, 6)) / 1_000:.3f}"

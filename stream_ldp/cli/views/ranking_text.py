@@ -1,0 +1,133 @@
+"""Rankings for the eye: pure functions from a ranking to what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.bar import Bar
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, span, state, word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from stream_ldp.cli.simulation.item_truth import ItemTruth
+    from stream_ldp.sets.answer import HeavyHitter, Ranking
+
+__all__ = ["ranking_line", "ranking_panel"]
+
+
+def ranking_panel(
+    ranking: Ranking, *, before: Ranking | None = None, truth: ItemTruth | None = None, rows: int = 12
+) -> RenderableType:
+    """A ranking as a table of its best items, with what is needed to judge it.
+
+    before: the result that ranks are compared with. truth: what the users hold. rows: of the table, at most.
+    """
+    shown = ranking.items[:rows]
+    ranks = {} if before is None else {each.item: each.rank for each in before.items}
+    largest = max(
+        [each.frequency for each in shown] + [truth.part_of(each.item) for each in shown if truth], default=0.0
+    )
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("rank", justify="right")
+    if before is not None:
+        table.add_column("change")
+    table.add_column("item")
+    table.add_column()
+    table.add_column("frequency", justify="right")
+    table.add_column("± s.e.", justify="right")
+    if truth is not None:
+        table.add_column("truth", justify="right")
+    for each in shown:
+        row: list[RenderableType] = [str(each.rank)]
+        if before is not None:
+            row.append(_change(each, ranks))
+        row += [
+            Text(each.item),
+            # A bar needs a size, also where nobody seems to hold anything.
+            Bar(size=largest or 1.0, begin=0, end=each.frequency, width=BAR_WIDTH, color="cyan"),
+            f"{each.frequency:.4f}",
+            f"{each.standard_error:.4f}",
+        ]
+        if truth is not None:
+            row.append(f"{truth.part_of(each.item):.4f}")
+        table.add_row(*row)
+    parts: list[RenderableType] = [table]
+    if len(ranking.items) > len(shown):
+        parts.append(Text(f"and {len(ranking.items) - len(shown):,} more of the top", style="dim"))
+    parts += [Text(""), *map(Text, _judgement(ranking, truth))]
+    return Panel(
+        Group(*parts),
+        title=Text(f"{ranking.collection} · epoch {ranking.epoch} · {_progress(ranking)}"),
+        subtitle=Text(f"{span(ranking.window)} · {state(ranking)}"),
+        border_style="green" if ranking.complete else "yellow",
+        box=box.ROUNDED,
+        expand=False,
+    )
+
+
+def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:
+    """A ranking on one line, for a pipe or a log; its best items only."""
+    words = [
+        span(ranking.window),
+        f"epoch={ranking.epoch}",
+        f"phase={ranking.phase}/{ranking.phases}",
+        state(ranking),
+        f"reports={ranking.reports}",
+        f"plausible={_plausible(ranking)}",
+    ]
+    if truth is not None:
+        words.append(f"found={truth.found(ranking)}/{len(ranking.items)}")
+    best = ranking.items[:LINE_CELLS]
+    words += [f"{word(each.item)}={each.frequency:.4f}±{each.standard_error:.4f}" for each in best]
+    if len(ranking.items) > len(best):
+        words.append(f"+{len(ranking.items) - len(best)}")
+    return " ".join(words)
+
+
+def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
+    if not ranking.complete:
+        yield "not the epoch's result yet: candidates and their order may change"
+    *earlier, last = ranking.reports_per_phase
+    counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
+    yield f"{counts} reports, phase by phase" if earlier else f"{last:,} reports"
+    if ranking.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
+    elif not ranking.plausibility.degrees_of_freedom:
+        yield "whether these reports are honest cannot be tested"
+    privacy = ranking.privacy
+    yield f"{ranking.method} at epsilon {privacy.per_epoch:.2f} an epoch: {privacy.assumption}"
+    if truth is not None:
+        yield (
+            f"{truth.found(ranking)} of the true top {len(ranking.items)} found; their frequencies are "
+            f"{truth.distance(ranking):.4f} off on average"
+        )
+
+
+def _plausible(ranking: Ranking) -> str:
+    if not ranking.plausibility.degrees_of_freedom:
+        return "untested"
+    return "no" if ranking.plausibility.flagged else "yes"
+
+
+def _change(item: HeavyHitter, ranks: dict[str, int]) -> Text:
+    """How its rank has changed."""
+    if item.item not in ranks:
+        return Text("new", style="bold")
+    risen = ranks[item.item] - item.rank
+    if risen > 0:
+        return Text(f"▲{risen}", style="green")
+    return Text(f"▼{-risen}", style="red") if risen else Text("=", style="dim")
+
+
+def _progress(ranking: Ranking) -> str:
+    return "result" if ranking.complete else f"phase {ranking.phase} of {ranking.phases}"

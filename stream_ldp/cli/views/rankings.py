@@ -1,0 +1,70 @@
+"""What is shown of the rankings of an item collection."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import TYPE_CHECKING
+
+from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
+from stream_ldp.cli.views.view import View
+from stream_ldp.sets.answer import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
+    from stream_ldp.cli.simulation.item_truth import ItemTruth
+
+__all__ = ["RankingView"]
+
+
+class RankingView(View[Ranking]):
+    """The result of the last epoch, and how far the epoch after it has come."""
+
+    def __init__(self, truth_of: Callable[[Ranking], ItemTruth | None], *, rows: int = 12) -> None:
+        """truth_of: what to hold a ranking against; None where nothing is known.
+
+        rows: best items to show of each.
+        """
+        self._truth_of = truth_of
+        self._rows = rows
+        # The last, and the one that its ranks are compared with.
+        self._results: deque[Ranking] = deque(maxlen=2)
+        self._open: dict[str, Ranking] = {}
+
+    def add(self, answer: Ranking) -> None:
+        """See `View`."""
+        if answer.complete:
+            self._results.append(answer)
+        else:
+            self._open[answer.series] = answer
+
+    def newest(self) -> list[Ranking]:
+        """The last result; and of the epochs after it, the ranking that is nearest to its epoch's end."""
+        results = list(self._results)[-1:]
+        after = [each for each in self._open.values() if not results or each.epoch > results[0].epoch]
+        return results + sorted(after, key=lambda each: (each.window.start_ms, each.phase))[-1:]
+
+    def before(self, ranking: Ranking) -> Ranking | None:
+        """The last result of an earlier epoch."""
+        return next((each for each in reversed(self._results) if each.epoch < ranking.epoch), None)
+
+    def line(self, answer: Ranking) -> str:
+        """See `View`."""
+        return ranking_line(answer, truth=self._truth_of(answer))
+
+    def panel(self, answer: Ranking) -> RenderableType:
+        """See `View`."""
+        return ranking_panel(answer, before=self.before(answer), truth=self._truth_of(answer), rows=self._rows)
+
+    def json(self, answer: Ranking) -> str:
+        """See `View`."""
+        message = answer.model_dump(mode="json")
+        if (truth := self._truth_of(answer)) is not None:
+            message |= {
+                "truth": {each.item: truth.part_of(each.item) for each in answer.items},
+                "found": truth.found(answer),
+            }
+        return json.dumps(message, ensure_ascii=False)

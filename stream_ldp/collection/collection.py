@@ -1,0 +1,223 @@
+"""What is collected, in general: a name, event-time windows, and the fingerprint of a report's meaning."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from stream_ldp.collection.located import (
+    NAME_PATTERN,
+    CollectionError,
+    Misplaced,
+    parse_document,
+    parse_model,
+    read_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = [
+    "MAX_BITS",
+    "Collection",
+    "CollectionError",
+    "Label",
+    "Name",
+    "Part",
+    "PositiveDuration",
+    "Series",
+    "Window",
+    "fingerprint_of",
+    "require_distinct",
+]
+
+#: Bytes of a fingerprint: by chance, two of a billion collections share one with probability below 10^-20.
+FINGERPRINT_BYTES = 16
+
+#: Bits of a report: a batch says the bytes of a row in 16 bits.
+MAX_BITS = 8 * (2**16 - 1)
+
+#: Panes of one window: a day by the minute. All of them are added up for every window, once a hop.
+MAX_PANES = 1_440
+
+#: Memory at which 459 windows are remembered, all of them added up for every estimate.
+MAX_MEMORY = 0.99
+
+#: A window with memory forgets a window whose weight has fallen below this share of its own.
+MEMORY_CUTOFF = 0.01
+
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+#: A century: added to event times, such durations stay far within 64 bits.
+_MAX_DURATION = "36600d"
+_MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
+_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
+
+
+def _milliseconds(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(
+            f"{value!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
+        )
+    milliseconds = int(match[1]) * _UNITS_MS[match[2]]
+    if milliseconds > _MAX_DURATION_MS:
+        raise ValueError(f"{value!r} is too long; at most {_MAX_DURATION}")
+    return milliseconds
+
+
+def _milliseconds_or_never(value: object) -> object:
+    return None if value == "never" else _milliseconds(value)
+
+
+Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
+PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
+DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+
+
+class Part(BaseModel):
+    """A part of a collection file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Window(Part):
+    """Event-time windows; every duration in milliseconds.
+
+    size: length of a window.
+    hop: distance between the starts of two windows; equal to size (tumbling) when it is not given.
+    grace: how long after its end a window still takes reports, in event time.
+    idle_timeout: silence after which a partition stops holding windows open; None (written `never`) for never.
+    ahead: how far a report's event time may lie ahead of the broker's clock.
+    max_age: how far it may lie behind.
+    memory: weight of the window before relative to this one, in (0, 0.99]: exponential forgetting; None for none.
+    reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 where nobody
+        reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
+    """
+
+    size_ms: PositiveDuration = Field(alias="size")
+    hop_ms: PositiveDuration | None = Field(alias="hop", default=None)
+    grace_ms: Duration = Field(alias="grace", default=5_000)
+    idle_timeout_ms: DurationOrNever = Field(alias="idle_timeout", default=10_000)
+    ahead_ms: Duration = Field(alias="ahead", default=10_000)
+    max_age_ms: PositiveDuration = Field(alias="max_age", default=_UNITS_MS["d"])
+    memory: Annotated[float, Field(gt=0, le=MAX_MEMORY)] | None = None
+    reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _hop_divides_size(self) -> Self:
+        if self.size_ms % self.pane_ms:
+            raise Misplaced(
+                f"size must be a whole multiple of hop, got size {self.size_ms} ms and hop {self.hop_ms} ms", "hop"
+            )
+        if self.size_ms // self.pane_ms > MAX_PANES:
+            panes = self.size_ms // self.pane_ms
+            raise Misplaced(f"size is {panes:,} times hop; at most {MAX_PANES:,} times", "hop")
+        return self
+
+    @property
+    def pane_ms(self) -> int:
+        """Length of a pane, the stretch of time that windows are made of: the hop."""
+        return self.hop_ms or self.size_ms
+
+    @property
+    def memory_windows(self) -> int:
+        """Number of windows, this one included, that an estimate looks at."""
+        if self.memory is None:
+            return 1
+        return 1 + math.floor(math.log(MEMORY_CUTOFF) / math.log(self.memory))
+
+
+class Series(Protocol):
+    """What is answered window after window.
+
+    name: of the answers.
+    of: names the statistic that they are made from, or where there are several of them, what those have in common.
+    every_ms: time between two provisional answers of an open window, in milliseconds.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def of(self) -> tuple[str, ...]: ...
+
+    @property
+    def every_ms(self) -> int: ...
+
+    def follows(self, window_ms: int) -> tuple[str, int | None]:
+        """Which final answer that of the window beginning at `window_ms` goes on from.
+
+        Returns:
+            The name of its series, and the start of its window; None for the last before.
+        """
+        ...
+
+
+class Collection(Part):
+    """What every collection file says; what its reports are about is said by the classes made from it.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    name: Name = Field(alias="collection")
+    window: Window
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a collection of this class from a YAML file."""
+        return cls.parse(read_text(path), source=str(path))
+
+    @classmethod
+    def parse(cls, text: str, *, source: str = "<collection>") -> Self:
+        """Read a collection of this class from YAML text; `source` names it in problems."""
+        return parse_model(cls, *parse_document(text, source=source), source=source)
+
+    @property
+    def series(self) -> Sequence[Series]:
+        """What is answered."""
+        raise NotImplementedError
+
+    @property
+    def _meaning(self) -> list[Any]:
+        """All that changes the meaning of a report, as plain data; name and kind of mechanism come first."""
+        raise NotImplementedError
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data, equal for equal collections however they are written."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """16 bytes over exactly what changes the meaning of a report.
+
+        The first 16 bytes of the SHA-256 of a compact JSON array in UTF-8, which the classes of collections state.
+        """
+        return fingerprint_of(self._meaning)
+
+
+def fingerprint_of(meaning: list[Any]) -> bytes:
+    """The fingerprint of plain data, 16 bytes."""
+    canonical = json.dumps(meaning, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).digest()[:FINGERPRINT_BYTES]
+
+
+def require_distinct(names: Sequence[str], what: str, field: str, *leaf: str) -> None:
+    """Names must be distinct; `field`, and the key `leaf` of its items, tell where the names are."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            raise Misplaced(f"{what} must be distinct, {name!r} is given twice", field, index, *leaf)
+        seen.add(name)

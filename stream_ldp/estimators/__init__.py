@@ -1,7 +1,0 @@
-"""Joint distributions from counted reports."""
-
-from stream_ldp.estimators.estimator import Estimator, estimator
-from stream_ldp.estimators.likelihood import FloatArray
-from stream_ldp.estimators.solution import Independence, Method, Solution, Start, Stop
-
-__all__ = ["Estimator", "FloatArray", "Independence", "Method", "Solution", "Start", "Stop", "estimator"]

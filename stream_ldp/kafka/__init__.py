@@ -1,0 +1,1 @@
+"""Everything that is said to a Kafka cluster or asked of one, whoever says it."""

@@ -1,0 +1,155 @@
+"""The Kafka cluster as its administrators see it: which topics there are, and how they are set up."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import (
+    GroupCoordinatorNotAvailableError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+
+from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.topics import ExistingTopic
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import TopicSpec
+
+__all__ = ["Cluster", "ClusterError"]
+
+#: One of three may fail and another be restarted, without a report lost.
+USUAL_REPLICATION = 3
+#: A created topic is known to every broker in well under a second, and so is the first group.
+LEADER_SECONDS = 10.0
+
+
+class ClusterError(RuntimeError):
+    """The cluster refused what was asked of it."""
+
+
+class Cluster:
+    """An open connection to the cluster's administration."""
+
+    def __init__(self, admin: Any) -> None:
+        self._admin = admin
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, settings: Settings) -> AsyncIterator[Cluster]:
+        """Connect for the length of a `with` block.
+
+        Raises:
+            BrokerUnreachable, SettingsError: as `check_connection`.
+        """
+        await check_connection(settings)
+        admin = AIOKafkaAdminClient(**settings.client_options())
+        try:
+            await admin.start()
+            yield cls(admin)
+        finally:
+            await admin.close()
+
+    async def usual_replication(self) -> int:
+        """USUAL_REPLICATION, or the number of brokers where there are fewer."""
+        brokers = (await self._admin.describe_cluster())["brokers"]
+        return min(USUAL_REPLICATION, len(brokers))
+
+    async def topics(self, names: Sequence[str]) -> dict[str, ExistingTopic]:
+        """Those of the topics that exist.
+
+        Raises:
+            ClusterError: we may not look at one of them.
+        """
+        found = {}
+        for topic in await self._admin.describe_topics(list(names)):
+            error = for_code(topic["error_code"])
+            if error is UnknownTopicOrPartitionError:
+                continue
+            _raise_unless_fine(topic["topic"], topic["error_code"], None, needed="Describe")
+            found[topic["topic"]] = topic["partitions"]
+        configs = await self._configs(list(found))
+        return {
+            name: ExistingTopic(
+                name=name,
+                partitions=len(partitions),
+                replication=min(len(each["replicas"]) for each in partitions),
+                config=configs[name],
+            )
+            for name, partitions in found.items()
+        }
+
+    async def members(self, group: str) -> int:
+        """Number of running members of a consumer group; 0 where there is no such group.
+
+        Raises:
+            ClusterError: the cluster has no coordinator for the group in time.
+        """
+        try:
+            async with asyncio.timeout(LEADER_SECONDS):
+                while True:
+                    # A cluster that never had a group makes room for groups only when it is first asked for one.
+                    with suppress(GroupCoordinatorNotAvailableError):
+                        answers = await self._admin.describe_consumer_groups([group])
+                        return sum(len(described[5]) for answer in answers for described in answer.groups)
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+
+    async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
+        """Create topics, and wait until they can be used. One that exists by now is left as it is.
+
+        Raises:
+            ClusterError: the cluster refuses one of them, or has no leader for it in time.
+        """
+        if not specs:
+            return
+        answer = await self._admin.create_topics(
+            [NewTopic(spec.name, spec.partitions, replication, topic_configs=dict(spec.config)) for spec in specs]
+        )
+        for name, code, message in answer.topic_errors:
+            if for_code(code) is not TopicAlreadyExistsError:
+                _raise_unless_fine(name, code, message, needed="Create")
+        try:
+            async with asyncio.timeout(LEADER_SECONDS):
+                # There is nothing to be told by: the only way to know is to ask again.
+                while not await self._have_leaders([spec.name for spec in specs]):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise ClusterError(f"new topics have no leader after {LEADER_SECONDS:.0f} s") from error
+
+    async def _have_leaders(self, names: Sequence[str]) -> bool:
+        described = await self._admin.describe_topics(list(names))
+        return all(
+            topic["error_code"] == 0 and all(each["error_code"] == 0 for each in topic["partitions"])
+            for topic in described
+        )
+
+    async def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        if not names:
+            return {}
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        found = {}
+        for answer in await self._admin.describe_configs(resources):
+            for code, message, _, name, entries in answer.resources:
+                _raise_unless_fine(name, code, message, needed="DescribeConfigs")
+                found[name] = {entry[0]: entry[1] for entry in entries}
+        return found
+
+
+def _raise_unless_fine(topic: str, code: int, message: str | None, *, needed: str) -> None:
+    if code == 0:
+        return
+    error = for_code(code)
+    if error is TopicAuthorizationFailedError:
+        raise ClusterError(f"topic {topic}: this user needs an access rule that allows {needed} on it")
+    raise ClusterError(f"topic {topic}: {message or error.description or error.__name__}")

@@ -1,0 +1,132 @@
+"""Whether the brokers can be spoken to, and if not, why: aiokafka's own exception says only that they cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+from aiokafka.conn import AIOKafkaConnection
+from aiokafka.errors import (
+    IllegalSaslStateError,
+    IncompatibleBrokerVersion,
+    KafkaError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.metadata import MetadataRequest
+
+from stream_ldp.kafka.settings import SaslMechanism, SecurityProtocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["BrokerUnreachable", "check_connection"]
+
+#: For each broker. Long enough for a handshake across an ocean, short enough for an operator to wait for.
+TIMEOUT_SECONDS = 5.0
+#: For the broker's part in closing a TLS connection, before we leave it to itself.
+CLOSE_SECONDS = 1.0
+
+
+class BrokerUnreachable(RuntimeError):
+    """No broker could be spoken to; the message says of each why, and what to change."""
+
+
+async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    """Connect, authenticate and ask for metadata as a client would, first at the given addresses and then at one
+    that the brokers advertise, since that is where clients go next.
+
+    Raises:
+        BrokerUnreachable: no given address answers, or none of the advertised ones.
+        SettingsError: a TLS file is not what it should be.
+    """
+    advertised = await _first_answer(settings.broker_addresses, settings, timeout_seconds)
+    if not advertised:
+        raise BrokerUnreachable(f"{settings.brokers} answers, but has no broker yet: it is still starting")
+    try:
+        await _first_answer(advertised, settings, timeout_seconds)
+    except BrokerUnreachable as error:
+        raise BrokerUnreachable(
+            f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
+            f"(its advertised.listeners), and there:\n{error}"
+        ) from error
+
+
+async def _first_answer(addresses: list[str], settings: Settings, timeout_seconds: float) -> list[str]:
+    """The brokers' advertised addresses, from the first address that answers."""
+    problems = []
+    for address in addresses:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await _ask(address, settings)
+        except (OSError, EOFError, KafkaError) as error:
+            problems.append(f"{address}: {_why(error, settings, timeout_seconds)}")
+    raise BrokerUnreachable("\n".join(problems))
+
+
+async def _ask(address: str, settings: Settings) -> list[str]:
+    host, _, port = address.rpartition(":")
+    # Not by create_conn, which would leave a connection that is refused to the garbage collector.
+    connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
+    try:
+        await connection.connect()
+        # A broker that wants a password still tells anyone its versions; only a request shows that we are let in.
+        metadata = await connection.send(MetadataRequest([]))
+    except KafkaError:
+        await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
+        raise
+    await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
+    return [f"{broker[1]}:{broker[2]}" for broker in metadata.brokers]
+
+
+def _why(error: BaseException, settings: Settings, timeout_seconds: float) -> str:
+    causes = tuple(_causes(error))
+    protocol = settings.security_protocol
+    for cause in causes:
+        match cause:
+            case SaslAuthenticationFailed():
+                return (
+                    f"authentication failed: wrong user or password for user {settings.sasl_username!r} "
+                    f"with {settings.sasl_mechanism}"
+                )
+            case UnsupportedSaslMechanismError():
+                others = [each for each in SaslMechanism if each != settings.sasl_mechanism]
+                return f"the broker does not take sasl_mechanism {settings.sasl_mechanism}; try {' or '.join(others)}"
+            case IllegalSaslStateError():
+                return f"this port takes no passwords: security_protocol {protocol} does not belong to it"
+            case IncompatibleBrokerVersion():
+                return "what answers here is not a Kafka broker (a controller, perhaps)"
+            case ssl.SSLCertVerificationError():
+                return (
+                    f"TLS: the broker's certificate is not trusted: {cause.verify_message}; tls_ca_file is "
+                    f"{settings.tls_ca_file or 'not set, so the authorities of the system are trusted'}"
+                )
+            case ssl.SSLError():
+                return f"TLS: {cause.reason or cause}; security_protocol is {protocol}"
+            case socket.gaierror():
+                return "there is no host of this name"
+            case ConnectionRefusedError():
+                return "connection refused: no broker listens on this port"
+            case TimeoutError():
+                return f"no answer within {timeout_seconds:.0f} s"
+    if any(isinstance(cause, ConnectionResetError | EOFError) for cause in causes):
+        return f"the broker hung up: {_OTHER_PROTOCOLS[protocol]} security_protocol is {protocol}"
+    return str(error) or repr(error)
+
+
+_OTHER_PROTOCOLS = {
+    SecurityProtocol.PLAINTEXT: "does this port want TLS or a password?",
+    SecurityProtocol.SSL: "is this port for plaintext, or does it want a password too?",
+    SecurityProtocol.SASL_PLAINTEXT: "does this port want TLS?",
+    SecurityProtocol.SASL_SSL: "is this port for plaintext?",
+}
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,139 @@
+"""The registry: a compacted topic that says what each collection's name means.
+
+Every producer and worker of a name has to agree on the meaning of a report. A name is registered once, and its
+fingerprint never changes; windows and estimates may, when no worker is running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES, TopicNames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registry", "register"]
+
+#: The cure of a conflict.
+NEW_NAME = "a name means one thing for ever: give this version of the collection a new name, in its first line"
+
+#: The registry is read in milliseconds; this is for a broker that has just been lost.
+TIMEOUT_SECONDS = 30.0
+
+
+class RegistryError(RuntimeError):
+    """The registry holds something that is not a registration, or cannot be read in time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registration:
+    """What one name means: `document` is the whole collection, `fingerprint` what a report's meaning hangs on."""
+
+    name: str
+    fingerprint: bytes
+    document: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, collection: Collection) -> Self:
+        """What registering this collection would write."""
+        return cls(name=collection.name, fingerprint=collection.fingerprint, document=collection.document)
+
+    @classmethod
+    def from_record(cls, key: bytes, value: bytes) -> Self:
+        """The inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
+        content = json.loads(value)
+        return cls(name=key.decode(), fingerprint=bytes.fromhex(content["fingerprint"]), document=content["document"])
+
+    @property
+    def key(self) -> bytes:
+        """Record key."""
+        return self.name.encode()
+
+    @property
+    def value(self) -> bytes:
+        """Record value, JSON."""
+        return json.dumps({"fingerprint": self.fingerprint.hex(), "document": self.document}).encode()
+
+    def differences(self, here: Registration) -> str:
+        """What differs between this registration and another of the name."""
+        registered, other = dict(_leaves(self.document)), dict(_leaves(here.document))
+        paths = [*registered, *(path for path in other if path not in registered)]
+        return ", ".join(
+            f"{path} (registered: {registered.get(path, 'none')}; here: {other.get(path, 'none')})"
+            for path in paths
+            if registered.get(path) != other.get(path)
+        )
+
+    def conflict(self, here: Registration) -> str:
+        """What to tell someone who comes with another meaning of the name."""
+        return (
+            f"collection {here.name} is registered with fingerprint {self.fingerprint.hex()}, this one has "
+            f"{here.fingerprint.hex()}: {self.differences(here) or 'the same file, read by another release'}"
+        )
+
+
+async def read_registry(settings: Settings) -> dict[str, Registration]:
+    """Every registration, by name; the topic has to exist.
+
+    Raises:
+        RegistryError: a record is not a registration, or the topic cannot be read in time.
+    """
+    partition = TopicPartition(TopicNames(prefix=settings.topic_prefix).collections, 0)
+    consumer = AIOKafkaConsumer(**settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest")
+    found = {}
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await consumer.start()
+            consumer.assign([partition])
+            end = (await consumer.end_offsets([partition]))[partition]
+            while await consumer.position(partition) < end:
+                for record in (await consumer.getmany(partition, timeout_ms=100)).get(partition, []):
+                    found[record.key] = record
+    except TimeoutError as error:
+        raise RegistryError(f"topic {partition.topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
+    finally:
+        await consumer.stop()
+    return {each.name: each for each in map(_registration, found.values())}
+
+
+async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
+    """Write registrations, whatever was registered before; the caller has compared."""
+    topic = TopicNames(prefix=settings.topic_prefix).collections
+    async with AIOKafkaProducer(
+        **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
+    ) as producer:
+        for each in registrations:
+            await producer.send_and_wait(topic, key=each.key, value=each.value, partition=0)
+
+
+def _registration(record: Any) -> Registration:
+    try:
+        return Registration.from_record(record.key, record.value)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RegistryError(
+            f"offset {record.offset} of topic {record.topic} is not a registration: {error!r}"
+        ) from error
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every part of a document with its path, parts of a list under their names."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and all(isinstance(part, dict) and "name" in part for part in value):
+        yield path, ", ".join(str(part["name"]) for part in value)
+        for part in value:
+            yield from _leaves({k: v for k, v in part.items() if k != "name"}, f"{path}.{part['name']}")
+    elif isinstance(value, list):
+        yield path, ", ".join(map(str, value))
+    else:
+        yield path, str(value)

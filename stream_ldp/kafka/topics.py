@@ -1,0 +1,279 @@
+"""The topics of a deployment as data: their names, partitions and settings, with the reason of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.sets.collection import ItemCollection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.collection import Collection, Window
+
+__all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "rounds_kept_ms", "topic_specs"]
+
+_HOUR_MS = 3_600_000
+#: Milliseconds.
+DAY_MS = 24 * _HOUR_MS
+
+#: Workers may be down this long and still find what they had not finished with.
+OUTAGE_MS = 7 * DAY_MS
+#: Subscribers may ask for the estimates of a month.
+ESTIMATES_MS = 30 * DAY_MS
+#: Time to look at what was refused and why, with a weekend in it.
+DEAD_LETTERS_MS = 14 * DAY_MS
+#: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
+SEGMENT_BYTES = 64 * 2**20
+#: A segment goes when its newest record has expired, so a record outlives its retention by this and a little.
+SEGMENT_MS = _HOUR_MS
+#: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
+MAX_RECORD_BYTES = 16 * 2**20
+
+#: A start: more can be added later, since whatever partition a report is in, it is counted the same.
+REPORTS_PARTITIONS = 4
+
+#: Settings that must be as declared; any other way of writing the same value will do.
+_EXACT = frozenset({"cleanup.policy", "message.timestamp.type"})
+#: Settings that may be larger than declared; -1 is without limit.
+_AT_LEAST = frozenset({"retention.ms", "max.message.bytes"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicNames:
+    """Names under one prefix, which keeps deployments on the same cluster apart."""
+
+    prefix: str
+
+    def reports(self, collection: str) -> str:
+        """Batches of reports of one collection."""
+        return f"{self.prefix}.{collection}.reports"
+
+    def estimates(self, collection: str) -> str:
+        """Estimates of one collection."""
+        return f"{self.prefix}.{collection}.estimates"
+
+    def heavy_hitters(self, collection: str) -> str:
+        """Rankings of one item collection."""
+        return f"{self.prefix}.{collection}.heavy-hitters"
+
+    def rounds(self, collection: str) -> str:
+        """What the phases of one item collection ask."""
+        return f"{self.prefix}.{collection}.rounds"
+
+    def answers(self, collection: Collection) -> str:
+        """Where a collection's answers are published."""
+        if isinstance(collection, ItemCollection):
+            return self.heavy_hitters(collection.name)
+        return self.estimates(collection.name)
+
+    def dead_letters(self, collection: str) -> str:
+        """Batches of one collection that were refused."""
+        return f"{self.prefix}.{collection}.dead-letters"
+
+    @property
+    def partials(self) -> str:
+        """Partial counts and watermarks of all collections."""
+        return f"{self.prefix}.partials"
+
+    @property
+    def collections(self) -> str:
+        """The registry: what each collection's name means."""
+        return f"{self.prefix}.collections"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExistingTopic:
+    """A topic as the cluster describes it; `config` holds every setting that applies to it."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicSpec:
+    """A topic as it has to be.
+
+    any_partitions: whether another number of partitions serves as well.
+    outlives: name of a topic whose records must expire before this one's.
+    """
+
+    name: str
+    partitions: int
+    config: Mapping[str, str]
+    purpose: str
+    any_partitions: bool = False
+    outlives: str | None = None
+
+    def differences(self, existing: ExistingTopic) -> dict[str, tuple[str, str]]:
+        """Settings of the topic that are not as declared: {setting: (declared, existing)}."""
+        found = {
+            setting: (declared, existing.config[setting])
+            for setting, declared in self.config.items()
+            if not _same(setting, declared, existing.config[setting])
+        }
+        if self.partitions != existing.partitions:
+            found["partitions"] = (str(self.partitions), str(existing.partitions))
+        return found
+
+    def problems(self, existing: Mapping[str, ExistingTopic]) -> list[str]:
+        """Why the service cannot work with the topic as it is, one sentence each; none if it does not exist."""
+        if self.name not in existing:
+            return []
+        topic = existing[self.name]
+        found = []
+        for setting, (declared, actual) in self.differences(topic).items():
+            if setting == "partitions":
+                if not self.any_partitions:
+                    found.append(f"topic {self.name} has {actual} partitions, needs {declared}")
+            elif setting in _EXACT:
+                found.append(f"topic {self.name} has {setting}={actual}, needs {declared}")
+            elif setting in _AT_LEAST and _limit(actual) < _limit(declared):
+                found.append(f"topic {self.name} has {setting}={actual}, needs {declared} or more")
+        if self.outlives is not None and self.outlives in existing:
+            longer, shorter = (each.config["retention.ms"] for each in (topic, existing[self.outlives]))
+            if _limit(longer) < _limit(shorter) + SEGMENT_MS:
+                found.append(
+                    f"topic {self.name} has retention.ms={longer}, which must be more than the {shorter} of "
+                    f"{self.outlives}, or finals would be published twice"
+                )
+        return found
+
+
+def topic_specs(
+    collections: Iterable[Collection],
+    *,
+    prefix: str,
+    partials_partitions: int,
+    reports_partitions: int | None = None,
+) -> tuple[TopicSpec, ...]:
+    """Every topic that these collections need, the shared ones first.
+
+    reports_partitions: of each reports topic, so many workers can share its ingest; any number if None, and
+        REPORTS_PARTITIONS for a new topic.
+    partials_partitions: so many workers can share the merging, each collection being merged by one.
+    """
+    names, collections = TopicNames(prefix=prefix), tuple(collections)
+    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
+    # A final estimate says that its window is done with. Were it to expire before the window's partials, a merge
+    # that rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
+    estimates_ms = max(ESTIMATES_MS, partials_ms + DAY_MS)
+    shared = (
+        TopicSpec(
+            name=names.collections,
+            partitions=1,
+            # A collection may name tens of thousands of items.
+            config={"cleanup.policy": "compact", "max.message.bytes": str(MAX_RECORD_BYTES)},
+            purpose="what each collection's name means",
+        ),
+        TopicSpec(
+            name=names.partials,
+            partitions=partials_partitions,
+            config=_compacted_and_deleted(partials_ms),
+            purpose="partial counts and watermarks",
+        ),
+    )
+    return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
+
+
+def _own(
+    collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
+) -> tuple[TopicSpec, ...]:
+    asked = [_rounds(collection, names)] if isinstance(collection, ItemCollection) else []
+    return (
+        TopicSpec(
+            name=names.reports(collection.name),
+            partitions=reports_partitions or REPORTS_PARTITIONS,
+            any_partitions=reports_partitions is None,
+            config={
+                "cleanup.policy": "delete",
+                "retention.ms": str(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
+                # The broker's clock is what producers' clocks are held against, and what decides expiry.
+                "message.timestamp.type": "LogAppendTime",
+            },
+            purpose="perturbed reports, in batches",
+        ),
+        *asked,
+        TopicSpec(
+            name=names.answers(collection),
+            partitions=1,
+            outlives=names.partials,
+            config=_compacted_and_deleted(estimates_ms),
+            purpose=f"{'rankings' if asked else 'estimates'}: every final, and the latest of each",
+        ),
+        TopicSpec(
+            name=names.dead_letters(collection.name),
+            partitions=1,
+            config={
+                "cleanup.policy": "delete",
+                "retention.ms": str(DEAD_LETTERS_MS),
+                # A refused batch may fill a record of its reports topic, and here it has headers besides.
+                "max.message.bytes": str(MAX_RECORD_BYTES),
+            },
+            purpose="refused batches, with the reason",
+        ),
+    )
+
+
+def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
+    return TopicSpec(
+        name=names.rounds(collection.name),
+        partitions=1,
+        config=_compacted_and_deleted(rounds_kept_ms(collection.window))
+        # A writer's own time could lie so far ahead that workers forget all other rounds.
+        | {"message.timestamp.type": "LogAppendTime"},
+        purpose="what each phase asks of the clients",
+    )
+
+
+def rounds_kept_ms(window: Window) -> int:
+    """Retention of rounds, in milliseconds.
+
+    As long as reports may wait to be counted: a batch is an answer only to a round that is still known.
+    """
+    return _whole_days(OUTAGE_MS + _open_ms(window))
+
+
+def _open_ms(window: Window) -> int:
+    """Longest time, by the broker's clock, from a window's first report to its end.
+
+    The first report may come `ahead` before the window begins, and the last ones may be as old as `max_age`. A
+    window without idle timeout can be held open for ever by a silent partition; no retention outlasts that.
+    """
+    idle_ms = window.idle_timeout_ms or 0
+    return window.ahead_ms + window.size_ms + window.grace_ms + window.max_age_ms + idle_ms
+
+
+def _remembered_ms(window: Window) -> int:
+    """Longest time that a window's counts are looked at: while it is open and while later windows remember it."""
+    return _open_ms(window) + (window.memory_windows - 1) * window.size_ms
+
+
+def _compacted_and_deleted(retention_ms: int) -> dict[str, str]:
+    return {
+        "cleanup.policy": "compact,delete",
+        "retention.ms": str(retention_ms),
+        "segment.ms": str(SEGMENT_MS),
+        "segment.bytes": str(SEGMENT_BYTES),
+        "max.message.bytes": str(MAX_RECORD_BYTES),
+    }
+
+
+def _whole_days(duration_ms: int) -> int:
+    """Rounded up, so that a collection that comes later seldom needs more than the shared topics have."""
+    return math.ceil(duration_ms / DAY_MS) * DAY_MS
+
+
+def _same(setting: str, declared: str, actual: str) -> bool:
+    if setting == "cleanup.policy":
+        return {part.strip() for part in declared.split(",")} == {part.strip() for part in actual.split(",")}
+    return declared == actual
+
+
+def _limit(value: str) -> float:
+    return float("inf") if value == "-1" else float(value)

@@ -1,0 +1,229 @@
+"""Partials of all source partitions, merged into the windows of one collection.
+
+A pure fold of the partials log: it replaces, never adds, so any order, repetition and restart gives the same
+windows. What has been published is told to it, and is never decided again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.kinds import statistic_of
+from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
+from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.collection import Collection, Series
+    from stream_ldp.kinds import Answer
+    from stream_ldp.pipeline.statistics import Statistic
+
+__all__ = ["Merge", "Question"]
+
+#: Final answers of a series that are kept: an epoch's next phase goes on from the window before, when the series may
+#: already have been answered for the window itself.
+_FINALS = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What is asked of one window, with all that its answer depends on.
+
+    windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
+    before: the final answer that this one starts from; None where there is none.
+    """
+
+    series: Series
+    window_ms: int
+    final: bool
+    windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
+    before: Answer | None
+
+    @property
+    def reports(self) -> int:
+        """Number of reports in the window itself."""
+        _, parts = self.windows[0]
+        return sum(int(part.reports) for part in parts)
+
+
+class Merge:
+    """The windows of one collection."""
+
+    def __init__(self, collection: Collection, *, partitions: int) -> None:
+        """`partitions`: number of source partitions, each of which has to close a window before it is final."""
+        self.collection = collection
+        self._fingerprint = collection.fingerprint.hex()
+        # Of each source partition, the furthest that each epoch of its ownership has come.
+        self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
+        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
+        # Of each series, the newest final answers, in the order of their windows.
+        self._decided: dict[str, list[Answer]] = {}
+        self._forgotten_before: int | None = None
+
+    @property
+    def watermark_ms(self) -> int | None:
+        """Event time that every source partition has passed; None until each has one."""
+        times = self._watermarks.values()
+        return min(max(epochs.values()) for epochs in times) if all(times) else None
+
+    @property
+    def panes(self) -> int:
+        """Number of panes held."""
+        return len(self._panes)
+
+    def apply(self, record: Partial | Watermark) -> None:
+        """Take a record of the partials topic into account.
+
+        Raises:
+            PartialError: it was made under another collection, or for a partition that the topic does not have.
+        """
+        if record.fingerprint != self._fingerprint:
+            raise PartialError(
+                f"a partial of fingerprint {record.fingerprint} cannot be merged into collection "
+                f"{self.collection.name!r} of fingerprint {self._fingerprint}"
+            )
+        if record.partition not in self._watermarks:
+            raise PartialError(
+                f"a partial of source partition {record.partition}, but the reports topic has "
+                f"{len(self._watermarks)} partitions"
+            )
+        if isinstance(record, Watermark):
+            epochs = self._watermarks[record.partition]
+            epochs[record.epoch] = max(epochs.get(record.epoch, record.time_ms), record.time_ms)
+            return
+        if record.pane_length_ms != self.collection.window.pane_ms or (
+            self._forgotten_before is not None and record.pane_ms < self._forgotten_before
+        ):
+            # Of a window length used before, or repeated by a delayed worker: no window that is still to come has it.
+            return
+        sources = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
+        held = sources.setdefault((record.partition, record.segment), record)
+        if (held.epoch, held.end) < (record.epoch, record.end):
+            sources[record.partition, record.segment] = record
+
+    def decide(self, answer: Answer) -> None:
+        """Take note of a final answer that is on the log."""
+        finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
+        finals.setdefault(answer.window.end_ms, answer)
+        self._decided[answer.series] = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
+
+    @property
+    def decided(self) -> list[Answer]:
+        """The newest final answers of every series, oldest first."""
+        return sorted(
+            (answer for finals in self._decided.values() for answer in finals),
+            key=lambda answer: answer.window.end_ms,
+        )
+
+    def due(self) -> list[tuple[int, Series]]:
+        """Windows, by their start, and series that can be made final now; in the order in which they must be.
+
+        Each starts from the final before it, which may even say that there is another in between: decide the first,
+        then ask again.
+        """
+        watermark = self.watermark_ms
+        if watermark is None:
+            return []
+        return [(start, series) for start, series in self._undecided() if self._closes_at(start) <= watermark]
+
+    def open(self) -> list[tuple[int, Series]]:
+        """Windows that hold reports and cannot be made final yet, and their estimates, earliest first."""
+        watermark = self.watermark_ms
+        return [
+            (start, series)
+            for start, series in self._undecided()
+            if watermark is None or self._closes_at(start) > watermark
+        ]
+
+    def question(self, window_ms: int, series: Series, *, final: bool) -> Question:
+        """All that the estimate of one window depends on, as of now."""
+        window = self.collection.window
+        before = self._before(window_ms, series)
+        of = statistic_of(series, before)
+        return Question(
+            series=series,
+            window_ms=window_ms,
+            final=final,
+            windows=tuple(
+                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, of))
+                for age in range(window.memory_windows)
+            ),
+            before=before,
+        )
+
+    def _before(self, window_ms: int, series: Series) -> Answer | None:
+        """The final answer that one of a window goes on from: see `Series.follows`."""
+        name, start_ms = series.follows(window_ms)
+        finals = [each for each in self._decided.get(name, ()) if start_ms in (None, each.window.start_ms)]
+        return finals[-1] if finals else None
+
+    def forget(self) -> None:
+        """Drop the panes that no window still to come looks at; call it when nothing is due."""
+        watermark = self.watermark_ms
+        if watermark is None:
+            return
+        window = self.collection.window
+        reach = window.memory_windows * window.size_ms - window.pane_ms
+        # The last pane of the last window that remembers pane s begins at s + reach; it has closed if
+        # s + reach + pane + grace <= watermark.
+        latest = watermark - window.grace_ms - window.pane_ms - reach
+        self._forgotten_before = latest - latest % window.pane_ms + window.pane_ms
+        for start in [start for start in self._panes if start < self._forgotten_before]:
+            del self._panes[start]
+        # Nor does it look for the ownerships that closed no more than those, but for the furthest of each partition.
+        first_close = closes_at(self._forgotten_before, window)
+        for partition, epochs in self._watermarks.items():
+            furthest = max(epochs.values())
+            self._watermarks[partition] = {
+                epoch: time_ms for epoch, time_ms in epochs.items() if time_ms >= min(first_close, furthest)
+            }
+
+    def _undecided(self) -> list[tuple[int, Series]]:
+        """Windows with reports and no final answer, in order of time."""
+        window = self.collection.window
+        found = []
+        for order, series in enumerate(self.collection.series):
+            starts: list[int] = []
+            for pane in sorted(start for start in self._panes if self._counted(start, series)):
+                windows = windows_of(pane, window)
+                # Neighbouring panes share all their windows but one.
+                first = max(windows.start, starts[-1] + windows.step) if starts else windows.start
+                starts += range(first, windows.stop, windows.step)
+            decided = self._decided.get(series.name)
+            found += [
+                (start, order, series)
+                for start in starts
+                if decided is None or decided[-1].window.end_ms < start + window.size_ms
+            ]
+        return [(start, series) for start, _, series in sorted(found, key=lambda entry: entry[:2])]
+
+    def _counted(self, pane: int, series: Series) -> bool:
+        """Whether a pane holds reports of a series; where those depend on the answer before, it is a whole window."""
+        return any(self._partials(pane, statistic_of(series, self._before(pane, series))))
+
+    def _closes_at(self, start: int) -> int:
+        window = self.collection.window
+        return closes_at(panes_of(start, window)[-1], window)
+
+    def _parts(self, window_ms: int, of: tuple[str, ...] | None) -> tuple[Statistic, ...]:
+        return tuple(
+            partial.counts
+            for pane in panes_of(window_ms, self.collection.window)
+            for partial in self._partials(pane, of)
+        )
+
+    def _partials(self, pane: int, of: tuple[str, ...] | None) -> Iterator[Partial]:
+        """What was counted in a pane.
+
+        The owner that closes a pane has counted all of it. What an owner of before it wrote that it did not replace
+        came after that.
+        """
+        if of is None:
+            return
+        closes = closes_at(pane, self.collection.window)
+        for partial in self._panes.get(pane, {}).get(of, {}).values():
+            epochs = self._watermarks[partial.partition].items()
+            if partial.epoch >= min((epoch for epoch, time_ms in epochs if closes <= time_ms), default=0):
+                yield partial

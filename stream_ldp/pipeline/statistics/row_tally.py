@@ -1,0 +1,73 @@
+"""Counting rows as they come, in pieces that fit a record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RowTally"]
+
+#: Rows up to this width are counted in a dense table: 2^16 counters take 512 KiB and a record of at most 393 KB.
+DENSE_BITS = 16
+
+#: Bytes of a segment of wider rows: with its neighbour segments untouched by a flush, what is sent again at every
+#: flush stays a quarter of Kafka's default record limit of 1 MB.
+SEGMENT_BYTES = 2**18
+
+_COUNT_BYTES = 4
+
+
+class RowTally:
+    """Rows of one estimate's attributes, counted in segments.
+
+    Segment k holds rows k * n to (k + 1) * n - 1 of the sequence of rows: a pure function of that sequence, whatever
+    the batches in which it came. Narrow rows need one segment only.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._dense = np.zeros(2**bits, dtype=np.int64) if bits <= DENSE_BITS else None
+        self._capacity = SEGMENT_BYTES // (row_width(bits) + _COUNT_BYTES)
+        self._segment = 0
+        self._open: list[NDArray[np.uint8]] = []
+        self._filled = 0
+        self._dirty: dict[int, RowCounts | None] = {}
+
+    def update(self, rows: NDArray[np.uint8]) -> None:
+        """Count packed rows, uint8, shape (n, ceil(bits / 8))."""
+        if not len(rows):
+            return
+        if self._dense is not None:
+            patterns = rows[:, 0].astype(np.intp)
+            if rows.shape[1] == 2:
+                patterns |= rows[:, 1].astype(np.intp) << 8
+            self._dense += np.bincount(patterns, minlength=len(self._dense))
+            self._dirty[0] = None
+            return
+        while len(rows):
+            taken = rows[: self._capacity - self._filled]
+            rows = rows[len(taken) :]
+            self._open.append(taken)
+            self._filled += len(taken)
+            self._dirty[self._segment] = None
+            if self._filled == self._capacity:
+                self._dirty[self._segment] = self._current()
+                self._segment, self._open, self._filled = self._segment + 1, [], 0
+
+    def take_changed(self, *, closing: bool) -> dict[int, RowCounts]:  # noqa: ARG002
+        """The segments that changed since the last call; what was full is then forgotten."""
+        changed = {segment: full or self._current() for segment, full in self._dirty.items()}
+        self._dirty.clear()
+        return changed
+
+    def _current(self) -> RowCounts:
+        if self._dense is not None:
+            return RowCounts.of_patterns(self._dense, bits=self._bits)
+        self._open = [np.concatenate(self._open)]
+        return RowCounts.of(self._open[0], bits=self._bits)

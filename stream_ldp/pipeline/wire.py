@@ -1,0 +1,225 @@
+"""Batches of reports as bytes; the only place that knows the layout. Byte-level specification: docs/wire.md."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.statistics import row_width
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "HEADER_BYTES",
+    "MAX_REPORTS",
+    "VERSION",
+    "Batch",
+    "Decoded",
+    "RowFormat",
+    "decode",
+    "encode",
+    "fingerprints",
+]
+
+MAGIC = b"SLDP"
+VERSION = 1
+
+#: Every field little-endian. The checksum covers all that follows it, so that one slice is summed.
+_HEADER = np.dtype(
+    [
+        ("magic", "S4"),
+        ("checksum", "<u4"),
+        ("version", "u1"),
+        ("reserved", "u1"),
+        ("width", "<u2"),
+        ("count", "<u4"),
+        ("fingerprint", "V16"),
+        ("batch_id", "V16"),
+        ("time_ms", "<i8"),
+    ]
+)
+HEADER_BYTES = _HEADER.itemsize
+_CHECKED_FROM = 8
+
+#: Reports of one batch: at one byte a report, the least there is, they fill Kafka's default record limit of 1 MB.
+MAX_REPORTS = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Batch:
+    """Reports of one collection that are published together.
+
+    fingerprint: the collection's, 16 bytes.
+    batch_id: 16 random bytes, the same in every copy of this batch and in no other.
+    time_ms: event time of all its reports, milliseconds since 1970-01-01 UTC.
+    rows: packed reports, uint8, shape (count, ceil(bits / 8)).
+    """
+
+    fingerprint: bytes
+    batch_id: bytes
+    time_ms: int
+    rows: NDArray[np.uint8]
+
+
+def encode(batch: Batch) -> bytes:
+    """The bytes of a batch.
+
+    Raises:
+        ValueError: no reports or too many, or an id of another length.
+    """
+    count, width = batch.rows.shape
+    if not 1 <= count <= MAX_REPORTS:
+        raise ValueError(f"a batch has 1 to {MAX_REPORTS} reports, got {count}")
+    if len(batch.fingerprint) != 16 or len(batch.batch_id) != 16:
+        raise ValueError("fingerprint and batch id have 16 bytes each")
+    header = np.array(
+        (MAGIC, 0, VERSION, 0, width, count, batch.fingerprint, batch.batch_id, batch.time_ms), dtype=_HEADER
+    )
+    checked = header.tobytes()[_CHECKED_FROM:] + batch.rows.tobytes()
+    return MAGIC + zlib.crc32(checked).to_bytes(4, "little") + checked
+
+
+class RowFormat(Protocol):
+    """What the reports of one fingerprint look like."""
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        ...
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which packed rows, uint8, shape (n, ceil(bits / 8)), are reports; bool, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Decoded:
+    """The batches of many records, those that can be counted and those that cannot.
+
+    accepted: positions of the good records, int64, shape (good,), ascending; the other arrays follow them.
+    time_ms: event times, int64, shape (good,).
+    batch_ids: 16 bytes each.
+    counts: reports of each, int64, shape (good,).
+    formats: position, among the formats that were given, of each one's, int64, shape (good,).
+    rows: for each format, all its reports in order, uint8, shape (sum of its counts, width).
+    rejected: (position, why) of every other record.
+    """
+
+    accepted: NDArray[np.int64]
+    time_ms: NDArray[np.int64]
+    batch_ids: list[bytes]
+    counts: NDArray[np.int64]
+    formats: NDArray[np.int64]
+    rows: tuple[NDArray[np.uint8], ...]
+    rejected: list[tuple[int, Rejected]]
+
+
+def fingerprints(records: Sequence[bytes]) -> set[bytes]:
+    """The fingerprints that records are said to be made under, whatever else is wrong with them."""
+    field = _HEADER.fields["fingerprint"]  # type: ignore[index]
+    first = field[1]
+    return {record[first : first + 16] for record in records if len(record) >= HEADER_BYTES}
+
+
+def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> Decoded:
+    """Decode many records of one collection at once; never raises for what a record holds.
+
+    formats: of the reports of each fingerprint that is known.
+    """
+    lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
+    whole = np.flatnonzero(lengths >= HEADER_BYTES)
+    sized = [records[i] for i in whole.tolist()]
+    headers = np.frombuffer(b"".join([record[:HEADER_BYTES] for record in sized]), dtype=_HEADER)
+    count = headers["count"].astype(np.int64)
+    found = np.full(len(whole), -1, dtype=np.int64)
+    for place, fingerprint in enumerate(formats):
+        found[headers["fingerprint"] == np.void(fingerprint)] = place
+    # The last is for those that are unknown, whose width nobody asks for.
+    widths = np.array([*(row_width(each.bits) for each in formats.values()), 0])
+    # In this order: the first check that fails names the reason.
+    faults = [
+        (Reason.BAD_MAGIC, headers["magic"] != MAGIC),
+        (Reason.UNKNOWN_VERSION, (headers["version"] != VERSION) | (headers["reserved"] != 0)),
+        (Reason.WRONG_LENGTH, lengths[whole] != HEADER_BYTES + count * headers["width"]),
+        (Reason.BAD_CHECKSUM, headers["checksum"] != _checksums(sized)),
+        (Reason.UNKNOWN_FINGERPRINT, found < 0),
+        (Reason.ZERO_REPORTS, count == 0),
+        (Reason.WRONG_WIDTH, headers["width"] != widths[found]),
+    ]
+    rejected = {
+        int(i): Rejected(Reason.TOO_SHORT, f"{lengths[i]} bytes, a header has {HEADER_BYTES}")
+        for i in np.flatnonzero(lengths < HEADER_BYTES)
+    }
+    good = np.ones(len(whole), dtype=np.bool_)
+    for reason, fault in faults:
+        for i in np.flatnonzero(good & fault):
+            width = int(widths[found[i]])
+            rejected[int(whole[i])] = Rejected(reason, _detail(reason, headers[i], int(lengths[whole[i]]), width))
+        good &= ~fault
+    rows = []
+    for place, each in enumerate(formats.values()):
+        members = np.flatnonzero(good & (found == place))
+        ours = _bodies([sized[i] for i in members.tolist()], row_width(each.bits))
+        owner = np.repeat(members, count[members])
+        for reason, spoiled, rule in (
+            (Reason.PADDING_BITS, _padded(ours, each.bits), f"a report has {each.bits} bits, the rest must be 0"),
+            (Reason.UNKNOWN_VALUE, ~each.valid(ours), "a report names a value that there is not"),
+        ):
+            if spoiled.any():
+                for i in np.unique(owner[spoiled]):
+                    rejected.setdefault(int(whole[i]), Rejected(reason, rule))
+                    good[i] = False
+        rows.append(ours if good[members].all() else ours[good[owner]])
+    return Decoded(
+        accepted=whole[good],
+        time_ms=headers["time_ms"][good].astype(np.int64),
+        batch_ids=headers["batch_id"][good].tolist(),
+        counts=count[good],
+        formats=found[good],
+        rows=tuple(rows),
+        rejected=sorted(rejected.items(), key=lambda item: item[0]),
+    )
+
+
+def _padded(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
+    """Which rows have a bit set behind the last of a report."""
+    if bits % 8 == 0:
+        return np.zeros(len(rows), dtype=np.bool_)
+    behind: NDArray[np.bool_] = (rows[:, -1] >> (bits % 8)) != 0
+    return behind
+
+
+def _checksums(records: Sequence[bytes]) -> NDArray[np.uint32]:
+    sums = [zlib.crc32(memoryview(record)[_CHECKED_FROM:]) for record in records]
+    return np.array(sums, dtype=np.uint32)
+
+
+def _bodies(records: Sequence[bytes], width: int) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join([record[HEADER_BYTES:] for record in records]), dtype=np.uint8).reshape(-1, width)
+
+
+def _detail(reason: Reason, header: np.void, length: int, width: int) -> str:
+    """What was wrong and what would be right, in terms of the header alone."""
+    match reason:
+        case Reason.BAD_MAGIC:
+            return f"begins with {bytes(header['magic']).hex()}, a batch with {MAGIC.hex()}"
+        case Reason.UNKNOWN_VERSION:
+            return f"version {header['version']}.{header['reserved']}, this release reads {VERSION}.0"
+        case Reason.WRONG_LENGTH:
+            expected = HEADER_BYTES + int(header["count"]) * int(header["width"])
+            return f"{length} bytes, the header announces {expected}"
+        case Reason.BAD_CHECKSUM:
+            return "the CRC-32 of the bytes is not the one in the header"
+        case Reason.UNKNOWN_FINGERPRINT:
+            return f"made for collection fingerprint {header['fingerprint'].tobytes().hex()}"
+        case Reason.WRONG_WIDTH:
+            return f"reports of {header['width']} bytes, this collection's have {width}"
+        case _:
+            return "the batch has no reports"

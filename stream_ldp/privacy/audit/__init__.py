@@ -1,0 +1,1 @@
+"""Checks of a mechanism's promise from outside: by enumeration and by attack."""

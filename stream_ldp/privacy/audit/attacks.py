@@ -1,0 +1,186 @@
+"""The attacks that RR-LDP has to withstand: on one perturbation, and on all that a client does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SECRET_BYTES, Values
+from stream_ldp.privacy.audit.enumeration import Enumeration
+from stream_ldp.privacy.audit.lower_bound import CHUNK, Histories, LowerBound, System, audit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import RRLDP, Entropy, Mechanism, PermanentWords
+
+__all__ = ["SINGLE_USERS", "Attack", "Clients", "Perturbation", "attacks"]
+
+#: Permanent responses that an attack on the client may compute with each history in each half: in all, some seconds.
+_KEYED_RESPONSES = 250_000
+
+#: Users with each history, in each half, of an attack that asks for one user at a time: noise that is the same for
+#: all of them takes no more to show.
+SINGLE_USERS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Perturbation:
+    """Users who report once: `Mechanism.perturb` and nothing else.
+
+    noise: makes the source of the noise, anew for each call.
+    """
+
+    mechanism: Mechanism
+    noise: Callable[[], Entropy]
+
+    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Packed rows, shape (users, 1, width), for a history of one record."""
+        return self.mechanism.perturb(np.repeat(history, users, axis=0), entropy=self.noise())[:, None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clients:
+    """Users as a client serves them: each with a secret, permanent words keyed by it, and fresh noise in each report.
+
+    noise: makes the source of the noise, anew for each report, as a client does that is started for each.
+    secrets: source of the users' secrets.
+    """
+
+    mechanism: RRLDP
+    words: PermanentWords
+    noise: Callable[[], Entropy]
+    secrets: Entropy
+
+    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Packed rows, shape (users, reports, width)."""
+        drawn = self.secrets.words(users * SECRET_BYTES // 4).tobytes()
+        secrets = [drawn[start : start + SECRET_BYTES] for start in range(0, len(drawn), SECRET_BYTES)]
+        rows = []
+        for record in history:
+            values = np.repeat(record[None], users, axis=0)
+            words = self.words.words_of(secrets, values)
+            rows.append(self.mechanism.perturb(values, entropy=self.noise(), permanent_words=words))
+        return np.stack(rows, axis=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attack:
+    """One attack, and the epsilon that it must not disprove.
+
+    target: what is attacked: `perturb` alone, or all that a client does; singly is one user a call.
+    neighbours: number of attributes in which the two users' histories differ, or how they may differ, in words.
+    reports: of one user.
+    values: whether a user's values change between the reports.
+    claimed: epsilon of the mechanism as it is stated; of these very histories where values change.
+    most_trials: beyond which the attack would take minutes.
+    """
+
+    target: str
+    neighbours: int | str
+    reports: int
+    values: Values
+    claimed: float
+    system: System
+    pairs: tuple[Histories, ...]
+    most_trials: int | None = None
+    chunk: int = CHUNK
+
+    def run(self, *, trials: int, confidence: float, entropy: Entropy) -> LowerBound:
+        """Audit the target; see `audit`."""
+        trials = trials if self.most_trials is None else min(trials, self.most_trials)
+        return audit(self.system, self.pairs, trials=trials, confidence=confidence, entropy=entropy, chunk=self.chunk)
+
+
+def attacks(
+    mechanism: RRLDP, words: PermanentWords, *, noise: Callable[[], Entropy], secrets: Entropy
+) -> tuple[Attack, ...]:
+    """What to try on a mechanism and on the permanent words of its clients."""
+    attributes = len(mechanism.sizes)
+    perturbation = Perturbation(mechanism=mechanism, noise=noise)
+    clients = Clients(mechanism=mechanism, words=words, noise=noise, secrets=secrets)
+    adjacent, opposite = _adjacent_records(mechanism.sizes), _opposite_records(mechanism.sizes)
+
+    def constant(
+        target: str,
+        system: System,
+        records: Sequence[Histories],
+        *,
+        reports: int = 1,
+        most_trials: int | None = None,
+        chunk: int = CHUNK,
+    ) -> Attack:
+        neighbours = int(np.count_nonzero(records[0][0] != records[0][1]))
+        return Attack(
+            target=target,
+            neighbours=neighbours,
+            reports=reports,
+            values=Values.CONSTANT,
+            claimed=mechanism.epsilon(neighbours=neighbours, reports=reports),
+            system=system,
+            pairs=tuple((first.repeat(reports, axis=0), second.repeat(reports, axis=0)) for first, second in records),
+            most_trials=most_trials,
+            chunk=chunk,
+        )
+
+    found = [constant("perturb", perturbation, adjacent)]
+    if attributes > 1:
+        found.append(constant("perturb", perturbation, [opposite]))
+    found += [
+        constant(f"{target}, singly", system, adjacent, most_trials=SINGLE_USERS, chunk=1)
+        for target, system in (("perturb", perturbation), ("client", clients))
+    ]
+    found += [
+        constant("client", clients, adjacent, reports=reports, most_trials=_KEYED_RESPONSES // (reports * attributes))
+        for reports in (1, 2, 3)
+    ]
+    first, second = _changing_histories(mechanism.sizes)
+    found.append(
+        Attack(
+            target="client, changing",
+            neighbours=1,
+            reports=len(first),
+            values=Values.CHANGING,
+            claimed=Enumeration.stated(mechanism).histories_epsilon(first.tolist(), second.tolist()),
+            system=clients,
+            pairs=((first, second),),
+            most_trials=_KEYED_RESPONSES // (len(first) * attributes),
+        )
+    )
+    return tuple(found)
+
+
+def _adjacent_records(sizes: Sequence[int]) -> list[Histories]:
+    """Pairs of records, shape (1, attributes), with consecutive values of one attribute and equal others.
+
+    Each bit of a report is in at least one of them.
+    """
+    pairs = []
+    for attribute, size in enumerate(sizes):
+        for value in range(size - 1):
+            first, second = np.zeros((2, 1, len(sizes)), dtype=np.intp)
+            first[0, attribute], second[0, attribute] = value, value + 1
+            pairs.append((first, second))
+    return pairs
+
+
+def _opposite_records(sizes: Sequence[int]) -> Histories:
+    """Two records, shape (1, attributes), that differ in every attribute."""
+    last = np.array([sizes], dtype=np.intp) - 1
+    return np.zeros_like(last), last
+
+
+def _changing_histories(sizes: Sequence[int]) -> Histories:
+    """Two users who both change the value of the largest attribute once, at the same time, to different ends.
+
+    With a third value, the change itself tells them apart if the two permanent responses are not independent.
+    """
+    attribute = int(np.argmax(sizes))
+    first, second = np.zeros((2, 2, len(sizes)), dtype=np.intp)
+    first[:, attribute] = 0, 1
+    second[:, attribute] = (1, 2) if sizes[attribute] > 2 else (1, 0)
+    return first, second

@@ -1,0 +1,1 @@
+"""What one user has spent and may still spend, and where it is kept."""

@@ -1,0 +1,1 @@
+"""Records of a few attributes each, and the joint distributions of their attributes."""

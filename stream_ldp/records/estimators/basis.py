@@ -1,0 +1,128 @@
+"""The functions of a record in which perturbed reports of independent attributes carry information one by one.
+
+Under a product of marginals P0 the reports of the attributes are independent too, so their information about a
+joint distribution P has product form: it is diagonal in products phi_k of one function of each attribute, the
+eigenfunctions of that attribute's own information. With the products orthonormal under P0, the coefficients of P are
+d_k = sum_w P_w phi_k(w), and the means u_k of phi_k's score over N reports estimate them:
+
+    E u_k = lambda_k d_k,    Var u_k = lambda_k / N under P0,
+
+where lambda_k in [0, 1] is the share of a true record's information that a report retains. The first function of
+each attribute is the constant 1. The order of a product is the number of its other factors: 1 for what marginals say,
+2 for what pairs of attributes add, and so on (the orthogonal decomposition of Lancaster, 1969).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
+
+__all__ = ["AttributeBasis", "Moments", "ProductBasis"]
+
+#: A value that no report speaks for has probability 0 where there is no noise, and no function of unit variance.
+_LEAST_PROBABILITY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class AttributeBasis:
+    """Functions of one attribute's values.
+
+    marginal: the distribution under which they are orthonormal, positive, shape (size,).
+    functions: shape (size, size); column k is function k, column 0 the constant 1.
+    retained: lambda of each function, shape (size,).
+    """
+
+    marginal: FloatArray
+    functions: FloatArray
+    retained: FloatArray
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, marginal: FloatArray) -> Self:
+        """From the reports of the attribute alone: eigenfunctions of their observed information at `marginal`."""
+        marginal = np.maximum(marginal, _LEAST_PROBABILITY)
+        root = np.sqrt(marginal / marginal.sum())
+        beside_constant = np.eye(len(root)) - np.outer(root, root)
+        whitened = likelihood.information(root**2) * np.outer(root, root)
+        values, vectors = np.linalg.eigh(beside_constant @ whitened @ beside_constant)
+        # The constant has eigenvalue 0 once it is projected away, and eigh puts the smallest first.
+        return cls(
+            marginal=root**2,
+            functions=np.column_stack([np.ones(len(root)), vectors[:, 1:] / root[:, None]]),
+            retained=np.concatenate([[1.0], np.clip(values[1:], 0.0, 1.0)]),
+        )
+
+    def scores(self, likelihoods: FloatArray) -> FloatArray:
+        """Each function's posterior mean given each row of likelihoods, shape (rows, size)."""
+        posterior = likelihoods * self.marginal
+        scores: FloatArray = (posterior @ self.functions) / posterior.sum(axis=1, keepdims=True)
+        return scores
+
+
+class Moments(NamedTuple):
+    """Mean and mean square, over a number of reports, of the score of every product.
+
+    means: u_k.
+    squares: N Var u_k + u_k^2, whatever the truth.
+    """
+
+    reports: float
+    means: FloatArray
+    squares: FloatArray
+
+
+class ProductBasis:
+    """Products of one function of each attribute; arrays have the joint's shape, one entry a product or a cell.
+
+    product: P0, the product of the marginals.
+    retained: lambda_k.
+    order: the number of factors other than the constant.
+    """
+
+    def __init__(self, attributes: Sequence[AttributeBasis]) -> None:
+        self.attributes = tuple(attributes)
+        self.product: FloatArray = reduce(np.multiply.outer, [each.marginal for each in attributes])
+        self.retained: FloatArray = reduce(np.multiply.outer, [each.retained for each in attributes])
+        self.order: NDArray[np.intp] = reduce(
+            np.add.outer, [(np.arange(len(each.marginal)) > 0).astype(np.intp) for each in attributes]
+        )
+
+    def coefficients(self, joint: FloatArray) -> FloatArray:
+        """d_k of a joint distribution, for every k."""
+        return _transform(joint, [each.functions.T for each in self.attributes])
+
+    def joint(self, coefficients: FloatArray) -> FloatArray:
+        """The inverse of `coefficients`; the result sums to coefficient 0, and a cell may be negative."""
+        return self.product * _transform(coefficients, [each.functions for each in self.attributes])
+
+    def variances(self, by_product: FloatArray) -> FloatArray:
+        """sum_k by_product_k phi_k(w)^2 for every cell w: variance of P_w / P0_w from those of the coefficients."""
+        return _transform(by_product, [each.functions**2 for each in self.attributes])
+
+    def moments(self, likelihood: Likelihood) -> Moments:
+        """Of the reports of these attributes, at least one."""
+        return Moments(
+            likelihood.reports,
+            likelihood.mean_products([each.scores for each in self.attributes]),
+            likelihood.mean_products([_squared(each) for each in self.attributes]),
+        )
+
+
+def _squared(attribute: AttributeBasis) -> Feature:
+    return lambda likelihoods: attribute.scores(likelihoods) ** 2
+
+
+def _transform(array: FloatArray, matrices: Sequence[FloatArray]) -> FloatArray:
+    """Multiply each axis by its matrix, shape (out, in)."""
+    for axis, matrix in enumerate(matrices):
+        array = np.moveaxis(np.tensordot(matrix, array, axes=(1, axis)), 0, axis)
+    return array

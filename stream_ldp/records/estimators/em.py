@@ -1,0 +1,89 @@
+"""Expectation maximisation (Chu, Long and Liu, 2022, section 4.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.problem import Fit, Problem
+from stream_ldp.records.estimators.solution import Start
+from stream_ldp.records.estimators.squarem import ascend
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.likelihood import FloatArray
+
+__all__ = ["CertifiedEM", "PaperEM", "climb", "iterate"]
+
+#: Share of the prior's centre in every start. EM multiplies: a cell near 0 in the window before takes hundreds of
+#: steps to come back, which makes an unmixed warm start slower than a cold one (2,010 evaluations against 515).
+_FLOOR = 0.05
+#: Steps after which the paper's rule gives up; it takes tens.
+_STEPS = 10_000
+
+
+class CertifiedEM:
+    """EM with a learnt prior from its centre, or from the previous estimate."""
+
+    def fit(self, problem: Problem, start: FloatArray | None) -> Fit:
+        """Climb to the mode of the posterior."""
+        if start is not None:
+            return climb(problem, start, Start.PREVIOUS)
+        levels = {1: Start.UNIFORM, 2: Start.INDEPENDENCE}
+        return climb(problem, problem.prior.centre, levels.get(problem.prior.centre.ndim, Start.PAIRS))
+
+
+class PaperEM:
+    """The paper's form: from the uniform distribution whatever the previous estimate, since its rule stops early.
+
+    delta: stop when no cell moves by as much.
+    """
+
+    def __init__(self, *, delta: float) -> None:
+        self._delta = delta
+
+    def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
+        """Iterate until no cell moves."""
+        sizes = problem.likelihood.sizes
+        return iterate(problem, np.full(sizes, 1.0 / np.prod(sizes)), Start.UNIFORM, self._delta)
+
+
+def climb(problem: Problem, start: FloatArray, label: Start) -> Fit:
+    """SQUAREM on the log-posterior, from `start` with a floor of the prior's centre under it."""
+    prior = problem.prior
+    objective = Objective(likelihood=problem.likelihood, centre=prior.centre, strength=prior.strength)
+    begin = (1.0 - _FLOOR) * start + _FLOOR * prior.centre
+    point, certificate, evaluations = ascend(objective, begin, tolerance=problem.tolerance)
+    return Fit(
+        joint=point.joint,
+        start=label,
+        iterations=evaluations,
+        certificate=certificate,
+        log_likelihood=point.log_likelihood,
+        prior_users=prior.strength,
+        shrunk=True,
+    )
+
+
+def iterate(problem: Problem, start: FloatArray, label: Start, delta: float) -> Fit:
+    """Plain EM steps until max |P_t - P_(t-1)| < delta; a cell that starts at 0 stays there.
+
+    The paper prints the condition inverted and with the difference of the maxima; this is the plain reading.
+    """
+    objective = Objective(likelihood=problem.likelihood, centre=problem.prior.centre, strength=0.0)
+    point = objective.at(start)
+    steps = 1
+    while np.abs(point.step - point.joint).max() >= delta and steps < _STEPS:
+        point = objective.at(point.step)
+        steps += 1
+    last = objective.at(point.step)
+    return Fit(
+        joint=last.joint,
+        start=label,
+        iterations=steps,
+        certificate=objective.certificate(last),
+        log_likelihood=last.log_likelihood,
+        prior_users=0.0,
+        shrunk=False,
+    )

@@ -1,0 +1,94 @@
+"""What the shipped estimators maximise: the likelihood of the reports and a prior, together concave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+
+__all__ = ["Objective", "Point"]
+
+#: Where the search for the best t of a certificate ends, as a share of the way to the pole.
+_BELOW_POLE = 1.0 - 1e-9
+
+
+class Point(NamedTuple):
+    """The objective at one joint distribution.
+
+    joint: the distribution.
+    step: where the EM step goes from it.
+    value: the objective, nats.
+    log_likelihood: its likelihood part, nats.
+    gradient: of the mean log-likelihood of a report, by cell.
+    """
+
+    joint: FloatArray
+    step: FloatArray
+    value: float
+    log_likelihood: float
+    gradient: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Objective:
+    """The log-posterior of a joint distribution P, in nats:
+
+        F(P) = sum_i ln z_i(P) + s sum_w C_w ln P_w,
+
+    with z_i(P) the likelihood of report i. The second term is a Dirichlet prior with parameters 1 + s C_w, worth `s`
+    users who told the truth and were distributed as the centre C. With s = 0, F is the log-likelihood.
+
+    likelihood: of at least one report.
+    centre: C, positive, sums to 1, shape of the joint.
+    strength: s, in reports.
+    """
+
+    likelihood: Likelihood
+    centre: FloatArray
+    strength: float
+
+    def at(self, joint: FloatArray) -> Point:
+        """One evaluation of the EM map (Dempster, Laird and Rubin, 1977, section 4.1.1 with a Dirichlet prior)."""
+        N, s = self.likelihood.reports, self.strength
+        log_likelihood, gradient = self.likelihood.score(joint)
+        step = (N * joint * gradient + s * self.centre) / (N + s)
+        prior = s * float(np.vdot(self.centre, np.log(joint))) if s else 0.0
+        return Point(joint, step / step.sum(), log_likelihood + prior, log_likelihood, gradient)
+
+    def certificate(self, point: Point) -> float:
+        """A bound, in nats, of max F - F(point), and sound for any point of the simplex.
+
+        By Jensen's inequality, with N reports and g the gradient at P, for every joint Q
+
+            F(Q) - F(P) <= N ln sum_w Q_w g_w + s sum_w C_w ln(Q_w / P_w).
+
+        Without a prior the right side is at most N ln max g. With one, its maximum over Q is bounded by its dual:
+        ln x <= ln t + x / t - 1 and the multiplier N + s of sum Q = 1 give, for every t > N max g / (N + s),
+
+            F(Q) - F(P) <= N ln t + s sum_w C_w ln( s C_w / ((N + s - N g_w / t) P_w) ),
+
+        tight where sum_w s C_w / (N + s - N g_w / t) = 1. An inexact t leaves the bound sound.
+        """
+        N, s = self.likelihood.reports, self.strength
+        highest = float(point.gradient.max())
+        if not s:
+            return max(0.0, N * math.log(highest))
+        sC, share = s * self.centre.ravel(), point.gradient.ravel() / highest
+        # 1 / t = (1 + x s / N) / max g with x in [0, 1): so written, nothing cancels where s is far below N.
+        slack = N * (1.0 - share)
+
+        def excess(x: float) -> float:
+            return float((sC / (s * (1.0 - x * share) + slack)).sum()) - 1.0
+
+        # At 0 no term exceeds its C_w; at 1 is the pole.
+        x = 0.0
+        if excess(0.0) < 0.0:
+            x = brentq(excess, 0.0, _BELOW_POLE) if excess(_BELOW_POLE) > 0.0 else _BELOW_POLE
+        terms = sC / (s * (1.0 - x * share) + slack) / point.joint.ravel()
+        return max(0.0, N * math.log(highest) - N * math.log1p(x * s / N) + float(sC @ np.log(terms)))

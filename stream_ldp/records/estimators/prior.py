@@ -1,0 +1,215 @@
+"""What the reports themselves say a joint distribution is likely to be: a centre, and how far from it to expect it.
+
+Where noise is strong, the likeliest joint distribution is mostly fitted noise: it can be several times further from
+the truth than the product of the marginals is. So each level is drawn to what the level below implies, as strongly as
+the reports call for (empirical Bayes, see evidence.py):
+
+    marginals   towards the uniform distribution,
+    pairs       towards the product of the marginals,
+    the joint   towards the distribution of maximum entropy among those with these pairs.
+
+CALM (Zhang et al., 2018) stops at the last of these; here it is where the likelihood of the whole reports takes over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
+from stream_ldp.records.estimators.evidence import Evidence
+from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.squarem import ascend
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.records.estimators.basis import Moments
+    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+
+__all__ = ["Prior"]
+
+#: Users by which a marginal may be off after iterative proportional fitting, and rounds after which it ends anyway:
+#: it takes tens, but noise can make three pairs that no joint has.
+_FIT, _ROUNDS = 0.01, 100
+#: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
+_TOLERANCE = 0.001
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Prior:
+    """A Dirichlet prior of a joint distribution, learnt from the reports.
+
+    basis: of the attributes, at their fitted marginals.
+    moments: of the reports in it.
+    centre: positive, sums to 1, shape of the joint.
+    strength: its weight in users.
+    variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
+        the reports settle it.
+    """
+
+    basis: ProductBasis
+    moments: Moments
+    centre: FloatArray
+    strength: float
+    variances: FloatArray
+
+    @classmethod
+    def learn(cls, likelihood: Likelihood) -> Self:
+        """Level by level, from at least one report."""
+        attributes = range(len(likelihood.sizes))
+        alone = [likelihood.select(j) for j in attributes]
+        marginals = [_Level.of_marginal(each) for each in alone]
+        basis = ProductBasis(
+            [AttributeBasis.of(each, level.fitted()) for each, level in zip(alone, marginals, strict=True)]
+        )
+        moments = basis.moments(likelihood)
+        pairs = {
+            pair: _Level.of_pair(likelihood.select(*pair), ProductBasis([basis.attributes[j] for j in pair]))
+            for pair in combinations(attributes, 2)
+        }
+        if len(attributes) == 1:
+            joint = marginals[0]
+        elif len(attributes) == 2:
+            joint = pairs[0, 1]
+        else:
+            joint = _Level.of_joint(likelihood, basis, moments, pairs)
+        variances = np.full(likelihood.sizes, joint.variance)
+        for j, level in enumerate(marginals):
+            variances[_varying(len(attributes), j)] = level.variance
+        for pair, level in pairs.items():
+            variances[_varying(len(attributes), *pair)] = level.variance
+        return cls(
+            basis=basis,
+            moments=moments,
+            centre=joint.objective.centre,
+            strength=joint.objective.strength,
+            variances=variances,
+        )
+
+    @property
+    def marginals(self) -> tuple[FloatArray, ...]:
+        """The fitted marginal of each attribute."""
+        return tuple(each.marginal for each in self.basis.attributes)
+
+    @property
+    def spread(self) -> FloatArray:
+        """Prior variance of each coefficient among the users who reported: their sampling adds 1 / N."""
+        return self.variances + 1.0 / self.moments.reports
+
+    @property
+    def resolved(self) -> FloatArray:
+        """Share of each coefficient's prior variance that the reports take away, from 0 (noise alone) to 1.
+
+        The reports tell the coefficient of their users' joint with variance (1 - lambda_k) / (N lambda_k).
+        """
+        told = self.moments.reports * self.basis.retained * self.spread
+        return told / (1.0 - self.basis.retained + told)
+
+    @property
+    def expected(self) -> FloatArray:
+        """Mean of the posterior, linear in the reports: sums to 1, and a cell may be negative."""
+        N, basis = self.moments.reports, self.basis
+        # resolved / lambda, which is finite where lambda is 0.
+        gain = N * self.spread / (1.0 - basis.retained + N * basis.retained * self.spread)
+        kept = basis.coefficients(self.centre) * (1.0 - self.resolved)
+        return basis.joint(kept + gain * self.moments.means)
+
+    @property
+    def dependence(self) -> Evidence:
+        """Evidence that the attributes depend on each other: their joint against the product of the marginals."""
+        return _dependence(self.basis, self.moments)
+
+
+def _dependence(basis: ProductBasis, moments: Moments) -> Evidence:
+    return Evidence(basis=basis, moments=moments, centre=basis.product, lowest=2, ceiling=_ceiling(basis))
+
+
+def _ceiling(basis: ProductBasis) -> float:
+    """The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients."""
+    largest: int = max(basis.product.shape)
+    return 1.0 / max(1, largest - 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class _Level:
+    """One fit of the hierarchy: what it maximises, and the prior variance of the coefficients it adds."""
+
+    objective: Objective
+    variance: float
+
+    @classmethod
+    def of_marginal(cls, likelihood: Likelihood) -> Self:
+        uniform = np.full(likelihood.sizes, 1.0 / likelihood.sizes[0])
+        basis = ProductBasis([AttributeBasis.of(likelihood, uniform)])
+        # The squares of the r - 1 coefficients add up to at most r - 1.
+        evidence = Evidence(basis=basis, moments=basis.moments(likelihood), centre=uniform, lowest=1, ceiling=1.0)
+        return cls._of(likelihood, evidence, uniform)
+
+    @classmethod
+    def of_pair(cls, likelihood: Likelihood, basis: ProductBasis) -> Self:
+        return cls._of(likelihood, _dependence(basis, basis.moments(likelihood)), basis.product)
+
+    @classmethod
+    def of_joint(
+        cls,
+        likelihood: Likelihood,
+        basis: ProductBasis,
+        moments: Moments,
+        pairs: Mapping[tuple[int, int], _Level],
+    ) -> Self:
+        tolerance = _FIT / likelihood.reports
+        marginals = [each.marginal for each in basis.attributes]
+        # Pairs that disagree on an attribute that they share have no joint at all.
+        consistent: dict[tuple[int, ...], FloatArray] = {
+            (i, j): _proportional_fit(level.fitted(), {(0,): marginals[i], (1,): marginals[j]}, tolerance=tolerance)
+            for (i, j), level in pairs.items()
+        }
+        fitted = _proportional_fit(basis.product, consistent, tolerance=tolerance)
+        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been seen at
+        # 1e-118, from which no ascent comes back.
+        centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
+        # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
+        usual = float(np.mean([level.variance for level in pairs.values()]))
+        evidence = Evidence(
+            basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
+        )
+        return cls._of(likelihood, evidence, centre)
+
+    @classmethod
+    def _of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray) -> Self:
+        objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength)
+        return cls(objective=objective, variance=evidence.variance)
+
+    def fitted(self) -> FloatArray:
+        return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint
+
+
+def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:
+    """Index of the products with a factor other than the constant for exactly these attributes."""
+    return tuple(slice(1, None) if j in which else 0 for j in range(attributes))
+
+
+def _proportional_fit(
+    start: FloatArray, marginals: Mapping[tuple[int, ...], FloatArray], *, tolerance: float
+) -> FloatArray:
+    """The distribution nearest to `start`, in Kullback-Leibler divergence, with these marginals of its axes.
+
+    Iterative proportional fitting (Deming and Stephan, 1940; Csiszar, 1975), until each is within `tolerance`.
+    """
+    joint = start
+    for _ in range(_ROUNDS):
+        worst = 0.0
+        for axes, wanted in marginals.items():
+            others = tuple(j for j in range(joint.ndim) if j not in axes)
+            target = np.expand_dims(wanted, others)
+            current = joint.sum(axis=others, keepdims=True)
+            worst = max(worst, float(np.abs(target - current).max()))
+            joint = joint * np.divide(target, current, out=np.zeros_like(target), where=current > 0.0)
+        if worst <= tolerance:
+            break
+    total: float = joint.sum()
+    return joint / total

@@ -1,0 +1,93 @@
+"""What an estimator returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.likelihood import FloatArray
+
+__all__ = ["Independence", "Method", "Solution", "Start", "Stop"]
+
+
+class Method(StrEnum):
+    """How a joint distribution is estimated (Chu, Long and Liu, 2022, sections 4.4 to 4.6)."""
+
+    EM = "em"
+    LASSO = "lasso"
+    LREMH = "lremh"
+
+
+class Stop(StrEnum):
+    """Which form of a method, named after when it stops iterating."""
+
+    CERTIFICATE = "certificate"
+    """Ours: the mode of a posterior, within a certified distance."""
+    PAPER = "paper"
+    """The paper's: likelihood alone, until no cell moves by delta."""
+
+
+class Start(StrEnum):
+    """What an iteration started from."""
+
+    UNIFORM = "uniform"
+    INDEPENDENCE = "independence"
+    """The product of the marginals."""
+    PAIRS = "pairs"
+    """The distribution of maximum entropy with the estimated pairs."""
+    LASSO = "lasso"
+    PREVIOUS = "previous"
+    """The estimate handed in, of the window before."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Independence:
+    """The product-of-marginals baseline, and whether the reports tell the joint apart from it.
+
+    marginals: one distribution an attribute.
+    log_likelihood: of their product, nats, on the scale of `Solution.log_likelihood`.
+    statistic: twice the log ratio of the marginal likelihoods of dependence and independence.
+    degrees_of_freedom: of dependence, the number of cells less one less those of the marginals.
+    p_value: chance of a statistic as large if the attributes were independent.
+    dependent: whether independence is rejected at the 5 % level.
+    """
+
+    marginals: tuple[FloatArray, ...]
+    log_likelihood: float
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    dependent: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Solution:
+    """A joint distribution with what is known of its error. Every number is finite.
+
+    joint: float64, one axis an attribute, at least 0, sums to 1.
+    standard_error: of each cell, same shape: the expected root mean square distance from the share of the users who
+        reported, noise and shrinkage included (see standard_error.py).
+    iterations: evaluations of the EM map; 0 for lasso.
+    certificate: nats; a sound upper bound of what the maximised objective could still gain. The objective is the
+        log-posterior of `Objective` for em and lremh with stop "certificate", the log-likelihood for the others.
+    tolerance: nats; a certificate within it adds at most 0.1 % to the expected squared error.
+    certified: whether the certificate is within the tolerance; never without reports.
+    start: where the iteration began.
+    log_likelihood: of the joint, nats, up to a constant that depends on the reports alone.
+    prior_users: what the prior weighs, in users who told the truth; 0 with stop "paper".
+    """
+
+    joint: FloatArray
+    standard_error: FloatArray
+    method: Method
+    stop: Stop
+    iterations: int
+    certificate: float
+    tolerance: float
+    certified: bool
+    start: Start
+    log_likelihood: float
+    prior_users: float
+    independence: Independence

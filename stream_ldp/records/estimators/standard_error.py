@@ -1,0 +1,40 @@
+"""How far each cell of an estimate is expected to be from the truth.
+
+The truth is the joint distribution of the users who reported. Given the prior variance v_k of its coefficient k in
+the basis of independent attributes (basis.py), to which their sampling adds 1 / N, and reports that tell of it with
+noise (1 - lambda_k) / (N lambda_k), the coefficient's posterior has
+
+    mean      c_k + B_k (u_k / lambda_k - c_k),    B_k = N lambda_k a_k / (1 - lambda_k + N lambda_k a_k),
+    variance  a_k (1 - B_k),                        a_k = v_k + 1 / N,
+
+c_k the centre's coefficient. A posterior covers what shrinkage costs as well as noise. The variance holds for
+attributes near independence, where a cell's is P0_w^2 sum_k variance_k phi_k(w)^2; in between the product P0 and the
+estimate P, P0_w (P0_w + P_w) / 2 takes the place of P0_w^2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.likelihood import FloatArray
+    from stream_ldp.records.estimators.problem import Fit, Problem
+
+__all__ = ["standard_error"]
+
+
+def standard_error(problem: Problem, fit: Fit) -> FloatArray:
+    """Of each cell, shape of the joint.
+
+    An estimate that the prior has not drawn (the paper's) is off from the posterior's mean by what it overfits or by
+    where it stopped: that distance counts too.
+    """
+    prior = problem.prior
+    product = prior.basis.product
+    share = prior.basis.variances(prior.spread * (1.0 - prior.resolved))
+    square = 0.5 * (fit.joint + product) * product * share
+    if not fit.shrunk:
+        square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
+    return np.sqrt(square)

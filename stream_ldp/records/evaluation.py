@@ -1,0 +1,126 @@
+"""How far estimates lie from the truth: a known population reports with noise, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.statistics import RowCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import RRLDP
+    from stream_ldp.records.estimators import Estimator, FloatArray, Method, Stop
+
+__all__ = ["Score", "Trial", "average_variation_distance", "scores", "trials"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One estimate of one repeat.
+
+    avd: average variation distance to the joint of the repeat's own users.
+    seconds: of the estimate alone, without drawing, perturbing and counting.
+    iterations, certified: as in `Solution`.
+    """
+
+    method: Method
+    stop: Stop
+    avd: float
+    seconds: float
+    iterations: int
+    certified: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A method over all repeats.
+
+    avd, seconds, iterations: means.
+    avd_sd: standard deviation of the distance between repeats, with n - 1; 0 for a single one.
+    certified: whether every repeat was.
+    """
+
+    method: Method
+    stop: Stop
+    avd: float
+    avd_sd: float
+    seconds: float
+    iterations: float
+    certified: bool
+
+    @classmethod
+    def of(cls, repeats: Sequence[Trial]) -> Self:
+        """The score of one method's trials, at least one."""
+        distances = [each.avd for each in repeats]
+        return cls(
+            method=repeats[0].method,
+            stop=repeats[0].stop,
+            avd=float(np.mean(distances)),
+            avd_sd=float(np.std(distances, ddof=1)) if len(distances) > 1 else 0.0,
+            seconds=float(np.mean([each.seconds for each in repeats])),
+            iterations=float(np.mean([each.iterations for each in repeats])),
+            certified=all(each.certified for each in repeats),
+        )
+
+
+def trials(
+    population: NDArray[np.int64],
+    *,
+    mechanism: RRLDP,
+    users: int,
+    repeats: int,
+    seed: int,
+    estimators: Sequence[Estimator],
+    clock: Callable[[], float],
+) -> Iterator[Trial]:
+    """Every repeat draws users and noise of its own, the same for all estimators; the seed settles both.
+
+    population: value indices, shape (rows, attributes), each below its attribute's size.
+    mechanism: of exactly these attributes.
+    users: of a repeat, each with one report: nobody twice where there are enough rows, else drawn with replacement.
+    clock: seconds, from any origin.
+    """
+    for repeat in np.random.SeedSequence(seed).spawn(repeats):
+        sampling, noise = repeat.spawn(2)
+        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+        people = population[drawn]
+        reports = mechanism.perturb(people, entropy=SeededEntropy(noise))
+        counts = RowCounts.of(reports, bits=mechanism.bits)
+        truth = _joint(people, mechanism.sizes)
+        for each in estimators:
+            begun = clock()
+            solution = each.estimate(counts, sizes=mechanism.sizes, channel=mechanism.channel())
+            seconds = clock() - begun
+            yield Trial(
+                method=solution.method,
+                stop=solution.stop,
+                avd=average_variation_distance(solution.joint, truth),
+                seconds=seconds,
+                iterations=solution.iterations,
+                certified=solution.certified,
+            )
+
+
+def scores(outcomes: Iterable[Trial]) -> list[Score]:
+    """One score for each method, in the order in which they first appear."""
+    by_method: dict[Method, list[Trial]] = {}
+    for each in outcomes:
+        by_method.setdefault(each.method, []).append(each)
+    return [Score.of(repeats) for repeats in by_method.values()]
+
+
+def average_variation_distance(first: FloatArray, second: FloatArray) -> float:
+    """Half the sum of |P - Q| over the cells, in [0, 1] (Chu, Long and Liu, 2022, eq. 12)."""
+    return 0.5 * float(np.abs(first - second).sum())
+
+
+def _joint(people: NDArray[np.int64], sizes: tuple[int, ...]) -> FloatArray:
+    cells = np.ravel_multi_index(tuple(people.T), sizes)
+    return np.bincount(cells, minlength=int(np.prod(sizes))).reshape(sizes) / len(people)

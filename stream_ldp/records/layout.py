@@ -1,0 +1,61 @@
+"""What the batches of a collection of records hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.pipeline.plausibility import BATCH_LIMIT, batch_scores, design_effect
+from stream_ldp.pipeline.statistics import RowTally
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.statistics import Tally
+    from stream_ldp.records.collection import JointCollection
+
+__all__ = ["JointLayout"]
+
+
+class JointLayout:
+    """Reports of a collection's attributes."""
+
+    def __init__(self, collection: JointCollection) -> None:
+        self.fingerprint = collection.fingerprint
+        self._mechanism = collection.mechanism
+        self.bits = self._mechanism.bits
+        self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
+        self._design_effect = design_effect(self._mechanism, reports_per_user=collection.window.reports_per_user)
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """All: every bit may be set or not."""
+        return np.ones(len(rows), dtype=np.bool_)
+
+    def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """At any time."""
+        return np.ones(len(panes), dtype=np.bool_)
+
+    def tallies(self) -> dict[tuple[str, ...], Tally]:
+        """One for the attributes of each estimate."""
+        return {of: RowTally(len(columns)) for of, columns in self._columns.items()}
+
+    def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
+        """Each tally gets the bits of its attributes."""
+        bits = np.unpackbits(rows, axis=1, count=self.bits, bitorder="little")
+        for of, tally in tallies.items():
+            tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the number of set bits."""
+        scores = batch_scores(
+            rows,
+            counts,
+            sizes=self._mechanism.sizes,
+            channel=self._mechanism.channel(),
+            design_effect=self._design_effect,
+        )
+        implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
+        return implausible

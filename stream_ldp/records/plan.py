@@ -1,0 +1,140 @@
+"""What a collection will cost before it runs: bits, privacy, memory, and the error to expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
+from stream_ldp.records.collection import JointCollection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.mechanisms import PrivacyLoss
+    from stream_ldp.records.collection import EstimateSpec
+
+__all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
+
+#: Numbers of reports that privacy is told for: once, twice, daily for a week, a month, a year, and for ever.
+REPORTS_SEEN = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
+
+#: Sizes of population that the error is told for, unless others are asked for.
+POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
+
+_COUNT_BYTES = 8  # of a counter in memory
+_SENT_COUNT_BYTES = 4  # of a counter in a partial
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EstimatePlan:
+    """One estimate.
+
+    cells: of the joint.
+    bits: of a report that it looks at.
+    state_bytes: of one window in memory, for each source partition; where it grows with the reports, of one report.
+    grows: whether it does.
+    errors: (reports, standard error to expect of a cell) pairs.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    cells: int
+    bits: int
+    state_bytes: int
+    grows: bool
+    errors: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A collection.
+
+    bits, report_bytes: of one report.
+    privacy: losses of one attribute and of any two records, for each of `REPORTS_SEEN`.
+    """
+
+    collection: str
+    fingerprint: str
+    bits: int
+    report_bytes: int
+    privacy: tuple[PrivacyLoss, ...]
+    estimates: tuple[EstimatePlan, ...]
+
+
+def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+    """Work out the cost of a collection.
+
+    populations: numbers of reports in a window to tell the error for.
+    """
+    mechanism = collection.mechanism
+    relations = sorted({1, len(collection.attributes)})
+    return Plan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        bits=mechanism.bits,
+        report_bytes=row_width(mechanism.bits),
+        privacy=tuple(
+            mechanism.privacy_loss(neighbours=neighbours, reports=reports)
+            for neighbours in relations
+            for reports in REPORTS_SEEN
+        ),
+        estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
+    )
+
+
+def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
+    """The collection with the mechanism that spends at most these epsilons, in nats, on any two records.
+
+    for_ever, per_report: see `RRLDP.with_epsilon`.
+
+    Raises:
+        ValueError: no parameters spend that.
+    """
+    mechanism = RRLDP.with_epsilon(sizes=collection.sizes, for_ever=for_ever, per_report=per_report)
+    parameters = {"kind": "rr-ldp", "f": mechanism.f, "p": mechanism.p, "q": mechanism.q}
+    return JointCollection.model_validate({**collection.document, "mechanism": parameters})
+
+
+def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float:
+    """Standard error to expect of one cell of a joint of attributes of these sizes, by the linear estimate.
+
+    The unbiased estimate of a cell's share is the mean over reports of a product over its attributes of
+    (T - p*) / (q* - p*), T the reported bit of the cell's value. With s(pi) the second moment of that factor for a
+    bit that is 1 with probability pi,
+
+        s(pi) = pi (q* - 2 p* q* + p*^2) / (q* - p*)^2 + (1 - pi) p* (1 - p*) / (q* - p*)^2,
+
+    its variance is (prod s(1 / r) - c^2) / N for a cell, c = 1 / cells, of N reports whose values are evenly spread
+    (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
+    to one do better where this is large: read it as where to expect a signal at all.
+    """
+    channel = mechanism.channel()
+    one, zero = channel.one, channel.zero
+    scale = (one - zero) ** 2
+    moment = 1.0
+    for size in sizes:
+        share = 1.0 / size
+        true_bit = (one - 2 * zero * one + zero**2) / scale
+        false_bit = zero * (1 - zero) / scale
+        moment *= share * true_bit + (1 - share) * false_bit
+    cells = math.prod(sizes)
+    return math.sqrt((moment - 1.0 / cells**2) / reports)
+
+
+def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
+    sizes = collection.sizes_of(estimate)
+    bits = sum(sizes)
+    grows = bits > DENSE_BITS
+    return EstimatePlan(
+        name=estimate.name,
+        of=estimate.of,
+        cells=math.prod(sizes),
+        bits=bits,
+        state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
+        grows=grows,
+        errors=tuple((reports, cell_error(collection.mechanism, sizes, reports=reports)) for reports in populations),
+    )

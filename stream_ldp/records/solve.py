@@ -1,0 +1,92 @@
+"""A question about records becomes an estimate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from stream_ldp.pipeline import plausibility
+from stream_ldp.pipeline.answer import told
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+from stream_ldp.records.estimators import estimator
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.records.collection import EstimateSpec, JointCollection
+
+__all__ = ["row_counts", "solve", "warm_start"]
+
+
+def solve(collection: JointCollection, spec: EstimateSpec, question: Question) -> Estimate:
+    window = collection.window
+    mechanism = collection.mechanism
+    counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
+    sizes, channel = collection.sizes_of(spec), mechanism.channel()
+    solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
+        counts, sizes=sizes, channel=channel, start=warm_start(question, sizes=sizes)
+    )
+    one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    likeness = plausibility.check(
+        counts,
+        sizes=sizes,
+        channel=channel,
+        design_effect=plausibility.design_effect(mechanism, reports_per_user=window.reports_per_user),
+    )
+    return Estimate(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        estimate=spec.name,
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        effective_reports=float(counts.reports),
+        axes=tuple(
+            Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
+        ),
+        probability=solution.joint.tolist(),
+        standard_error=solution.standard_error.tolist(),
+        fit=Fit(
+            method=solution.method,
+            stop=solution.stop,
+            start=solution.start,
+            iterations=solution.iterations,
+            certificate=solution.certificate,
+            certified=solution.certified,
+        ),
+        independence=Independence(
+            marginals=tuple(tuple(marginal.tolist()) for marginal in solution.independence.marginals),
+            statistic=solution.independence.statistic,
+            p_value=solution.independence.p_value,
+            dependent=solution.independence.dependent,
+        ),
+        plausibility=told(likeness),
+        privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
+    )
+
+
+def row_counts(question: Question, *, bits: int) -> RowCounts:
+    """All the counts of a question in one, weighted, their sum the effective number of reports.
+
+    That is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of equally
+    weighted reports that say as much, so that errors and tests made from these counts are right.
+    """
+    sums = [
+        (weight, RowCounts.sum([part for part in parts if isinstance(part, RowCounts)], bits=bits))
+        for weight, parts in question.windows
+    ]
+    if len(sums) == 1:
+        return sums[0][1]
+    weighted = sum(weight * counts.reports for weight, counts in sums)
+    squared = sum(weight**2 * counts.reports for weight, counts in sums)
+    scale = weighted / squared if squared else 1.0
+    return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
+
+
+def warm_start(question: Question, *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
+    """The joint that the solver starts from; None where no estimate of this shape is before it."""
+    before = question.before
+    return before.joint() if isinstance(before, Estimate) and before.shape == sizes else None

@@ -1,0 +1,152 @@
+"""A ranking as it is published: the heavy hitters after a phase of an epoch, with their errors and privacy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from stream_ldp.records.answer import Plausibility, WindowBounds
+from stream_ldp.sets.collection import phase_name
+from stream_ldp.sets.phases import Inquiry, Standing
+from stream_ldp.sets.rounds import round_fingerprint
+
+__all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
+
+#: Grows when a field changes its meaning or goes; a new optional field leaves it.
+SCHEMA_VERSION: Literal[1] = 1
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    # A later release may add fields; whoever reads the ones known here need not know them.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class HeavyHitter(_Part):
+    """One of the k most frequent items."""
+
+    rank: int = Field(ge=1, description="1 for the most frequent")
+    item: str
+    frequency: float = Field(
+        ge=0,
+        le=1,
+        description="estimated part of the users who hold it, too low where sets exceed the set size; before the "
+        "last phase of svim without a set size, only the order has a meaning",
+    )
+    standard_error: Finite = Field(ge=0)
+
+
+class Candidate(_Part):
+    """An item that may yet be one, as the next phase's solver needs it."""
+
+    number: int = Field(ge=0, description="of the item in the collection, from 0")
+    frequency: Finite = Field(description="not held to [0, 1], so that noise averages out")
+    standard_error: Finite = Field(ge=0)
+
+
+class NextPhase(_Part):
+    """What the epoch's next phase asks."""
+
+    padding: int = Field(ge=1, description="slots that a set is padded to")
+    correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
+    candidates: tuple[int, ...] = Field(description="numbers of the items asked about, best first")
+
+
+class EpochPrivacy(_Part):
+    """Epsilon, in nats, of any two sets of a user."""
+
+    per_epoch: float = Field(description="of all the answers of one user to one epoch")
+    phases: tuple[float, ...] = Field(description="of one answer to each phase")
+    assumption: str
+
+
+class Ranking(_Part):
+    """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    method: str = Field(description="gfim, gfim-users, ldpminer or svim")
+    epoch: int
+    phase: int = Field(ge=1, description="the epoch's phase that was answered in the window")
+    phases: int = Field(ge=1, description="of an epoch; after the last, the ranking is the epoch's result")
+    window: WindowBounds
+    final: bool = Field(description="false while the window is open; a final ranking never changes")
+    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    reports_per_phase: tuple[int, ...] = Field(description="of the epoch, up to this phase")
+    items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
+    candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
+    next_phase: NextPhase | None
+    plausibility: Plausibility
+    privacy: EpochPrivacy
+
+    @model_validator(mode="after")
+    def _counts_its_phases(self) -> Self:
+        if len(self.reports_per_phase) != self.phase or self.phase > self.phases:
+            raise ValueError(f"reports of {len(self.reports_per_phase)} phases, after phase {self.phase}")
+        return self
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is the result of its epoch."""
+        return self.final and self.phase == self.phases
+
+    @property
+    def series(self) -> str:
+        """Which answers it follows, window after window."""
+        return phase_name(self.phase)
+
+    @property
+    def standing(self) -> Standing:
+        """What is known of the candidates, as the method has it."""
+        return Standing(
+            items=np.array([each.number for each in self.candidates], dtype=np.int64),
+            frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
+            standard_error=np.array([each.standard_error for each in self.candidates], dtype=np.float64),
+        )
+
+    @property
+    def next_inquiry(self) -> Inquiry | None:
+        """What the next phase asks; None after the last."""
+        if self.next_phase is None:
+            return None
+        return Inquiry(
+            phase=self.phase + 1,
+            candidates=np.array(self.next_phase.candidates, dtype=np.int64),
+            padding=self.next_phase.padding,
+            correction=self.next_phase.correction,
+        )
+
+    @property
+    def next_fingerprint(self) -> bytes | None:
+        """What batches of answers to the next phase carry, as `Round.fingerprint`; None after the last."""
+        if self.next_phase is None:
+            return None
+        return round_fingerprint(
+            self.fingerprint,
+            epoch=self.epoch,
+            phase=self.phase + 1,
+            candidates=self.next_phase.candidates,
+            padding=self.next_phase.padding,
+        )
+
+    @property
+    def key(self) -> bytes:
+        """Record key: one a final ranking, so that compaction keeps the history; one for the live view."""
+        return f"{self.series}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
+
+    def to_bytes(self) -> bytes:
+        """UTF-8 JSON; every number in full precision, so that the next phase goes on from what was published."""
+        return self.model_dump_json().encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: not a ranking, or of a schema version that this release does not read.
+        """
+        return cls.model_validate_json(data)

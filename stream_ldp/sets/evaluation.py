@@ -1,0 +1,130 @@
+"""How good the rankings of a known population are: whole epochs, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.metrics import f1_score, mean_squared_error, ndcg, relative_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.sets.phases import Method, Standing
+
+__all__ = ["Measures", "Score", "Trial", "measures", "scores", "trials"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measures:
+    """What is measured of a ranking, as in `metrics`, and the seconds that its epoch took."""
+
+    ndcg: float
+    re: float
+    f1: float
+    mse: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One epoch of one method."""
+
+    method: str
+    epsilon: float
+    k: int
+    measures: Measures
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A method over all repeats.
+
+    mean: of each measure.
+    deviation: standard deviation of each measure between repeats, with n - 1; 0 for a single one.
+    """
+
+    method: str
+    epsilon: float
+    k: int
+    mean: Measures
+    deviation: Measures
+
+    @classmethod
+    def of(cls, repeats: Sequence[Trial]) -> Self:
+        """The score of one method's trials, at least one."""
+        names = [field.name for field in fields(Measures)]
+        table = np.array([[getattr(each.measures, name) for name in names] for each in repeats])
+        deviations = table.std(axis=0, ddof=1) if len(table) > 1 else np.zeros(len(names))
+        return cls(
+            method=repeats[0].method,
+            epsilon=repeats[0].epsilon,
+            k=repeats[0].k,
+            mean=Measures(**dict(zip(names, table.mean(axis=0).tolist(), strict=True))),
+            deviation=Measures(**dict(zip(names, deviations.tolist(), strict=True))),
+        )
+
+
+def trials(
+    population: ItemSets,
+    *,
+    methods: Sequence[tuple[float, Method]],
+    users: int,
+    repeats: int,
+    seed: int,
+    clock: Callable[[], float],
+) -> Iterator[Trial]:
+    """Every repeat draws users of its own, the same for all methods, and their noise; the seed settles both.
+
+    population: items below the methods' domain.
+    methods: each with the epsilon that it is built for.
+    users: of a repeat: nobody twice where there are enough sets, else drawn with replacement.
+    clock: seconds, from any origin; those of a trial are of its whole epoch, clients and server.
+    """
+    for repeat in np.random.SeedSequence(seed).spawn(repeats):
+        sampling, noise = repeat.spawn(2)
+        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+        people = population.take(drawn)
+        truth = people.frequencies(methods[0][1].domain)
+        for epsilon, each in methods:
+            begun = clock()
+            standing = run_epoch(each, people, entropy=SeededEntropy(noise))
+            seconds = clock() - begun
+            yield Trial(
+                method=each.name,
+                epsilon=epsilon,
+                k=each.k,
+                measures=measures(standing, truth, k=each.k, seconds=seconds),
+            )
+
+
+def measures(standing: Standing, truth: NDArray[np.float64], *, k: int, seconds: float) -> Measures:
+    """Of what is published: the k best items, and frequencies in [0, 1], 0 for items that are no candidates.
+
+    truth: frequency of each item of the domain, shape (d,).
+    """
+    published = standing.items[:k]
+    estimate = np.zeros(len(truth))
+    estimate[standing.items] = np.clip(standing.frequency, 0.0, 1.0)
+    return Measures(
+        ndcg=ndcg(published, truth, k=k),
+        re=relative_error(estimate, truth, k=k),
+        f1=f1_score(published, truth, k=k),
+        mse=mean_squared_error(estimate, truth, k=k),
+        seconds=seconds,
+    )
+
+
+def scores(outcomes: Iterable[Trial]) -> list[Score]:
+    """One score for each method, epsilon and k, in the order in which they first appear."""
+    by_setting: dict[tuple[str, float, int], list[Trial]] = {}
+    for each in outcomes:
+        by_setting.setdefault((each.method, each.epsilon, each.k), []).append(each)
+    return [Score.of(repeats) for repeats in by_setting.values()]

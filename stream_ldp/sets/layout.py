@@ -1,0 +1,68 @@
+"""What the batches of one phase of a collection of item sets hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
+from stream_ldp.pipeline.plausibility import uneven_draws
+from stream_ldp.pipeline.statistics import SumTally
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.pipeline.statistics import Tally
+    from stream_ldp.sets.collection import ItemCollection, PhaseSeries
+    from stream_ldp.sets.rounds import Round
+
+__all__ = ["PhaseLayout", "asked"]
+
+
+class PhaseLayout:
+    """Answers to one round; those to a first phase are the same in every epoch."""
+
+    def __init__(self, collection: ItemCollection, round_: Round | None = None) -> None:
+        """`round_`: None for the first phase."""
+        method, self._schedule = collection.method, collection.schedule
+        self._window_ms = None if round_ is None else round_.start_ms
+        series = collection.series[0 if round_ is None else round_.phase - 1]
+        self._of = series.of if round_ is None else asked(series, round_.fingerprint)
+        self.fingerprint = collection.fingerprint if round_ is None else round_.fingerprint
+        self.oracle: FrequencyOracle = method.oracle(method.first() if round_ is None else round_.inquiry)
+        self.bits = self.oracle.bits
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """As the phase's oracle says."""
+        return self.oracle.valid(rows)
+
+    def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """In the phase's window alone."""
+        if self._window_ms is not None:
+            return np.equal(panes, self._window_ms)
+        starts, which = np.unique(panes, return_inverse=True)
+        taken = [self._schedule.epoch_at(start, 1) is not None for start in starts.tolist()]
+        return np.array(taken, dtype=np.bool_)[which]
+
+    def tallies(self) -> dict[tuple[str, ...], Tally]:
+        """One: the sums of the oracle."""
+        return {self._of: SumTally(self.oracle)}
+
+    def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
+        """All rows to the only tally."""
+        tallies[self._of].update(rows)
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the Hadamard rows that were drawn; other oracles' reports have no law that data cannot change."""
+        if not isinstance(self.oracle, HadamardResponse | SetHadamardResponse) or not len(rows):
+            return np.zeros(len(counts), dtype=np.bool_)
+        indices = np.unpackbits(rows, axis=1, count=self.oracle.index_bits, bitorder="little")
+        return uneven_draws(indices, counts)
+
+
+def asked(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
+    return (*series.of, fingerprint.hex())

@@ -1,0 +1,1 @@
+"""The heavy-hitter methods."""

@@ -1,0 +1,83 @@
+"""LDPMiner: candidates from everybody, then their frequencies from everybody (Qin et al., 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
+from stream_ldp.sets.methods.combination import Combine, best, combined, observed
+from stream_ldp.sets.methods.oracle_choice import item_oracle
+from stream_ldp.sets.phases import Asked, Inquiry, Phase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.phases import Standing
+
+__all__ = ["LDPMiner"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LDPMiner:
+    """Sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
+
+    domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
+    epsilon: of a user for an epoch, nats.
+    set_size: l, number of slots that a set is padded to in phase 1; in phase 2 it is the number of candidates.
+    hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the least variance.
+    """
+
+    domain: int
+    k: int
+    k_max: int
+    epsilon: float
+    set_size: int
+    combine: Combine
+    hash_bits: int | None
+
+    @property
+    def name(self) -> str:
+        """ldpminer."""
+        return "ldpminer"
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Two, of all users."""
+        everybody = (0, RESOLUTION)
+        return tuple(
+            Phase(number=number, asked=Asked.ITEM, share=everybody, epsilon=self.epsilon / 2) for number in (1, 2)
+        )
+
+    def first(self) -> Inquiry:
+        """Any item of the domain."""
+        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+
+    def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
+        """Sampling SH, or what has less variance, in phase 1; sampling RAPPOR in phase 2."""
+        epsilon = self.phases[inquiry.phase - 1].epsilon
+        if inquiry.candidates is not None:
+            return UnaryResponse(size=len(inquiry.candidates), epsilon=epsilon)
+        return item_oracle(self.domain, padding=inquiry.padding, epsilon=epsilon, hash_bits=self.hash_bits)
+
+    def solve(
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
+    ) -> tuple[Standing, Inquiry | None]:
+        """As `Method.solve`; the standing holds the candidates.
+
+        Its errors do not know that candidates were chosen for estimates which luck had made high: where there is more
+        noise than frequency, they are too small.
+        """
+        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        if before is None:
+            candidates = best(now, self.k_max)
+            return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
+        if not reports:
+            return before, None
+        # As if nothing had been chosen: padding to all candidates makes the later estimate so much the worse that to
+        # take the luck of the chosen out of the mean would leave little but noise.
+        kept = len(before.items)
+        both = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
+        return best(both, self.k_max), None

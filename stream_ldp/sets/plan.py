@@ -1,0 +1,204 @@
+"""What a collection of item sets will cost before it runs: bits, privacy, memory, time, and the error to expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.sets.phases import Asked, epoch_epsilon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.phases import Inquiry, Method, Phase, Standing
+
+__all__ = ["ErrorPlan", "ItemPlan", "PhasePlan", "SpentPlan", "item_plan"]
+
+#: Numbers of epochs that privacy is told for: once, daily for a week, a month and a year.
+EPOCHS_ANSWERED = (1, 7, 30, 365)
+
+#: Numbers of users that the error is told for, unless others are asked for.
+USERS = (1_000, 10_000, 100_000, 1_000_000)
+
+#: Chance that any of the items that nobody holds comes out above the smallest frequency that is told from 0.
+FALSE_ALARM = 0.05
+
+_SUM_BYTES = 8  # of a counter in memory
+
+#: Users of the epoch that errors are worked out for; those of others are in proportion to 1 / sqrt(users). So many
+#: that whole numbers of reports are nearly as they are expected.
+_MANY = 10**12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorPlan:
+    """What is known of an item that hardly anybody holds.
+
+    users: who answer the epoch.
+    standard_error: of its frequency.
+    smallest: frequency that tells an item from all those that nobody holds, but for once in 20.
+    """
+
+    users: int
+    standard_error: float
+    smallest: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhasePlan:
+    """One phase.
+
+    number: 1 for the first.
+    part: of the users who are asked.
+    asked: what of a set, item or count.
+    items: number of items asked about.
+    padding: l, number of slots or items of a set.
+    epsilon: of an answer, in nats.
+    oracle: how it is perturbed.
+    bits, report_bytes: of a report.
+    counters, state_bytes: of the phase's window, for each source partition.
+    errors: after the phase, for each number of users; none where it tells no frequencies.
+    """
+
+    number: int
+    part: float
+    asked: Asked
+    items: int
+    padding: int
+    epsilon: float
+    oracle: str
+    bits: int
+    report_bytes: int
+    counters: int
+    state_bytes: int
+    errors: tuple[ErrorPlan, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpentPlan:
+    """Epsilon of a user, in nats, who answers so many epochs."""
+
+    epochs: int
+    epsilon: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemPlan:
+    """A collection.
+
+    items, k: of the domain, and wanted.
+    epoch_ms: from the beginning of an epoch to the end of its last phase.
+    result_every_ms: from one result to the next.
+    """
+
+    collection: str
+    fingerprint: str
+    method: str
+    items: int
+    k: int
+    epochs: str
+    epoch_ms: int
+    result_every_ms: int
+    privacy: tuple[SpentPlan, ...]
+    phases: tuple[PhasePlan, ...]
+
+
+def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> ItemPlan:
+    """Work out the cost of a collection.
+
+    users: numbers of users who answer an epoch, to tell the error for.
+    """
+    method, schedule = collection.method, collection.schedule
+    epsilon = epoch_epsilon(method)
+    return ItemPlan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        method=method.name,
+        items=method.domain,
+        k=method.k,
+        epochs=collection.epochs.value,
+        epoch_ms=schedule.phases * schedule.size_ms,
+        result_every_ms=schedule.stride * schedule.size_ms,
+        privacy=tuple(SpentPlan(epochs=epochs, epsilon=epochs * epsilon) for epochs in EPOCHS_ANSWERED),
+        phases=tuple(_phases(method, users)),
+    )
+
+
+def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
+    for phase, inquiry, standing in _epoch_of_noise(method):
+        oracle = method.oracle(inquiry)
+        items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
+        tells = phase.asked is Asked.ITEM
+        yield PhasePlan(
+            number=phase.number,
+            part=phase.part,
+            asked=phase.asked,
+            items=items,
+            padding=inquiry.padding,
+            epsilon=phase.epsilon,
+            oracle=_name(oracle),
+            bits=oracle.bits,
+            report_bytes=row_width(oracle.bits),
+            counters=oracle.counters,
+            state_bytes=oracle.counters * _SUM_BYTES,
+            errors=tuple(_error(standing, items=items, users=count) for count in users) if tells else (),
+        )
+
+
+def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, Standing]]:
+    """Each phase of an epoch of `_MANY` users whose answers say nothing, as the method itself solves it.
+
+    How many candidates a set holds is not told at all: the method then takes it that sets may hold them all, which is
+    the most that its last phase can cost.
+    """
+    asked: Inquiry | None = method.first()
+    standing: Standing | None = None
+    while asked is not None:
+        phase, oracle = method.phases[asked.phase - 1], method.oracle(asked)
+        reports = round(_MANY * phase.part) if phase.asked is Asked.ITEM else 0
+        sums = _sums_of_noise(oracle, reports)
+        standing, following = method.solve(asked, sums=sums, reports=reports, before=standing)
+        yield phase, asked, standing
+        asked = following
+
+
+def _sums_of_noise(oracle: FrequencyOracle, reports: int) -> NDArray[np.int64]:
+    """Sums by which every value has the frequency 0."""
+    if isinstance(oracle, HadamardResponse | SetHadamardResponse):
+        # As many signs + as - in every row.
+        return np.zeros(oracle.counters, dtype=np.int64)
+    _, by_chance = oracle.support
+    return np.full(oracle.counters, round(reports * by_chance), dtype=np.int64)
+
+
+def _error(standing: Standing, *, items: int, users: int) -> ErrorPlan:
+    error = float(standing.standard_error.max()) * math.sqrt(_MANY / users)
+    alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
+    return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
+
+
+def _name(oracle: FrequencyOracle) -> str:
+    match oracle:
+        case HadamardResponse(hash_bits=1):
+            return "Hadamard, a sign"
+        case HadamardResponse(hash_bits=bits):
+            return f"Hadamard, {bits} signs"
+        case SetHadamardResponse(hash_bits=bits):
+            return f"set Hadamard, {bits} signs"
+        case DirectResponse():
+            return "direct"
+        case UnaryResponse():
+            return "unary"
+        case _:
+            raise TypeError(f"no name for a {type(oracle).__name__}")

@@ -1,0 +1,167 @@
+"""Rounds: one phase of one epoch each, as the service asks it of the clients of an item collection.
+
+What a phase after the first asks depends on what was answered before, so it travels to the clients, on a compacted
+topic. A client's privacy does not hang on what it says: `Round.check` refuses what does not fit the client's own
+collection, and no list of candidates makes an answer cost more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stream_ldp.collection import fingerprint_of
+from stream_ldp.sets.methods.methods import MAX_CANDIDATES
+from stream_ldp.sets.phases import Inquiry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.phases import Phase
+
+__all__ = ["Round", "RoundRefused", "round_fingerprint"]
+
+#: Times and epochs beyond are no event times: a batch says its own in 64 bits.
+_INT64 = 2**63
+
+
+class RoundRefused(ValueError):
+    """A round that does not fit the client's collection: it is not answered."""
+
+
+def round_fingerprint(
+    collection_fingerprint: str, *, epoch: int, phase: int, candidates: Sequence[int], padding: int
+) -> bytes:
+    """Of a phase after the first: that of [collection's fingerprint, epoch, phase, candidates, padding]."""
+    return fingerprint_of([collection_fingerprint, epoch, phase, list(candidates), padding])
+
+
+class Round(BaseModel):
+    """One phase of one epoch.
+
+    epsilon: what an answer costs, in nats, according to whoever asks.
+    candidates: numbers of the items asked about, best first; None in the first phase, which asks about all.
+    padding: number of slots that a set is padded to.
+    """
+
+    # Strict: text or a truth value is no number, or clients in other languages would read another round.
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    schema_version: Literal[1] = 1
+    collection: str
+    collection_fingerprint: str = Field(pattern="^[0-9a-f]{32}$")
+    epoch: int
+    phase: int = Field(ge=1)
+    start_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window begins")
+    end_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window ends")
+    epsilon: float = Field(gt=0, allow_inf_nan=False)
+    candidates: tuple[int, ...] | None
+    padding: int = Field(ge=1)
+
+    @classmethod
+    def of(cls, collection: ItemCollection, inquiry: Inquiry, *, epoch: int) -> Self:
+        """An inquiry of an epoch."""
+        start_ms = collection.schedule.window_of(epoch, inquiry.phase)
+        return cls(
+            collection=collection.name,
+            collection_fingerprint=collection.fingerprint.hex(),
+            epoch=epoch,
+            phase=inquiry.phase,
+            start_ms=start_ms,
+            end_ms=start_ms + collection.schedule.size_ms,
+            epsilon=collection.method.phases[inquiry.phase - 1].epsilon,
+            candidates=None if inquiry.candidates is None else tuple(inquiry.candidates.tolist()),
+            padding=inquiry.padding,
+        )
+
+    @classmethod
+    def first(cls, collection: ItemCollection, *, epoch: int) -> Self:
+        """The first phase of an epoch, which needs no telling."""
+        return cls.of(collection, collection.method.first(), epoch=epoch)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes that the batches of its answers carry.
+
+        That of the collection in the first phase; later one of all that is asked, so that answers to different
+        questions are never counted together.
+        """
+        if self.phase == 1:
+            return bytes.fromhex(self.collection_fingerprint)
+        return round_fingerprint(
+            self.collection_fingerprint,
+            epoch=self.epoch,
+            phase=self.phase,
+            candidates=self.candidates or (),
+            padding=self.padding,
+        )
+
+    @property
+    def inquiry(self) -> Inquiry:
+        """What it asks."""
+        candidates = None if self.candidates is None else np.array(self.candidates, dtype=np.int64)
+        return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding)
+
+    @property
+    def key(self) -> bytes:
+        """Record key."""
+        return f"{self.epoch}|{self.phase}".encode()
+
+    def to_bytes(self) -> bytes:
+        """UTF-8 JSON."""
+        return self.model_dump_json().encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: not a round, or of a schema version that this release does not read.
+        """
+        try:
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"])) or "record"
+            raise ValueError(f"{place}: {first['msg']}") from error
+
+    def check(self, collection: ItemCollection) -> Phase:
+        """The collection's phase that it asks, if an answer can be no other than what the collection stands for.
+
+        Raises:
+            RoundRefused: it is not of this collection, or asks what the collection never asks.
+        """
+        if self.collection_fingerprint != collection.fingerprint.hex():
+            ours = collection.fingerprint.hex()
+            raise RoundRefused(f"made for collection fingerprint {self.collection_fingerprint}, ours is {ours}")
+        phases = collection.method.phases
+        if self.phase > len(phases):
+            raise RoundRefused(f"phase {self.phase} of a method that has {len(phases)}")
+        phase = phases[self.phase - 1]
+        if self.epsilon > phase.epsilon:
+            raise RoundRefused(f"asks for epsilon {self.epsilon:g}, the collection allows {phase.epsilon:g}")
+        start_ms = collection.schedule.window_of(self.epoch, self.phase)
+        if (self.start_ms, self.end_ms) != (start_ms, start_ms + collection.schedule.size_ms):
+            raise RoundRefused(f"phase {self.phase} of epoch {self.epoch} begins at {start_ms} ms and lasts a window")
+        if (self.candidates is None) != (self.phase == 1):
+            raise RoundRefused("the first phase asks about all items, the later ones about candidates")
+        self._check_candidates(collection)
+        return phase
+
+    def _check_candidates(self, collection: ItemCollection) -> None:
+        if self.candidates is None:
+            if self.padding != collection.method.first().padding:
+                raise RoundRefused(f"pads sets to {self.padding}, the collection to another number")
+            return
+        most = min(collection.items.count, MAX_CANDIDATES)
+        if not 1 <= len(self.candidates) <= most:
+            raise RoundRefused(f"{len(self.candidates)} candidates; from 1 to {most}")
+        if len(set(self.candidates)) < len(self.candidates):
+            raise RoundRefused("a candidate is named twice")
+        if not all(0 <= item < collection.items.count for item in self.candidates):
+            raise RoundRefused(f"a candidate is not one of the items 0 to {collection.items.count - 1}")
+        if self.padding > len(self.candidates):
+            raise RoundRefused(f"pads sets to {self.padding}, with only {len(self.candidates)} candidates")

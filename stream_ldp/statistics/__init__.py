@@ -1,9 +1,0 @@
-"""Mergeable sufficient statistics of reports."""
-
-from stream_ldp.statistics.report_sums import ReportSums
-from stream_ldp.statistics.row_counts import RowCounts, row_width
-from stream_ldp.statistics.row_tally import RowTally
-from stream_ldp.statistics.statistic import Statistic, Tally
-from stream_ldp.statistics.sum_tally import SumTally
-
-__all__ = ["ReportSums", "RowCounts", "RowTally", "Statistic", "SumTally", "Tally", "row_width"]

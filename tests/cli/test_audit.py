@@ -1,0 +1,296 @@
+"""`stream-ldp audit`: what an operator reads of a collection's privacy, and when the command fails."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app, audit, audited
+from stream_ldp.mechanisms import UnaryResponse
+from stream_ldp.privacy.audit import item_enumeration
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.methods import ldpminer
+from tests.privacy.audit import broken
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stream_ldp.mechanisms import RRLDP
+
+MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["audit", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def document(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    parsed: dict[str, Any] = json.loads(result.stdout)
+    return parsed
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    path = tmp_path / "survey.yaml"
+    path.write_text(
+        """
+        collection: survey
+        mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
+        attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+        window: {size: 60s}
+        estimates: [{name: mobility, of: [mobility]}]
+        """
+    )
+    return path
+
+
+def test_the_exact_answer_is_not_the_published_one(collection: Path) -> None:
+    answer = document(collection, "--exact")
+    table = {(row["neighbours"], row["reports"]): row for row in answer["results"]}
+    assert list(table) == [(neighbours, reports) for neighbours in (1, 2) for reports in (1, 2, 3, "inf")]
+    published = {(1, 1): 0.5371, (2, 1): 1.0743, (2, 2): 2.0170, (2, 3): 2.7556, (2, "inf"): 4.3944}
+    mechanism = JointCollection.load(collection).mechanism
+    for (neighbours, reports), row in table.items():
+        claim = mechanism.epsilon(neighbours=neighbours, reports=math.inf if reports == "inf" else reports)
+        assert row["claimed"] == claim
+        assert row["enumerated"] == pytest.approx(claim, abs=1e-9, rel=0)
+        assert row["enumerated"] == pytest.approx(published.get((neighbours, reports), claim), abs=5e-5)
+    assert answer["probabilities_as_stated"] is True
+
+
+def test_a_mechanism_is_not_what_its_collection_has(collection: Path) -> None:
+    assert document(collection, "--exact") == document(MECHANISM, "--exact")
+
+
+def test_the_formula_seems_to_cover_a_record_that_changes(collection: Path) -> None:
+    changing = document(collection, "--exact")["changing"]
+    assert {row["reports"] for row in changing} == {2, 3, 4}
+    assert all(row["enumerated"] > row["if_constant"] for row in changing)
+    (six,) = [
+        row for row in document("rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2", "--exact")["changing"] if row["reports"] == 6
+    ]
+    assert six["enumerated"] == pytest.approx(2.888, abs=5e-4)
+
+
+def test_json_has_a_number_that_json_does_not() -> None:
+    changing = document("rr-ldp:f=0.5,sizes=2", "--exact")["changing"]
+    assert {row["enumerated"] for row in changing} == {"inf"}
+
+
+def test_an_epsilon_looks_smaller_than_it_is_in_the_table(collection: Path) -> None:
+    """0.53714293..., 1.07428586..., 4.39444915... and, for one that changes, 1.21762372..."""
+    result = run(collection, "--exact")
+    assert result.exit_code == 0
+    assert "A record that does not change" in result.stdout
+    for shown in ("0.537143", "1.074286", "4.394450", "for ever", "1.217624"):
+        assert shown in result.stdout
+
+
+@pytest.mark.parametrize("sizes", ["x".join(["24"] * 16), "60x2x33", "2"])
+def test_a_collection_that_users_have_is_too_large_to_enumerate(sizes: str) -> None:
+    answer = document(f"rr-ldp:f=0.25,p=0.25,q=0.75,sizes={sizes}", "--exact")
+    assert len(answer["results"]) == 4 * (sizes.count("x") + 1)
+    assert {row["reports"] for row in answer["changing"]} >= {2, 3, 4}
+
+
+@pytest.mark.parametrize("kind", [broken.QuantisesF, broken.NeverClearsOneBit, broken.SwapsPAndQ])
+def test_the_exact_audit_passes_a_mechanism_that_does_not_do_what_it_states(
+    kind: type[RRLDP], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audited, "RRLDP", kind)
+    result = run("rr-ldp:f=0.3,p=0.2,q=0.8,sizes=2x3", "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED" in result.stderr
+    assert "does not have the probabilities that it states" in result.stderr
+
+
+def test_the_attack_passes_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audited, "RRLDP", broken.NeverClears)
+    result = run("rr-ldp:f=0.5,sizes=2x3", "--trials", 1_000, "--seed", 1)
+    assert result.exit_code == 1
+    assert "attacks show more than the epsilon that is claimed" in result.stderr
+
+
+def test_an_attack_cannot_be_repeated_from_its_seed() -> None:
+    def rows(seed: int) -> list[dict[str, Any]]:
+        found = document("rr-ldp:f=0.3,sizes=2", "--trials", 300, "--seed", seed)["results"]
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
+
+    assert rows(5) == rows(5)
+    assert rows(5) != rows(6)
+
+
+def test_an_attack_is_on_other_than_the_systems_randomness_without_a_seed(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bounds hold with confidence 0.9999: an honest run of this test fails once in 10,000."""
+    monkeypatch.delattr(audit, "SeededEntropy")
+    answer = document(collection, "--trials", 1_000, "--confidence", 0.9999)
+    assert answer["confidence"] == 0.9999
+    targets = {(row["target"], row["reports"], row["values"]) for row in answer["results"]}
+    assert {("perturb", 1, "constant"), ("client", 3, "constant"), ("client, changing", 2, "changing")} <= targets
+    assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in answer["results"])
+
+
+def test_the_table_of_an_attack_lacks_a_column() -> None:
+    result = run(MECHANISM, "--trials", 200, "--seed", 1)
+    assert result.exit_code == 0
+    for shown in ("target", "neighbours", "reports", "epsilon", "bound", "trials", "seconds", "client, changing"):
+        assert shown in result.stdout
+
+
+@pytest.fixture
+def item_collection(tmp_path: Path) -> Path:
+    path = tmp_path / "films.yaml"
+    path.write_text(
+        """
+        collection: films
+        mechanism: {kind: gfim, epsilon: 2, k: 3, set_size: 2, hash_bits: 1}
+        items: {size: 64}
+        window: {size: 60s, idle_timeout: 10s, grace: 5s}
+        """
+    )
+    return path
+
+
+def test_an_epoch_of_item_sets_is_not_the_sum_of_a_users_phases(item_collection: Path) -> None:
+    answer = document(item_collection, "--exact")
+    assert answer["probabilities_as_stated"] is True
+    assert answer["miniature"].startswith("6 items")
+    rows = answer["results"]
+    assert [(row["phase"], row["reports"]) for row in rows] == [(1, 1), (2, 1), (3, 1), ("all", "epoch")]
+    assert {row["neighbours"] for row in rows} == {"any two sets"}
+    for row, allowed in zip(rows, (1.2, 0.8, 0.8, 2.0), strict=True):
+        assert row["allowed"] == pytest.approx(allowed)
+        assert row["claimed"] <= row["allowed"]
+        assert row["enumerated"] == pytest.approx(row["claimed"], abs=1e-9, rel=0)
+        assert row["enumerated"] == pytest.approx(allowed, abs=1e-8)
+    shown = run(item_collection, "--exact")
+    assert shown.exit_code == 0
+    assert "Every claim holds to 1e-9" in shown.stdout
+    assert "in miniature: 6 items" in shown.stdout
+
+
+def test_an_epoch_of_item_sets_is_not_attacked(item_collection: Path) -> None:
+    rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
+    assert [row["target"] for row in rows] == ["phase 1", "phase 2", "phase 3", "epoch", "epoch, singly"]
+    # Everybody answers the first phase, and one of the others.
+    assert [row["reports"] for row in rows] == [1, 1, 1, 2, 2]
+    assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in rows)
+    assert rows[0]["lower_bound"] > 0.9
+
+
+def test_the_exact_audit_passes_a_biased_sampler(item_collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_enumeration, "respond", broken.respond_with_the_first_item)
+    result = run(item_collection, "--exact")
+    assert result.exit_code == 1
+    assert "does not have the probabilities that it states" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        broken.SpendsEpsilonOnEachBit,
+        # It states what it does, but that is twice what the phase allows.
+        lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon),
+    ],
+)
+def test_the_exact_audit_passes_a_phase_that_costs_too_much(
+    twin: Any, item_collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item_collection.write_text(item_collection.read_text().replace("gfim", "ldpminer"))
+    assert run(item_collection, "--exact").exit_code == 0
+    monkeypatch.setattr(ldpminer, "UnaryResponse", twin)
+    result = run(item_collection, "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED: 2 of 3 claims; the code has the probabilities that it states" in result.stderr
+
+
+def test_the_exact_audit_passes_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audited, "UnaryResponse", broken.SpendsEpsilonOnEachBit)
+    result = run("unary:size=4,epsilon=1", "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED: 1 of 1 claims; the code has the probabilities that it states" in result.stderr
+
+
+def test_the_exact_audit_passes_what_it_cannot_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audited, "HadamardResponse", broken.SendsDummiesPlainly)
+    result = run("hadamard:size=4,epsilon=1", "--exact")
+    assert result.exit_code == 1
+    assert "the probabilities of the code cannot be found: the hash of a value is not answered" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [
+        ("hadamard:size=8,epsilon=1,hash_bits=1", 1.0),
+        ("hadamard:size=100000,epsilon=2,hash_bits=3", 2.0),
+        ("direct:size=8,epsilon=1.5", 1.5),
+        ("direct:size=8,dummies=2,epsilon=1.5", 1.5),
+        ("unary:size=8,epsilon=2", 2.0),
+        ("set-hadamard:size=5,slots=2,epsilon=1,hash_bits=2", 1.0),
+        ("set-hadamard:size=100000,slots=5,epsilon=2,hash_bits=5", 2.0),
+    ],
+)
+def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float) -> None:
+    exact = document(mechanism, "--exact")
+    (row,) = exact["results"]
+    assert row["enumerated"] == pytest.approx(row["claimed"], abs=1e-9, rel=0)
+    assert epsilon - 1e-7 < row["claimed"] <= epsilon
+    assert exact["probabilities_as_stated"] is True
+    assert ("miniature" in exact) is ("100000" in mechanism)
+    attacked = document(mechanism, "--trials", 20_000, "--seed", 1)["results"]
+    assert [each["target"] for each in attacked] == ["perturb", "perturb, singly"]
+    assert all(0 < each["lower_bound"] <= each["epsilon"] <= epsilon for each in attacked)
+
+
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        ("hadamard:size=8", "not a mechanism; write it like hadamard:size=8,epsilon=1,hash_bits=1"),
+        ("hadamard:size=8,epsilon=1,bits=1", "not a mechanism; write it like hadamard:"),
+        ("set-hadamard:size=8,slots=2,epsilon=1,hash_bits=1", "1 bits of hash are for 1 to 1 slots, got 2"),
+        ("direct:size=1,epsilon=1", "2 to 2^32 choices, got size=1"),
+        ("unary:size=8,epsilon=0", "epsilon must be positive and finite, got 0.0"),
+        ("unary:size=8.5,epsilon=1", "invalid literal for int()"),
+        ("rr-ldp:", "not a mechanism; write it like rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"),
+        ("rr-ldp:f=0.5", "not a mechanism"),
+        ("rr-ldp:f=0.5,sizes=2,z=1", "not a mechanism"),
+        ("rr-ldp:f=2,sizes=2", "f must be between 0 (no privacy) and 1"),
+        ("rr-ldp:f=0.5,sizes=1x2", "every attribute needs at least 2 values"),
+        ("rr-ldp:f=half,sizes=2", "could not convert string to float: 'half'"),
+    ],
+)
+def test_a_mechanism_that_cannot_be_read_is_not_explained(subject: str, message: str) -> None:
+    result = run(subject, "--exact")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_missing_file_is_not_explained() -> None:
+    result = run("nowhere.yaml", "--exact")
+    assert result.exit_code == 1
+    assert "nowhere.yaml: cannot be read" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--trials", "--confidence", "--seed"])
+def test_an_option_without_effect_is_taken(option: str) -> None:
+    result = run(MECHANISM, "--exact", option, 1000 if option == "--trials" else 0)
+    assert result.exit_code == 2
+    assert "--exact draws nothing" in result.stderr
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 99])
+def test_a_confidence_in_percent_is_taken(confidence: float) -> None:
+    result = run(MECHANISM, "--confidence", confidence)
+    assert result.exit_code == 2
+    assert "--confidence is between 0 and 1" in result.stderr

@@ -1,0 +1,63 @@
+"""`stream-ldp check`: what an operator sees of a collection file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+from stream_ldp.records.collection import JointCollection
+from tests.client.examples import write_survey
+
+
+def check(*files: Path) -> Result:
+    return CliRunner().invoke(app, ["check", *map(str, files)], env={"COLUMNS": "500"})
+
+
+def test_a_summary_is_not_that_of_the_file(tmp_path: Path) -> None:
+    file = write_survey(tmp_path / "survey.yaml", window="hop: 30s")
+    done = check(file)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"{file}: ok: collection care-survey, fingerprint {JointCollection.load(file).fingerprint.hex()}, "
+        "2 attributes, 5 bits a report, windows every 30 s, of 60 s, estimates bathing-mobility, mobility\n"
+    )
+
+
+def test_checking_stops_at_the_first_bad_file(tmp_path: Path) -> None:
+    good = write_survey(tmp_path / "good.yaml")
+    typo = write_survey(tmp_path / "typo.yaml", window="grase: 5s")
+    binary, missing = tmp_path / "binary.yaml", tmp_path / "missing.yaml"
+    binary.write_bytes(b"\x00\xff")
+    done = check(missing, typo, good, binary)
+    assert done.exit_code == 1
+    assert done.stdout.startswith(f"{good}: ok: collection care-survey")
+    assert f"{missing}: cannot be read: No such file or directory" in done.stderr
+    assert f"{typo}:7:21: window.grase: unknown key; did you mean 'grace'?" in done.stderr
+    assert f"{binary}: not UTF-8 text" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--strict", "survey.yaml"]])
+def test_a_usage_error_looks_like_a_bad_file(arguments: list[str]) -> None:
+    assert CliRunner().invoke(app, ["check", *arguments]).exit_code == 2
+
+
+def test_a_directory_is_taken_for_a_file(tmp_path: Path) -> None:
+    done = check(tmp_path)
+    assert done.exit_code == 2
+    assert "is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("epsilon", ["100", "1e-12"])
+def test_an_epsilon_that_no_probability_realises_is_found_by_the_first_client(epsilon: str, tmp_path: Path) -> None:
+    file = tmp_path / "films.yaml"
+    file.write_text(
+        f"collection: films\nmechanism: {{kind: gfim, epsilon: {epsilon}, k: 2, set_size: 3}}\n"
+        "items: {size: 100}\nwindow: {size: 60s}\n",
+        encoding="utf-8",
+    )
+    done = check(file)
+    assert done.exit_code == 1
+    assert f"{file}:2:12: mechanism: phase 1 has an epsilon of " in done.stderr

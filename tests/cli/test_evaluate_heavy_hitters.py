@@ -1,0 +1,241 @@
+"""`stream-ldp evaluate heavy-hitters`: measures are of what is published against the users drawn."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+from stream_ldp.sets.evaluation import Measures, Trial, measures, scores, trials
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods.methods import Kind, method
+from stream_ldp.sets.phases import Standing
+
+SETS = ["1 2 3", "1 2", "1", "", "10 2 1", "3 1", "1 9", "2"] * 25
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    return _written(tmp_path / "sets.txt", *SETS)
+
+
+def _written(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def _run(data: Path, *flags: str, k: str = "2", epsilon: str = "2") -> Result:
+    arguments = ["evaluate", "heavy-hitters", "--data", str(data), "--k", k, "--epsilon", epsilon, *flags]
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
+
+
+def _json(data: Path, *flags: str, **changes: Any) -> dict[str, Any]:
+    result = _run(data, "--json", *flags, **changes)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "", "progress on something that is no terminal"
+    return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+
+def _untimed(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in each.items() if not name.startswith("seconds")}
+        for each in document["results"]
+    ]
+
+
+def test_the_json_says_all_that_settles_the_numbers(sets: Path) -> None:
+    flags = (
+        "--repeats",
+        "3",
+        "--users",
+        "400",
+        "--seed",
+        "7",
+        "--k-max",
+        "4",
+        "--finalists",
+        "3",
+        "--hash-bits",
+        "1",
+    )
+    document = _json(sets, *flags, "--combine", "paper", "--set-size", "2", k="2,3", epsilon="1,2.5")
+    assert document["settings"] == {
+        "data": "sets.txt",
+        "items": 5,
+        "users": 400,
+        "repeats": 3,
+        "seed": 7,
+        "methods": ["gfim", "gfim-users", "ldpminer", "svim"],
+        "k": [2, 3],
+        "epsilon": [1.0, 2.5],
+        "set_size": 2,
+        "k_max": 4,
+        "finalists": 3,
+        "combine": "paper",
+        "hash_bits": 1,
+    }
+    assert list(document) == ["settings", "results"]
+    assert [(each["k"], each["epsilon"], each["method"]) for each in document["results"]] == [
+        (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in Kind
+    ]
+    for each in document["results"]:
+        metrics = ["ndcg", "re", "f1", "mse", "seconds"]
+        pairs = [name for metric in metrics for name in (metric, f"{metric}_sd")]
+        assert list(each) == ["method", "epsilon", "k", *pairs]
+        assert all(0.0 <= each[name] <= 1.0 for name in ("ndcg", "f1", "mse"))
+        assert each["seconds"] > 0.0
+
+
+def test_what_is_not_given_is_every_line_ten_times_with_sets_as_large_as_nine_in_ten(sets: Path) -> None:
+    settings = _json(sets, "--methods", "svim")["settings"]
+    assert (settings["users"], settings["repeats"], settings["seed"]) == (200, 10, 0)
+    assert settings["set_size"] == 3
+    assert [settings[name] for name in ("k_max", "finalists", "combine", "hash_bits")] == [None] * 4
+
+
+def test_set_size_0_is_svim_that_does_not_know_it(sets: Path) -> None:
+    document = _json(sets, "--methods", "svim", "--set-size", "0")
+    assert document["settings"]["set_size"] is None
+    assert _untimed(document) != _untimed(_json(sets, "--methods", "svim"))
+    result = _run(sets, "--methods", "gfim", "--set-size", "0")
+    assert (result.exit_code, "gfim needs set_size" in result.stderr) == (2, True)
+
+
+def test_the_seed_settles_every_number_but_the_seconds(sets: Path) -> None:
+    assert _untimed(_json(sets, "--seed", "1")) == _untimed(_json(sets, "--seed", "1"))
+    assert _untimed(_json(sets, "--seed", "1")) != _untimed(_json(sets, "--seed", "2"))
+
+
+def test_a_method_has_the_same_numbers_whatever_is_evaluated_beside_it(sets: Path) -> None:
+    beside = [
+        each for each in _untimed(_json(sets, epsilon="1,2")) if each["method"] == "svim" and each["epsilon"] == 2
+    ]
+    assert beside == _untimed(_json(sets, "--methods", "svim"))
+
+
+def test_nearly_without_noise_the_heavy_hitters_are_found(tmp_path: Path) -> None:
+    """Seeded. 2,000 users with one item each: 60, 30 and 10 % of them."""
+    data = _written(tmp_path / "singles.txt", *["b"] * 60, *["a"] * 30, *["c"] * 10)
+    for each in _json(data, "--users", "2000", "--repeats", "2", epsilon="15")["results"]:
+        assert (each["ndcg"], each["f1"]) == (1.0, 1.0)
+        assert each["re"] < 0.1
+        assert each["mse"] < 0.002
+
+
+def test_a_gzipped_file_is_the_same_file_and_names_may_be_words(sets: Path, tmp_path: Path) -> None:
+    zipped = tmp_path / "sets.txt.gz"
+    zipped.write_bytes(gzip.compress(sets.read_bytes()))
+    assert _untimed(_json(zipped)) == _untimed(_json(sets))
+    # Items are numbered in the order of their names; 1, 2, 3, 9, 10 is that of a, b, c, d, e.
+    words = dict(zip(("1", "2", "3", "9", "10"), "abcde", strict=True))
+    named = _written(tmp_path / "named.txt", *("\t".join(words[item] for item in line.split()) for line in SETS))
+    assert _untimed(_json(named)) == _untimed(_json(sets))
+
+
+def test_an_empty_line_is_a_user_who_holds_nothing(tmp_path: Path) -> None:
+    data = _written(tmp_path / "half.txt", *["1 2", ""] * 50)
+    document = _json(data, "--methods", "gfim", "--users", "4000", "--repeats", "2", epsilon="15")
+    assert document["settings"]["users"] == 4000
+    assert document["results"][0]["re"] < 0.1  # of one half, not of all
+
+
+def test_the_table_shows_every_method_with_its_numbers(sets: Path) -> None:
+    result = _run(sets, "--k-max", "4")
+    assert result.exit_code == 0, result.output
+    assert "sets.txt: 5 items; 200 users, repeats: 10; set-size 3, k-max 4." in result.stdout
+    rows = {words[0]: words for line in result.stdout.splitlines() if len(words := line.split()) == 10}
+    assert rows["method"] == ["method", "k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "seconds"]
+    for each in _json(sets, "--k-max", "4")["results"]:
+        shown = rows[each["method"]]
+        numbers = [each["ndcg"], each["ndcg_sd"], each["re"], each["re_sd"], each["f1"]]
+        assert shown[1:8] == ["2", "2", *(f"{number:.3f}" for number in numbers)]
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "message"),
+    [
+        ([], (), "sets.txt: empty; it needs a user's items on each line"),
+        (["", ""], (), "sets.txt: 0 different items; a ranking needs at least two"),
+        (["1", "1 1"], (), "sets.txt: 1 different items; a ranking needs at least two"),
+        (["1 2", "1,2"], (), "sets.txt:2: a comma; the items of a line are separated by blanks"),
+        (SETS, ("--k", "6"), "k is 6; from 1 to the 5 items of the domain"),
+        (SETS, ("--k", "ten"), "--k is 'ten'; whole numbers between commas"),
+        (SETS, ("--k", "2,2"), "--k is '2,2'; no number twice"),
+        (SETS, ("--epsilon", "1,x"), "--epsilon is '1,x'; numbers between commas"),
+        (SETS, ("--epsilon", "1,1.0"), "--epsilon is '1,1.0'; no number twice"),
+        (SETS, ("--epsilon", "0"), "epsilon is 0.0; a positive number"),
+        (SETS, ("--methods", "gfin"), "'gfin' is not a method; did you mean 'gfim'?"),
+        (SETS, ("--methods", "svim,svim"), "method 'svim' is given twice in svim,svim"),
+        (SETS, ("--methods", "svim", "--finalists", "3"), "--finalists means nothing to svim: leave it out"),
+        (SETS, ("--k-max", "1"), "k_max is 1; from k, 2, to the 5 items of the domain"),
+        (SETS, ("--set-size", "6"), "set_size is 6; from 1 to the 5 items of the domain"),
+        (SETS, ("--hash-bits", "9"), "hash_bits is 9; from 1 (sampling SH) to 8"),
+        (SETS, ("--combine", "mean"), "'--combine'"),
+        (SETS, ("--users", "0"), "'--users'"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told(
+    tmp_path: Path, lines: list[str], flags: tuple[str, ...], message: str
+) -> None:
+    result = _run(_written(tmp_path / "sets.txt", *lines), *flags)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_file_that_cannot_be_read_is_told(sets: Path, tmp_path: Path) -> None:
+    for name, content, message in (
+        ("plain.txt.gz", sets.read_bytes(), "its name ends in .gz, but it is not gzip, or damaged or cut short"),
+        (
+            "zipped.txt",
+            gzip.compress(sets.read_bytes()),
+            "not text in UTF-8; the name of a gzipped file must end in .gz",
+        ),
+    ):
+        (path := tmp_path / name).write_bytes(content)
+        result = _run(path)
+        assert (result.exit_code, message in result.stderr) == (2, True), result.output
+    result = _run(tmp_path / "nowhere.txt")
+    assert (result.exit_code, "nowhere.txt: cannot be read" in result.stderr) == (2, True)
+
+
+TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
+
+
+def test_what_is_measured_is_what_is_published() -> None:
+    standing = Standing(
+        items=np.array([2, 1, 3]), frequency=np.array([1.4, 0.3, -0.2]), standard_error=np.full(3, 0.1)
+    )
+    found = measures(standing, TRUTH, k=2, seconds=3.0)
+    # Item 2 is published with 1.0 at most; item 0 is no candidate, so it is not published and its estimate is 0.
+    assert (found.ndcg, found.f1, found.seconds) == (0.5, 0.5, 3.0)
+    assert found.re == pytest.approx((0.2 / 0.8 + 1.0) / 2)
+    assert found.mse == pytest.approx((0.2**2 + 0.5**2) / 2)
+
+
+def test_a_score_is_of_all_repeats_of_its_method_epsilon_and_k() -> None:
+    def trial(ndcg: float, *, epsilon: float = 1.0, k: int = 2) -> Trial:
+        found = Measures(ndcg=ndcg, re=2 * ndcg, f1=1.0, mse=0.0, seconds=ndcg)
+        return Trial(method="svim", epsilon=epsilon, k=k, measures=found)
+
+    first, second, third = scores([trial(0.25), trial(0.5, epsilon=2.0), trial(0.75), trial(0.5, k=3)])
+    assert (first.epsilon, first.k, first.mean.ndcg, first.mean.re) == (1.0, 2, 0.5, 1.0)
+    assert first.deviation.ndcg == pytest.approx(np.sqrt(0.125))
+    assert first.deviation.f1 == 0.0
+    assert (second.epsilon, second.mean.ndcg, second.deviation.ndcg) == (2.0, 0.5, 0.0)
+    assert (third.k, third.mean.ndcg) == (3, 0.5)
+
+
+def test_seconds_are_those_of_the_epoch_by_the_given_clock() -> None:
+    ticks = iter([1.0, 1.5, 7.0, 9.0])
+    svim = method("svim", domain=3, k=1, epsilon=1.0)
+    outcomes = trials(
+        ItemSets.of([[0], [1, 2]]), methods=[(1.0, svim)], users=5, repeats=2, seed=0, clock=lambda: next(ticks)
+    )
+    assert [each.measures.seconds for each in outcomes] == [0.5, 2.0]

@@ -1,0 +1,378 @@
+"""`stream-ldp evaluate joint`: a distance is that of the estimate to the users drawn, and of nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+from stream_ldp.mechanisms import RRLDP, BitChannel
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import Estimator, FloatArray, Independence, Method, Solution, Start, Stop
+from stream_ldp.records.evaluation import Trial, average_variation_distance, scores, trials
+
+#: Inverts one bit in 4 billion: reports are their records.
+NOISELESS = 5e-10
+
+#: Two attributes, (0, 0) five times of ten, (0, 1) twice, (1, 2) three times.
+PEOPLE = np.array([[0, 0]] * 5 + [[0, 1]] * 2 + [[1, 2]] * 3)
+
+LINES = ["name,bathing,age", *(f"x,{'no' if a == 0 else 'yes'},{b}" for a, b in PEOPLE.tolist())]
+
+
+@dataclass
+class Fixed:
+    """Answers a given joint, and keeps what it was asked."""
+
+    joint: FloatArray
+    method: Method = Method.EM
+    seen: list[RowCounts] = field(default_factory=list)
+
+    def estimate(
+        self, counts: RowCounts, *, sizes: tuple[int, ...], channel: BitChannel, start: FloatArray | None = None
+    ) -> Solution:
+        self.seen.append(counts)
+        return Solution(
+            joint=self.joint,
+            standard_error=np.zeros(sizes),
+            method=self.method,
+            stop=Stop.PAPER,
+            iterations=1,
+            certificate=0.0,
+            tolerance=0.0,
+            certified=True,
+            start=Start.UNIFORM,
+            log_likelihood=0.0,
+            prior_users=0.0,
+            independence=Independence(
+                marginals=(),
+                log_likelihood=0.0,
+                statistic=0.0,
+                degrees_of_freedom=1,
+                p_value=1.0,
+                dependent=False,
+            ),
+        )
+
+
+def _trials(
+    estimators: Sequence[Estimator],
+    population: NDArray[np.int64] = PEOPLE,
+    *,
+    f: float = NOISELESS,
+    users: int = 10,
+    repeats: int = 1,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> list[Trial]:
+    return list(
+        trials(
+            population,
+            mechanism=RRLDP(sizes=(2, 3), f=f),
+            users=users,
+            repeats=repeats,
+            seed=0,
+            estimators=estimators,
+            clock=clock,
+        )
+    )
+
+
+def _decoded(counts: RowCounts) -> list[tuple[int, int, int]]:
+    """(first value, second value, count) of noiseless reports."""
+    bits = counts.unpacked()
+    columns = (bits[:, :2].argmax(axis=1), bits[:, 2:].argmax(axis=1), counts.counts)
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_the_distance_is_half_of_all_that_the_cells_differ_by() -> None:
+    # |0.5-0.4| + |0.2-0.2| + |0-0.1| + |0-0.1| + |0-0.2| + |0.3-0| = 0.8
+    joint = np.array([[0.4, 0.2, 0.1], [0.1, 0.2, 0.0]])
+    assert [each.avd for each in _trials([Fixed(joint)])] == [pytest.approx(0.4)]
+    assert average_variation_distance(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1.0
+
+
+def test_each_user_of_a_repeat_reports_his_own_record_once() -> None:
+    fake = Fixed(np.full((2, 3), 1 / 6))
+    _trials([fake])
+    assert _decoded(fake.seen[0]) == [(0, 0, 5), (0, 1, 2), (1, 2, 3)]
+
+
+def test_the_truth_is_that_of_the_users_drawn_not_of_the_table() -> None:
+    fake = Fixed(np.full((2, 3), 1 / 6))
+    for each, counts in zip(_trials([fake], users=4, repeats=8), fake.seen, strict=True):
+        truth = np.zeros((2, 3))
+        for a, b, count in _decoded(counts):
+            truth[a, b] = count / 4
+        assert each.avd == pytest.approx(0.5 * np.abs(truth - 1 / 6).sum())
+
+
+def test_nobody_is_drawn_twice_until_there_are_more_users_than_records() -> None:
+    distinct = np.array([[a, b] for a in range(2) for b in range(3)])
+    fake = Fixed(np.full((2, 3), 1 / 6))
+    _trials([fake], distinct, users=6, repeats=5)
+    assert all(counts.counts.tolist() == [1] * 6 for counts in fake.seen)
+    more = Fixed(fake.joint)
+    _trials([more], distinct, users=600)
+    assert more.seen[0].reports == 600
+    assert len(set(more.seen[0].counts.tolist())) > 1, "each record exactly 100 times: not drawn but repeated"
+
+
+def test_every_method_gets_the_same_reports_and_every_repeat_others() -> None:
+    one, other = Fixed(np.full((2, 3), 1 / 6)), Fixed(np.full((2, 3), 1 / 6), method=Method.LASSO)
+    _trials([one, other], f=0.5, repeats=3)
+    assert one.seen == other.seen
+    assert one.seen[0] != one.seen[1] != one.seen[2] != one.seen[0]
+
+
+def test_seconds_are_those_of_the_estimate_alone() -> None:
+    ticks = iter([1.0, 1.5, 7.0, 9.0])
+    result = _trials([Fixed(np.full((2, 3), 1 / 6))], repeats=2, clock=lambda: next(ticks))
+    assert [each.seconds for each in result] == [0.5, 2.0]
+
+
+def _trial(avd: float, *, method: Method = Method.EM, certified: bool = True, iterations: int = 1) -> Trial:
+    return Trial(method=method, stop=Stop.PAPER, avd=avd, seconds=2 * avd, iterations=iterations, certified=certified)
+
+
+def test_a_score_is_of_all_repeats_of_its_method() -> None:
+    lasso = _trial(0.5, method=Method.LASSO)
+    em = [_trial(0.25), _trial(0.75, certified=False, iterations=4)]
+    first, second = scores([lasso, *em])
+    assert (second.method, second.stop, second.certified) == (Method.EM, Stop.PAPER, False)
+    assert (second.avd, second.seconds, second.iterations) == (0.5, 1.0, 2.5)
+    assert second.avd_sd == pytest.approx(math.sqrt(0.125))
+    assert (first.method, first.avd, first.avd_sd, first.certified) == (Method.LASSO, 0.5, 0.0, True)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return _written(tmp_path / "people.csv", *LINES)
+
+
+def _written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _run(data: Path, *flags: str, of: str = "bathing,age", f: float = 0.25) -> Result:
+    arguments = ["evaluate", "joint", "--data", str(data), "--of", of, "--f", str(f), *flags]
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "300"})
+
+
+def _json(data: Path, *flags: str, **changes: Any) -> dict[str, Any]:
+    result = _run(data, "--json", *flags, **changes)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "", "progress on something that is no terminal"
+    return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+
+def test_the_json_says_all_that_settles_the_numbers(table: Path) -> None:
+    document = _json(table, "--repeats", "2", "--users", "30", "--seed", "7", "--p", "0.1", "--q", "0.9")
+    mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.1, q=0.9)
+    assert document["settings"] == {
+        "data": "people.csv",
+        "of": ["bathing", "age"],
+        "sizes": [2, 3],
+        "cells": 6,
+        "f": 0.25,
+        "p": 0.1,
+        "q": 0.9,
+        "users": 30,
+        "repeats": 2,
+        "seed": 7,
+        "methods": ["em", "lasso", "lremh"],
+        "stop": "certificate",
+        "delta": 0.001,
+        "epsilon_per_report": mechanism.epsilon(),
+        "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
+    }
+    assert list(document) == ["settings", "results"]
+    assert [each["method"] for each in document["results"]] == ["em", "lasso", "lremh"]
+    for each in document["results"]:
+        assert list(each) == ["method", "stop", "avd", "avd_sd", "seconds", "iterations", "certified"]
+        assert each["stop"] == "certificate"
+        assert isinstance(each["certified"], bool)
+        assert 0.0 < each["avd"] < 1.0
+        assert each["avd_sd"] > 0.0
+        assert each["seconds"] > 0.0
+
+
+def test_what_is_not_given_is_every_record_ten_times_by_all_methods(table: Path) -> None:
+    settings = _json(table)["settings"]
+    assert (settings["users"], settings["repeats"], settings["seed"]) == (10, 10, 0)
+    assert (settings["p"], settings["q"]) == (None, None)
+
+
+def test_methods_run_in_the_order_and_form_asked_for(table: Path) -> None:
+    fine = _json(table, "--methods", "lremh,em", "--stop", "paper", "--repeats", "1", "--delta", "1e-9")
+    assert [(each["method"], each["stop"]) for each in fine["results"]] == [("lremh", "paper"), ("em", "paper")]
+    assert [each["avd_sd"] for each in fine["results"]] == [0.0, 0.0]
+    coarse = _json(table, "--methods", "em", "--stop", "paper", "--repeats", "1", "--delta", "0.5")
+    assert coarse["settings"]["delta"] == 0.5
+    assert coarse["results"][0]["iterations"] == 1.0 < fine["results"][1]["iterations"]
+
+
+def _untimed(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in each.items() if name != "seconds"} for each in document["results"]]
+
+
+def test_the_seed_settles_every_number_but_the_seconds(table: Path) -> None:
+    flags = ("--repeats", "2", "--methods", "em,lasso", "--seed")
+    assert _untimed(_json(table, *flags, "1")) == _untimed(_json(table, *flags, "1"))
+    assert _untimed(_json(table, *flags, "1")) != _untimed(_json(table, *flags, "2"))
+
+
+def test_with_hardly_any_noise_the_truth_is_found(table: Path) -> None:
+    # The expected number of inverted bits, of 10 reports of 5, is 0.025; this seed inverts none.
+    flags = ("--stop", "paper", "--delta", "1e-6", "--repeats", "1", "--methods", "em")
+    assert _json(table, *flags, f=0.001)["results"][0]["avd"] < 1e-3
+
+
+def test_a_gzipped_table_is_the_same_table(table: Path, tmp_path: Path) -> None:
+    zipped = tmp_path / "people.csv.gz"
+    zipped.write_bytes(gzip.compress(table.read_bytes()))
+    flags = ("--repeats", "1", "--methods", "em")
+    assert _untimed(_json(zipped, *flags)) == _untimed(_json(table, *flags))
+
+
+@pytest.mark.parametrize(
+    ("values", "order"), [(["10", "9", "-1"], ["-1", "9", "10"]), (["10", "9", "b"], ["10", "9", "b"])]
+)
+def test_integers_come_in_the_order_of_numbers_and_all_else_in_that_of_text(
+    tmp_path: Path, values: list[str], order: list[str]
+) -> None:
+    # Noise is drawn by the place of a value: tables that differ by names in the same order have the same results.
+    places = [order.index(value) for value in values for _ in range(3)]
+    given = _written(tmp_path / "given.csv", "a", *(value for value in values for _ in range(3)))
+    named = _written(tmp_path / "named.csv", "a", *("xyz"[place] for place in places))
+    flags = ("--repeats", "3", "--users", "5", "--methods", "em")
+    assert _untimed(_json(given, *flags, of="a", f=0.5)) == _untimed(_json(named, *flags, of="a", f=0.5))
+
+
+def test_quotes_blank_lines_and_a_byte_order_mark_are_no_trouble(tmp_path: Path, table: Path) -> None:
+    other = _written(
+        tmp_path / "other.csv", "\ufeffbathing,name,age", '"no","a ""b"", c",0', "", *_swapped(LINES[2:])
+    )
+    flags = ("--repeats", "1", "--methods", "em")
+    assert _untimed(_json(other, *flags)) == _untimed(_json(table, *flags))
+
+
+def _swapped(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        name, bathing, age = line.split(",")
+        yield f"{bathing},{name},{age}"
+
+
+def test_the_table_shows_every_method_with_cells_and_epsilon(table: Path) -> None:
+    result = _run(table, "--repeats", "2", "--p", "0.1", "--q", "0.9")
+    assert result.exit_code == 0, result.output
+    assert "people.csv: bathing, age: 6 cells; 10 users, repeats: 2." in result.stdout
+    mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.1, q=0.9)
+    report = math.ceil(mechanism.epsilon() * 1000) / 1000
+    for_ever = math.ceil(mechanism.epsilon(reports=math.inf) * 1000) / 1000
+    assert f"{report:.3f} a report, {for_ever:.3f} for ever" in result.stdout
+    rows = {words[0]: words for line in result.stdout.splitlines() if len(words := line.split()) == 7}
+    assert rows["method"] == ["method", "stop", "distance", "sd", "seconds", "iterations", "certified"]
+    expected = _json(table, "--repeats", "2", "--p", "0.1", "--q", "0.9")["results"]
+    for each in expected:
+        shown = rows[each["method"]]
+        assert shown[1:4] == [each["stop"], f"{each['avd']:.4f}", f"{each['avd_sd']:.4f}"]
+        assert shown[5:] == [f"{each['iterations']:,.1f}", "yes" if each["certified"] else "no"]
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "of", "message"),
+    [
+        (LINES, (), "bathing,aeg", "the first line has no column 'aeg'; did you mean 'age'?"),
+        (LINES, (), "bathing,zzz", "the first line has no column 'zzz'"),
+        (LINES, (), "age,age", "attribute 'age' is given twice in age,age"),
+        (LINES, (), "name,age", "attribute 'name' has the same value in every record; it needs at least two"),
+        (LINES, ("--methods", "em,laso"), "bathing,age", "'laso' is not a method; did you mean 'lasso'?"),
+        (LINES, ("--methods", "em,em"), "bathing,age", "method 'em' is given twice in em,em"),
+        (
+            LINES,
+            ("--f", "1"),
+            "bathing,age",
+            "f must be between 0 (no privacy) and 1 (no information), both excluded",
+        ),
+        (
+            LINES,
+            ("--f", "0"),
+            "bathing,age",
+            "f must be between 0 (no privacy) and 1 (no information), both excluded",
+        ),
+        (LINES, ("--p", "0.1"), "bathing,age", "p and q belong together"),
+        (LINES, ("--p", "0.9", "--q", "0.1"), "bathing,age", "must be below q"),
+        (LINES, ("--delta", "0"), "bathing,age", "delta must be positive, got 0"),
+        (LINES, ("--users", "0"), "bathing,age", "'--users'"),
+        (LINES, ("--repeats", "0"), "bathing,age", "'--repeats'"),
+        (LINES, ("--seed", "-1"), "bathing,age", "'--seed'"),
+        (LINES, ("--stop", "soon"), "bathing,age", "'--stop'"),
+        ([], (), "a", "people.csv: no first line with the names of columns"),
+        (["a,b"], (), "a,b", "people.csv: no records below the header line"),
+        (["a,b", "0,0", "1"], (), "a,b", "people.csv:3: 1 values for 2 columns"),
+        (["a,b", "0,0", "1,2,3"], (), "a,b", "people.csv:3: 3 values for 2 columns"),
+        (["a,b", "0,0", '1,"2"3'], (), "a,b", "people.csv:3: not CSV"),
+        (["a,b,a", "0,0,0"], (), "a,b", "people.csv: two columns have the name 'a'"),
+        (
+            ["a,b", *(f"{i},{i}" for i in range(363))],
+            (),
+            "a,b",
+            "--of a,b: 131,769 cells; at most 131,072 can be solved",
+        ),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told(
+    tmp_path: Path, lines: list[str], flags: tuple[str, ...], of: str, message: str
+) -> None:
+    result = _run(_written(tmp_path / "people.csv", *lines), *flags, of=of)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert message in result.stderr
+
+
+def test_a_file_that_cannot_be_read_is_told(table: Path, tmp_path: Path) -> None:
+    def problem(path: Path) -> str:
+        result = _run(path)
+        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        return result.stderr
+
+    assert "nowhere.csv: cannot be read: No such file or directory" in problem(tmp_path / "nowhere.csv")
+    assert "cannot be read: Is a directory" in problem(tmp_path)
+    zipped = gzip.compress(table.read_bytes())
+    damaged = {
+        "plain": table.read_bytes(),
+        "short": zipped[:-12],
+        "checksum": zipped[:-8] + bytes(8),
+        "block": zipped[:10] + b"\xff" + zipped[11:],
+    }
+    for name, content in damaged.items():
+        (path := tmp_path / f"{name}.csv.gz").write_bytes(content)
+        assert f"{name}.csv.gz: its name ends in .gz, but it is not gzip, or damaged or cut short" in problem(path)
+    (path := tmp_path / "unnamed.csv").write_bytes(zipped)
+    assert "unnamed.csv: not text in UTF-8; the name of a gzipped file must end in .gz" in problem(path)
+
+
+def test_dependence_is_found_where_there_is_some(tmp_path: Path) -> None:
+    """Two answers that agree in 9 of 10 records: the product of the marginals is at 0.4 from the truth.
+
+    Seeded. The sampling error of 5,000 reports at f = 0.5 is near 0.02 (each of 4 cells has one near 0.01).
+    """
+    rng = np.random.default_rng(5)
+    first = rng.integers(2, size=5000)
+    second = np.where(rng.random(5000) < 0.9, first, 1 - first)
+    lines = (f"{a},{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True))
+    data = _written(tmp_path / "pairs.csv", "a,b", *lines)
+    for each in _json(data, "--repeats", "3", of="a,b", f=0.5)["results"]:
+        assert each["avd"] < 0.1
+        assert each["certified"] or each["method"] == "lasso"

@@ -1,0 +1,116 @@
+"""`stream-ldp topics` on a real broker: it can be run again, and it changes nothing that it must not."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli.topics import app
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.registry import Registration, read_registry
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import ExistingTopic, TopicNames, TopicSpec
+from stream_ldp.records.collection import JointCollection
+from tests.service.test_preflight import CARE
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "care.yaml"
+    file.write_text(CARE)
+    return file
+
+
+def _run(settings: Settings, command: str, *arguments: str | Path) -> Result:
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return CliRunner().invoke(app, [command, *map(str, arguments), *flags], env={"COLUMNS": "200"})
+
+
+def _existing(settings: Settings) -> dict[str, ExistingTopic]:
+    names = TopicNames(prefix=settings.topic_prefix)
+    wanted = [names.reports("care"), names.estimates("care"), names.partials, names.collections]
+
+    async def look() -> dict[str, ExistingTopic]:
+        async with Cluster.connect(settings) as cluster:
+            return await cluster.topics(wanted)
+
+    return asyncio.run(look())
+
+
+def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings, file: Path) -> None:
+    missing = _run(settings, "list", file)
+    assert missing.exit_code == 1
+    assert "stream-ldp topics create" in missing.stderr
+    first = _run(settings, "create", file, "--partitions", "3")
+    assert first.exit_code == 0, first.output
+    fingerprint = JointCollection.load(file).fingerprint.hex()
+    assert f"Collection care is registered, with fingerprint {fingerprint}." in first.stdout
+    again = _run(settings, "create", file)
+    assert again.exit_code == 0, again.output
+    assert "created" not in again.stdout
+    assert "Collection care was registered already." in again.stdout
+    assert _run(settings, "list", file).exit_code == 0
+    assert _existing(settings)[TopicNames(prefix=settings.topic_prefix).reports("care")].partitions == 3
+
+
+def test_create_does_not_touch_a_topic_that_will_not_do(settings: Settings, file: Path) -> None:
+    name = TopicNames(prefix=settings.topic_prefix).estimates("care")
+    by_hand = TopicSpec(name=name, partitions=1, config={"cleanup.policy": "delete"}, purpose="")
+
+    async def make() -> None:
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create([by_hand], replication=1)
+
+    asyncio.run(make())
+    result = _run(settings, "create", file)
+    assert result.exit_code == 1
+    assert f"topic {name} has cleanup.policy=delete, needs compact,delete" in result.stderr
+    assert _existing(settings)[name].config["cleanup.policy"] == "delete"
+    assert asyncio.run(read_registry(settings)) == {}
+
+
+def test_other_partitions_than_asked_for_are_not_passed_over(settings: Settings, file: Path) -> None:
+    assert _run(settings, "create", file, "--partitions", "2").exit_code == 0
+    result = _run(settings, "create", file, "--partitions", "4")
+    assert result.exit_code == 1
+    assert "care.reports has 2 partitions, needs 4" in result.stderr
+
+
+def test_a_registered_name_keeps_its_meaning_and_nothing_is_made_for_another(settings: Settings, file: Path) -> None:
+    assert _run(settings, "create", file).exit_code == 0
+    registered = asyncio.run(read_registry(settings))
+    file.write_text(CARE.replace("f: 0.25", "f: 0.5"))
+    result = _run(settings, "create", file)
+    assert result.exit_code == 1
+    assert "collection care is registered with fingerprint" in result.stderr
+    assert "give this version of the collection a new name" in result.stderr
+    assert asyncio.run(read_registry(settings)) == registered
+
+
+def test_new_windows_are_registered_and_say_that_workers_must_stop(settings: Settings, file: Path) -> None:
+    assert _run(settings, "create", file).exit_code == 0
+    file.write_text(CARE.replace("60s", "30s"))
+    refused = _run(settings, "list", file)
+    assert refused.exit_code == 1
+    assert "stop all of its workers" in refused.stderr
+    result = _run(settings, "create", file)
+    assert result.exit_code == 0, result.stderr
+    assert "Stop every worker that runs with the old file." in result.stdout
+    assert asyncio.run(read_registry(settings)) == {"care": Registration.of(JointCollection.load(file))}
+
+
+def test_two_files_of_one_name_are_refused(settings: Settings, file: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "twin.yaml"
+    twin.write_text(CARE)
+    result = _run(settings, "create", file, twin)
+    assert result.exit_code == 1
+    assert result.stderr == f"{file} and {twin} hold collections of the same name: a name means one thing\n"
+
+
+def test_a_broker_that_is_not_there_is_one_line_and_no_traceback(file: Path) -> None:
+    result = CliRunner().invoke(app, ["create", str(file), "--brokers", "127.0.0.1:1"])
+    assert result.exit_code == 1
+    assert result.stderr == "127.0.0.1:1: connection refused: no broker listens on this port\n"

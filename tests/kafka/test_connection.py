@@ -1,0 +1,219 @@
+"""Why a broker cannot be spoken to, on a real one with TLS, passwords and access rules."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.service.preflight import preflight
+
+COLLECTION = JointCollection.parse(
+    """
+collection: care
+mechanism: {kind: rr-ldp, f: 0.5}
+attributes: [{name: bathing, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: bathing, of: [bathing]}]
+"""
+)
+
+
+class SecuredKafka(EmbeddedKafka):
+    """A broker with two more ports, where nobody but the administrator may do anything.
+
+    One is for TLS and passwords. The other sends its clients to a port where nobody listens, as a broker behind a
+    wrong port mapping does.
+    """
+
+    def __init__(self, certificates: Path) -> None:
+        super().__init__()
+        self.certificates = certificates
+        self.secured_port = EmbeddedKafka().port
+        self.misleading_port = EmbeddedKafka().port
+
+    def properties(self) -> dict[str, str]:
+        plain = super().properties()
+        secured = f"SASL_SSL://127.0.0.1:{self.secured_port}"
+        login = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        return {
+            **plain,
+            "listeners": f"{plain['listeners']},{secured},ELSEWHERE://127.0.0.1:{self.misleading_port}",
+            "advertised.listeners": f"{plain['advertised.listeners']},{secured},ELSEWHERE://127.0.0.1:1",
+            "listener.security.protocol.map": (
+                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,ELSEWHERE:PLAINTEXT"
+            ),
+            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": login,
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self.certificates / "broker.pem"),
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:admin",
+        }
+
+    def format_arguments(self) -> tuple[str, ...]:
+        users = ("SCRAM-SHA-512=[name=admin,password=geheim]", "SCRAM-SHA-512=[name=guest,password=geheim]")
+        return tuple(argument for user in users for argument in ("--add-scram", user))
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ca.pem, broker.pem made by it for 127.0.0.1, and other-ca.pem."""
+    directory = tmp_path_factory.mktemp("certificates")
+
+    def openssl(arguments: str) -> None:
+        subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
+
+    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    openssl(f"req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem")
+    openssl(f"req -x509 {new} -subj /CN=other -keyout other.key -out other-ca.pem")
+    openssl(f"req {new} -subj /CN=broker -keyout broker.key -out broker.csr")
+    (directory / "names").write_text("subjectAltName=IP:127.0.0.1")
+    openssl("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
+    parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "ca.pem")]
+    (directory / "broker.pem").write_text("".join(parts))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def secured(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
+    """Asks for the other broker first, for its rule of when to skip and when to fail."""
+    with SecuredKafka(certificates) as broker:
+        yield broker
+
+
+@pytest.fixture
+def admitted(secured: SecuredKafka) -> dict[str, Any]:
+    """Flags of the administrator."""
+    return {
+        "brokers": f"127.0.0.1:{secured.secured_port}",
+        "security_protocol": "SASL_SSL",
+        "tls_ca_file": secured.certificates / "ca.pem",
+        "sasl_username": "admin",
+        "sasl_password": "geheim",
+    }
+
+
+async def _refused(**flags: Any) -> str:
+    with pytest.raises(BrokerUnreachable) as refused:
+        await check_connection(Settings.load(**flags))
+    return str(refused.value).partition(": ")[2]
+
+
+async def test_a_worker_can_work_over_tls_with_a_password(admitted: dict[str, Any], prefix: str) -> None:
+    settings = Settings.load(**admitted, topic_prefix=prefix)
+    specs = topic_specs([COLLECTION], prefix=prefix, partials_partitions=4)
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)
+    await register(settings, [Registration.of(COLLECTION)])
+    assert await preflight(settings, {"care.yaml": COLLECTION}) == {spec.name: spec.partitions for spec in specs}
+
+
+@pytest.mark.parametrize("wrong", [{"sasl_password": "falsch"}, {"sasl_username": "nobody"}])
+async def test_a_wrong_password_and_an_unknown_user_are_called_so(
+    admitted: dict[str, Any], wrong: dict[str, str]
+) -> None:
+    flags = {**admitted, **wrong}
+    assert await _refused(**flags) == (
+        f"authentication failed: wrong user or password for user '{flags['sasl_username']}' with SCRAM-SHA-512"
+    )
+
+
+async def test_a_mechanism_that_the_broker_does_not_take_is_named_with_the_others(admitted: dict[str, Any]) -> None:
+    problem = await _refused(**admitted, sasl_mechanism="PLAIN")
+    assert problem == "the broker does not take sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
+
+
+async def test_an_authority_that_is_not_the_brokers_is_named(admitted: dict[str, Any], certificates: Path) -> None:
+    other = certificates / "other-ca.pem"
+    problem = await _refused(**{**admitted, "tls_ca_file": other})
+    assert problem.startswith("TLS: the broker's certificate is not trusted: ")
+    assert problem.endswith(f"tls_ca_file is {other}")
+    without = {name: value for name, value in admitted.items() if name != "tls_ca_file"}
+    assert (await _refused(**without)).endswith("not set, so the authorities of the system are trusted")
+
+
+async def test_a_certificate_for_another_host_is_not_trusted(admitted: dict[str, Any]) -> None:
+    problem = await _refused(**{**admitted, "brokers": admitted["brokers"].replace("127.0.0.1", "localhost")})
+    assert "not trusted: Hostname mismatch" in problem
+
+
+async def test_tls_on_a_plaintext_port_is_suspected(admitted: dict[str, Any], secured: SecuredKafka) -> None:
+    problem = await _refused(**{**admitted, "brokers": secured.bootstrap})
+    assert problem == "the broker hung up: is this port for plaintext? security_protocol is SASL_SSL"
+
+
+async def test_plaintext_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:
+    problem = await _refused(brokers=admitted["brokers"])
+    assert problem == "the broker hung up: does this port want TLS or a password? security_protocol is PLAINTEXT"
+
+
+async def test_tls_without_the_password_that_the_port_wants_is_suspected(admitted: dict[str, Any]) -> None:
+    only_tls = {name: value for name, value in admitted.items() if not name.startswith("sasl")}
+    problem = await _refused(**{**only_tls, "security_protocol": "SSL"})
+    assert problem == (
+        "the broker hung up: is this port for plaintext, or does it want a password too? security_protocol is SSL"
+    )
+
+
+async def test_a_password_on_a_port_that_takes_none_is_called_so(secured: SecuredKafka) -> None:
+    problem = await _refused(
+        brokers=secured.bootstrap, security_protocol="SASL_PLAINTEXT", sasl_username="admin", sasl_password="geheim"
+    )
+    assert problem == "this port takes no passwords: security_protocol SASL_PLAINTEXT does not belong to it"
+
+
+async def test_a_user_without_access_is_told_what_to_ask_for(admitted: dict[str, Any], prefix: str) -> None:
+    settings = Settings.load(**{**admitted, "sasl_username": "guest"}, topic_prefix=prefix)
+    with pytest.raises(ClusterError, match=r"topic .*: this user needs an access rule that allows Describe on it"):
+        await preflight(settings, {"care.yaml": COLLECTION})
+
+
+async def test_every_broker_that_cannot_be_reached_is_listed_with_its_cause() -> None:
+    with pytest.raises(BrokerUnreachable) as refused:
+        await check_connection(Settings.load(brokers="127.0.0.1:1, nowhere.invalid:9092"))
+    assert str(refused.value) == (
+        "127.0.0.1:1: connection refused: no broker listens on this port\n"
+        "nowhere.invalid:9092: there is no host of this name"
+    )
+
+
+async def test_one_broker_that_answers_is_enough(kafka: EmbeddedKafka) -> None:
+    await check_connection(Settings.load(brokers=f"127.0.0.1:1,{kafka.bootstrap}"))
+
+
+async def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> None:
+    hung_up = asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        hung_up.set()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(BrokerUnreachable, match="no answer within 0 s"):
+            await check_connection(Settings.load(brokers=f"127.0.0.1:{port}"), timeout_seconds=0.1)
+        await hung_up.wait()
+
+
+async def test_a_broker_that_sends_its_clients_elsewhere_is_found_out(secured: SecuredKafka) -> None:
+    misled = f"127.0.0.1:{secured.misleading_port}"
+    with pytest.raises(BrokerUnreachable) as refused:
+        await check_connection(Settings.load(brokers=misled))
+    assert str(refused.value) == (
+        f"{misled} answers, but tells clients to connect to 127.0.0.1:1 (its advertised.listeners), and there:\n"
+        "127.0.0.1:1: connection refused: no broker listens on this port"
+    )

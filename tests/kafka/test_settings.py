@@ -1,0 +1,230 @@
+"""Settings: which source wins, what is refused and how, and that a password stays where it is."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from stream_ldp.cli.options import CLIENT, WORKER, with_settings
+from stream_ldp.kafka.settings import Settings, SettingsError
+
+SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password": "geheim"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "settings.yaml"
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text("admin_host: file\nadmin_port: 1\nclient_id: file\n")
+    monkeypatch.setenv("STREAM_LDP_ADMIN_PORT", "2")
+    monkeypatch.setenv("STREAM_LDP_CLIENT_ID", "environment")
+    settings = Settings.load(config=file, client_id="flag")
+    assert (settings.client_id, settings.admin_port, settings.admin_host) == ("flag", 2, "file")
+    assert settings.topic_prefix == "stream-ldp"
+
+
+def test_the_environment_can_name_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text("topic_prefix: from-file\n")
+    monkeypatch.setenv("STREAM_LDP_CONFIG", str(file))
+    assert Settings.load().topic_prefix == "from-file"
+
+
+def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() -> None:
+    assert Settings.load(topic_prefix="blue").group == "blue"
+    assert Settings.load(topic_prefix="blue", group="shared").group == "shared"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"brokers": "kafka"}, "brokers (--brokers, STREAM_LDP_BROKERS): 'kafka' is not host:port"),
+        ({"brokers": "a:1,,b:2"}, "'' is not host:port"),
+        ({"admin_port": 70_000}, "less than or equal to 65535"),
+        ({"topic_prefix": "a b"}, "topic_prefix (--topic-prefix, STREAM_LDP_TOPIC_PREFIX)"),
+        ({"tls_ca_file": Path("/nowhere/ca.pem")}, "/nowhere/ca.pem cannot be read: No such file or directory"),
+        ({"config": Path("/nowhere/settings.yaml")}, "/nowhere/settings.yaml cannot be read"),
+        ({"security_protocol": "SASL_SSL"}, "needs sasl_username and sasl_password_file (or sasl_password)"),
+        ({**SASL_SSL, "sasl_password_file": Path(__file__)}, "are both given"),
+        ({"sasl_username": "worker"}, "but security_protocol is PLAINTEXT: use SASL_SSL"),
+        ({"tls_ca_file": Path(__file__)}, "TLS files are given, but security_protocol is PLAINTEXT"),
+        ({"security_protocol": "SSL", "tls_key_file": Path(__file__)}, "without its tls_cert_file"),
+        ({"heartbeat_interval_ms": 3_000}, "must be at most a third of session_timeout_ms (6000)"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_by_name(flags: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**flags)
+    assert message in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("admin_prot: 1", "admin_prot: there is no such setting; did you mean admin_port?"),
+        ("brokers: [", "is not YAML"),
+        ("- brokers", "holds no settings"),
+        ("7: 8", "7: there is no such setting"),
+    ],
+)
+def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path) -> None:
+    file.write_text(text)
+    with pytest.raises(SettingsError, match="^.*" + message.replace("?", r"\?")):
+        Settings.load(config=file)
+
+
+def test_a_file_with_every_line_commented_out_is_no_mistake(file: Path) -> None:
+    file.write_text("# brokers: 127.0.0.1:9092\n")
+    assert Settings.load(config=file).brokers == "127.0.0.1:9092"
+
+
+def test_a_password_of_digits_keeps_its_zeros(file: Path) -> None:
+    file.write_text("security_protocol: SASL_SSL\nsasl_username: 0017\nsasl_password: 0123\n")
+    settings = Settings.load(config=file)
+    assert (settings.sasl_username, settings.password) == ("0017", "0123")
+
+
+def test_a_password_file_may_end_with_a_newline(file: Path) -> None:
+    file.write_text("geheim \n")
+    settings = Settings.load(security_protocol="SASL_SSL", sasl_username="worker", sasl_password_file=file)
+    assert settings.password == "geheim "
+
+
+def test_the_password_is_in_nothing_that_is_printed(file: Path) -> None:
+    file.write_text("geheim")
+    from_file = {key: value for key, value in SASL_SSL.items() if key != "sasl_password"}
+    for settings in (Settings.load(**SASL_SSL), Settings.load(**from_file, sasl_password_file=file)):
+        for text in (settings.printable(), settings.flags(), repr(settings), str(settings)):
+            assert "geheim" not in text
+    assert "sasl_password:" not in Settings.load(**SASL_SSL).printable(), "a row of asterisks is no password"
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**SASL_SSL, admin_port="geheim")
+    assert "geheim" not in str(refused.value)
+
+
+def test_what_print_config_prints_can_be_used_as_the_file(file: Path) -> None:
+    settings = Settings.load(brokers="a:1,b:2", partials_partitions=8, security_protocol="SSL")
+    file.write_text(settings.printable())
+    assert Settings.load(config=file).model_dump(exclude={"config"}) == settings.model_dump(exclude={"config"})
+
+
+def test_flags_reach_the_same_topics_without_repeating_defaults() -> None:
+    assert Settings.load().flags() == "--brokers 127.0.0.1:9092"
+    settings = Settings.load(**SASL_SSL, brokers="a:1, b:2", topic_prefix="blue", partials_partitions=8)
+    assert settings.flags() == (
+        "--brokers 'a:1, b:2' --security-protocol SASL_SSL --sasl-username worker --topic-prefix blue "
+        "--partials-partitions 8"
+    )
+
+
+def test_faust_gets_tls_whenever_aiokafka_gets_it() -> None:
+    # Faust falls back to SASL_PLAINTEXT, and sends the password in clear, where no context is given.
+    for flags in (SASL_SSL, {**SASL_SSL, "security_protocol": "SASL_PLAINTEXT"}, {"security_protocol": "SSL"}):
+        settings = Settings.load(**flags)
+        credentials = settings.faust_credentials()
+        assert credentials is not None
+        assert credentials.protocol.value == settings.client_options()["security_protocol"]
+    assert Settings.load().faust_credentials() is None
+
+
+def test_faust_proves_the_password_as_aiokafka_does() -> None:
+    settings = Settings.load(**SASL_SSL, sasl_mechanism="SCRAM-SHA-256")
+    credentials: Any = settings.faust_credentials()
+    options = settings.client_options()
+    assert credentials.mechanism.value == options["sasl_mechanism"] == "SCRAM-SHA-256"
+    assert credentials.username == options["sasl_plain_username"] == "worker"
+    assert credentials.password == options["sasl_plain_password"] == "geheim"
+
+
+def test_a_broker_of_another_name_than_its_certificate_is_not_trusted() -> None:
+    context = Settings.load(security_protocol="SSL").ssl_context()
+    assert context is not None
+    assert context.check_hostname
+
+
+def test_a_tls_file_of_another_kind_is_named(file: Path) -> None:
+    file.write_text("not PEM")
+    with pytest.raises(SettingsError, match=r"tls_ca_file .*settings\.yaml is not a PEM certificate"):
+        Settings.load(security_protocol="SSL", tls_ca_file=file).ssl_context()
+    with pytest.raises(SettingsError, match=r"tls_cert_file .*settings\.yaml and its key cannot be used"):
+        Settings.load(security_protocol="SSL", tls_cert_file=file).ssl_context()
+
+
+@pytest.mark.timeout(30)
+def test_an_encrypted_key_is_refused_instead_of_asked_for_at_the_terminal(tmp_path: Path) -> None:
+    encrypted = "req -x509 -newkey rsa:2048 -subj /CN=us -passout pass:x -keyout key.pem -out cert.pem"
+    subprocess.run(["openssl", *encrypted.split()], cwd=tmp_path, check=True, capture_output=True)
+    settings = Settings.load(
+        security_protocol="SSL", tls_cert_file=tmp_path / "cert.pem", tls_key_file=tmp_path / "key.pem"
+    )
+    with pytest.raises(SettingsError, match="and its key cannot be used"):
+        settings.ssl_context()
+
+
+class TestOptions:
+    """A command with settings, as the user meets it."""
+
+    @pytest.fixture
+    def seen(self) -> list[tuple[int, Settings]]:
+        return []
+
+    @pytest.fixture
+    def app(self, seen: list[tuple[int, Settings]]) -> typer.Typer:
+        app = typer.Typer(pretty_exceptions_enable=False)
+
+        @app.command()
+        @with_settings(WORKER)
+        def work(count: Annotated[int, typer.Argument(help="How often.")], *, settings: Settings) -> None:
+            """Do it."""
+            seen.append((count, settings))
+
+        return app
+
+    def test_a_command_gets_its_own_arguments_and_the_settings(
+        self, app: typer.Typer, seen: list[tuple[int, Settings]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("STREAM_LDP_TOPIC_PREFIX", "environment")
+        monkeypatch.setenv("STREAM_LDP_ADMIN_PORT", "1")
+        result = CliRunner().invoke(app, ["7", "--admin-port", "2", "--security-protocol", "SSL", "--accept-loss"])
+        assert result.exit_code == 0, result.output
+        ((count, settings),) = seen
+        assert (count, settings.topic_prefix, settings.admin_port) == (7, "environment", 2)
+        assert (settings.security_protocol, settings.accept_loss) == ("SSL", True)
+
+    def test_wrong_settings_end_the_command_with_2_and_no_traceback(
+        self, app: typer.Typer, seen: list[tuple[int, Settings]]
+    ) -> None:
+        result = CliRunner().invoke(app, ["7", "--brokers", "nonsense"])
+        assert result.exit_code == 2
+        assert result.stderr == "brokers (--brokers, STREAM_LDP_BROKERS): 'nonsense' is not host:port\n"
+        assert seen == []
+
+    def test_print_config_prints_and_does_nothing_else(
+        self, app: typer.Typer, seen: list[tuple[int, Settings]]
+    ) -> None:
+        result = CliRunner().invoke(app, ["7", "--print-config", "--group", "g"])
+        assert result.exit_code == 0
+        assert yaml.safe_load(result.stdout)["group"] == "g"
+        assert seen == []
+
+    def test_help_names_every_option_and_its_default(self, app: typer.Typer) -> None:
+        text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+        for name in WORKER:
+            assert f"--{name.replace('_', '-')} " in text
+        assert "127.0.0.1:9092" in text
+
+    def test_a_password_cannot_be_given_where_other_users_can_read_it(self, app: typer.Typer) -> None:
+        assert "sasl_password" not in {*WORKER, *CLIENT}
+        result = CliRunner().invoke(app, ["7", "--sasl-password", "geheim"])
+        assert result.exit_code == 2
+        assert "No such option" in result.output

@@ -1,0 +1,399 @@
+"""The pipeline around its pure core, without Kafka: logs are lists, commits a dictionary, a crash a step not taken.
+
+Whoever holds a partition writes what the service writes, in its order. Losing a partition does not stop the holder:
+it reads and writes on, and only its commits are refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.merging import Merge, Question
+from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.answer import Axis, WindowBounds
+from stream_ldp.records.collection import EstimateSpec
+from stream_ldp.records.solve import row_counts, warm_start
+from tests.client.examples import estimate_of
+from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.collection import JointCollection
+
+__all__ = ["Cluster", "Holder", "Merger", "WrongError", "require"]
+
+
+class WrongError(AssertionError):
+    """The pipeline has broken a promise."""
+
+
+def require(kept: bool, promise: str) -> None:
+    """Raise unless the promise was kept."""
+    if not kept:
+        raise WrongError(promise)
+
+
+@dataclass(kw_only=True)
+class Cluster:
+    """Everything that survives a crash, and what is promised about it.
+
+    logs: a reports log a source partition. commits: (offset, metadata) of each. partials_log: (offset, key, value).
+    finals: every final estimate published, in order.
+    """
+
+    collection: Any  # of one kind, as are its finals
+    partitions: int
+    logs: list[list[Entry]] = field(init=False)
+    commits: dict[int, tuple[int, str]] = field(default_factory=dict)
+    partials_log: list[tuple[int, bytes, bytes]] = field(default_factory=list)
+    finals: list[Any] = field(default_factory=list)
+    advances: list[list[Advance]] = field(init=False)
+    now_ms: int = 1_000
+    _appended: int = 0
+    _statistics: dict[object, bytes] = field(default_factory=dict)
+    _content: dict[bytes, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.logs = [[] for _ in range(self.partitions)]
+        self.advances = [[] for _ in range(self.partitions)]
+
+    def append(self, partition: int, *, time_ms: int, reports: Sequence[Bits], spoiled: bool = False) -> None:
+        """A new batch arrives."""
+        batch_id = self._appended.to_bytes(16, "little")
+        self._appended += 1
+        rows = np.packbits(np.array(reports, dtype=np.uint8), axis=1, bitorder="little")
+        value = wire.encode(
+            wire.Batch(fingerprint=self.collection.fingerprint, batch_id=batch_id, time_ms=time_ms, rows=rows)
+        )
+        if spoiled:
+            value = value[:-1] + bytes([value[-1] ^ 1])
+        self.logs[partition].append(
+            Entry(
+                appended_ms=self.now_ms,
+                value=value,
+                batch_id=batch_id,
+                time_ms=time_ms,
+                reports=None if spoiled else tuple(reports),
+            )
+        )
+
+    def append_again(self, partition: int, which: int) -> None:
+        """A copy of an earlier batch arrives, in the partition of the first."""
+        log = self.logs[partition]
+        if log:
+            log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
+
+    def replay(self, partition: int, *, end: int | None = None) -> Replay:
+        """The oracle's view of one partition, with the idle advances that were committed."""
+        log = self.logs[partition]
+        return replay(self.collection, log, self.advances[partition], end=len(log) if end is None else end)
+
+    def write_partial(self, record: partials.Partial | partials.Watermark, *, writer: str) -> None:
+        """A record of the partials topic; what goes through here is held to the promises about partials."""
+        if isinstance(record, partials.Partial):
+            place = (record.partition, record.pane_ms, record.of, record.segment, record.end)
+            statistic = record.counts.to_bytes()
+            known = self._statistics.setdefault(place, statistic)
+            require(known == statistic, f"two partials of {place} have different bytes")
+        else:
+            committed = self.checkpoint(record.partition)
+            require(
+                committed is not None
+                and committed.watermark_ms is not None
+                and record.time_ms <= committed.watermark_ms,
+                "a watermark is on the log that was never committed",
+            )
+        key, value = partials.encode(record, writer=writer)
+        offset = self.partials_log[-1][0] + 1 if self.partials_log else 0
+        self.partials_log.append((offset, key, value))
+
+    def checkpoint(self, partition: int) -> Checkpoint | None:
+        """The last commit."""
+        committed = self.commits.get(partition)
+        return None if committed is None else Checkpoint.parse(*committed)
+
+    def commit(self, partition: int, checkpoint: Checkpoint, *, idle: bool) -> None:
+        """A commit by the owner; `idle`: whether it took the partition for idle."""
+        before = self.checkpoint(partition)
+        require(before is None or before.position <= checkpoint.position, "what was told is told again")
+        if idle and checkpoint.watermark_ms is not None:
+            self.advances[partition].append(
+                Advance(position=checkpoint.position, watermark_ms=checkpoint.watermark_ms)
+            )
+        truth = self.replay(partition, end=checkpoint.position)
+        require(
+            checkpoint.watermark_ms == truth.watermark_ms,
+            f"committed watermark {checkpoint.watermark_ms}, the log says {truth.watermark_ms}",
+        )
+        window = self.collection.window
+        for start, pane in truth.panes.items():
+            is_open = truth.watermark_ms is None or start + window.pane_ms + window.grace_ms > truth.watermark_ms
+            require(
+                not is_open or checkpoint.offset <= pane.first_offset,
+                "the committed offset is beyond the first report of an open pane",
+            )
+        self.commits[partition] = (checkpoint.offset, checkpoint.metadata())
+
+    def append_last(self, partition: int) -> None:
+        """A batch that moves the partition's watermark to now."""
+        bits = self.collection.mechanism.bits
+        self.append(partition, time_ms=self.now_ms, reports=[(0,) * bits])
+
+    def layouts(self, records: Sequence[bytes]) -> list[Layout]:
+        """What has to be known to read records, besides the collection."""
+        return []
+
+    def answer(self, question: Question) -> Any:
+        """What the solver says."""
+        return answer(self.collection, question)
+
+    def tell(self, answer: Any) -> None:
+        """What follows from a final."""
+
+    def compact(self) -> None:
+        """Keep the last record of every key."""
+        last = {key: offset for offset, key, _ in self.partials_log}
+        self.partials_log = [record for record in self.partials_log if last[record[1]] == record[0]]
+
+    def expire(self) -> None:
+        """Retention takes partials that no window without a final looks at; of other windows it leaves a part."""
+        window = self.collection.window
+        last = {estimate.estimate: estimate.window.start_ms for estimate in self.finals}
+        if len(last) < len(self.collection.estimates):
+            return
+        remembered_ms = (window.memory_windows - 1) * window.size_ms
+        kept_from = min(last.values()) + window.pane_ms - remembered_ms - window.size_ms
+        self.partials_log = [
+            (offset, key, value)
+            for offset, key, value in self.partials_log
+            if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
+        ]
+
+    def publish(self, estimate: Any, question: Question) -> None:
+        """A final is on the log; it has to be the oracle's, and the only one of its window."""
+        self.check(question)
+        content = self._content.setdefault(estimate.key, estimate.to_bytes())
+        require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
+        self.finals.append(estimate)
+
+    def check(self, question: Question) -> None:
+        """What is solved are the oracle's counts."""
+        replays = [self.replay(partition) for partition in range(self.partitions)]
+        truth = window_counts(self.collection, replays, question.series.of)
+        for age, (_, parts) in enumerate(question.windows):
+            start = question.window_ms - age * self.collection.window.size_ms
+            counted: Counter[Bits] = Counter()
+            for part in parts:
+                assert isinstance(part, RowCounts)
+                for row, count in zip(part.unpacked().tolist(), part.counts.tolist(), strict=True):
+                    counted[tuple(row)] += count
+            require(
+                counted == truth.get(start, Counter()),
+                f"final of window {question.window_ms}: counts of {start} differ from the batch answer",
+            )
+
+    def windows_missing(self) -> list[tuple[str, int]]:
+        """Estimates and windows that hold reports and have no final, though every partition has passed them."""
+        replays = [self.replay(partition) for partition in range(self.partitions)]
+        published = {(estimate.estimate, estimate.window.start_ms) for estimate in self.finals}
+        window = self.collection.window
+        reached = min(each.watermark_ms if each.watermark_ms is not None else -1 for each in replays)
+        return [
+            (spec.name, start)
+            for spec in self.collection.estimates
+            for start in window_counts(self.collection, replays, spec.of)
+            if start + window.size_ms + window.grace_ms <= reached and (spec.name, start) not in published
+        ]
+
+
+class Holder:
+    """A worker's hold of one source partition, from its start on; it need not know that it has lost it."""
+
+    #: The order of a flush.
+    order: tuple[str, ...] = ("partials", "commit", "watermark")
+
+    def __init__(
+        self, cluster: Cluster, partition: int, *, writer: str, counting: type[SourcePartition] = SourcePartition
+    ) -> None:
+        self.cluster = cluster
+        self.partition = partition
+        self.writer = writer
+        self.owner = True
+        self.dropped = False
+        self.state = counting(cluster.collection, partition=partition, checkpoint=cluster.checkpoint(partition))
+        known = cluster.checkpoint(partition)
+        self._told = self.state.position if known is None else known.position
+        self._watermark_ms = None if known is None else known.watermark_ms
+        self._writes: deque[Callable[[], None]] = deque()
+        self._idle = False
+        self._in_doubt = False
+
+    def poll(self, records: int) -> None:
+        """Read on."""
+        if self.dropped:
+            return
+        begin = self.state.position
+        taken = self.cluster.logs[self.partition][begin : begin + records]
+        if not taken:
+            return
+        for layout in self.cluster.layouts([entry.value for entry in taken]):
+            self.state.learn(layout)
+        counted = self.state.count(
+            list(range(begin, begin + len(taken))),
+            [entry.appended_ms for entry in taken],
+            [entry.value for entry in taken],
+        )
+        self._idle = False
+        told = max(begin, self._told)
+        self._told = max(self._told, self.state.position)
+        if not self.owner or self._in_doubt:
+            return  # It may have taken the partition for idle, which the oracle learns with the commit.
+        truth = self.cluster.replay(self.partition, end=self.state.position)
+        news = range(told, self.state.position)
+        for what, told_number in (
+            ("counted", counted.reports),
+            ("duplicate", counted.duplicates),
+            ("late", counted.late),
+        ):
+            number = sum(self._reports(offset) for offset in news if truth.verdicts[offset] == what)
+            require(told_number == number, f"told {told_number} reports as {what}, there are {number}")
+        refused = {begin + index: why.reason.value for index, why in counted.rejected}
+        expected = {
+            offset: truth.verdicts[offset]
+            for offset in news
+            if truth.verdicts[offset] not in {"counted", "duplicate"}
+        }
+        require(refused == expected, f"refused {refused}, should have refused {expected}")
+
+    def _reports(self, offset: int) -> int:
+        return len(self.cluster.logs[self.partition][offset].reports or ())
+
+    def fall_silent(self, elapsed_ms: int) -> None:
+        """Nothing comes for a while; at the end of the log, that may make the partition idle."""
+        if self.dropped or not self.state.observe_silence(elapsed_ms):
+            return
+        if self.state.position == len(self.cluster.logs[self.partition]):
+            others = [self.cluster.checkpoint(other) for other in self.cluster.commits if other != self.partition]
+            times = [each.watermark_ms for each in others if each is not None and each.watermark_ms is not None]
+            self.state.advance_idle(max(times, default=None))
+            self._idle = True
+
+    def flush(self, writes: int) -> None:
+        """Begin a flush, or go on with the one that was begun, by so many writes."""
+        if self.dropped:
+            return
+        if not self._writes:
+            changes = self.state.take_changes()
+            if changes is not None:
+                moved = changes.checkpoint.watermark_ms != self._watermark_ms
+                self._watermark_ms = changes.checkpoint.watermark_ms
+                self._in_doubt = moved and self._idle
+                self._writes.extend(self._steps(changes, idle=self._in_doubt))
+                self._idle = self._idle and not moved
+        for _ in range(min(writes, len(self._writes))):
+            self._writes.popleft()()
+            if self.dropped:
+                return
+
+    @property
+    def flushing(self) -> bool:
+        """Whether a flush was begun and is not done."""
+        return bool(self._writes)
+
+    def _steps(self, changes: Changes, *, idle: bool) -> list[Callable[[], None]]:
+        def commit() -> None:
+            if self.owner:
+                self.cluster.commit(self.partition, changes.checkpoint, idle=idle)
+                self._in_doubt = False
+            else:
+                self.dropped = True
+
+        watermark = changes.watermark
+        steps: dict[str, list[Callable[[], None]]] = {
+            "partials": [
+                lambda record=record: self.cluster.write_partial(record, writer=self.writer)  # type: ignore[misc]
+                for record in changes.partials
+            ],
+            "commit": [commit],
+            "watermark": []
+            if watermark is None
+            else [lambda: self.cluster.write_partial(watermark, writer=self.writer)],
+        }
+        return [step for name in self.order for step in steps[name]]
+
+
+class Merger:
+    """A merge that reads the partials log and publishes; rebuilt, when it begins, from what was published."""
+
+    def __init__(
+        self, cluster: Cluster, *, order: Sequence[int] = (), merge: type[Merge] = Merge, finals_first: bool = True
+    ) -> None:
+        """`order`: ranks by which the records of the log are read in the rebuild."""
+        self.cluster = cluster
+        self.merge = merge(cluster.collection, partitions=cluster.partitions)
+        self._next = 0
+        if finals_first:
+            for estimate in cluster.finals:
+                self.merge.decide(estimate)
+            for estimate in self.merge.decided:
+                self.cluster.tell(estimate)
+        log = list(cluster.partials_log)
+        ranks = {id(record): order[index % len(order)] if order else 0 for index, record in enumerate(log)}
+        for record in sorted(log, key=lambda record: ranks[id(record)]):
+            self._apply(record)
+
+    def read(self, records: int) -> None:
+        """Read on in the log, and speak after every record."""
+        for record in [record for record in self.cluster.partials_log if record[0] >= self._next][:records]:
+            self._apply(record)
+            self.speak()
+
+    def speak(self) -> None:
+        """Publish every final that is due."""
+        while due := self.merge.due():
+            start, spec = due[0]
+            question = self.merge.question(start, spec, final=True)
+            estimate = self.cluster.answer(question)
+            self.cluster.publish(estimate, question)
+            self.cluster.tell(estimate)
+            self.merge.decide(estimate)
+        self.merge.forget()
+
+    def _apply(self, record: tuple[int, bytes, bytes]) -> None:
+        offset, _, value = record
+        self.merge.apply(partials.decode(value))
+        self._next = max(self._next, offset + 1)
+
+
+def answer(collection: JointCollection, question: Question) -> Estimate:
+    """A stand-in for the solver: any pure function of the counts and of the final before shows what it was fed."""
+    spec = question.series
+    assert isinstance(spec, EstimateSpec)
+    sizes = collection.sizes_of(spec)
+    counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
+    joint = np.ones(sizes)
+    for axis, ones in enumerate(np.split(counts.bit_counts(), np.cumsum(sizes)[:-1])):
+        joint *= (ones + 1.0).reshape([-1 if each == axis else 1 for each in range(len(sizes))])
+    joint /= joint.sum()
+    if (start := warm_start(question, sizes=sizes)) is not None:
+        joint = 0.5 * (joint + start)
+    return estimate_of(
+        estimate=spec.name,
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
+        reports=question.reports,
+        effective_reports=float(counts.reports),
+        axes=tuple(
+            Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
+        ),
+        probability=joint.tolist(),
+        standard_error=np.zeros(sizes).tolist(),
+    )

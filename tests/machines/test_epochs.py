@@ -1,0 +1,267 @@
+"""Epochs of item sets against the batch answer, through any order of answers, crashes, forged rounds and rebuilds.
+
+The pipeline is that of tests/machines/test_pipeline.py, and held to the same promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from stream_ldp.kinds import solve
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.rounds import Round
+from stream_ldp.sets.sampling import respond
+from tests.machines.oracle import Entry
+from tests.machines.simulation import Cluster, WrongError, require
+from tests.machines.test_pipeline import ALL, FROM_THE_CLOCK, MANY, PARTITION, PARTITIONS, Pipeline, run
+from tests.sets.examples import inquiry_of
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.sets.answer import Ranking
+    from stream_ldp.sets.phases import Inquiry
+
+TEXT = """
+collection: machine
+mechanism: {kind: KIND, epsilon: 3, k: 1}
+items: {size: 4}
+epochs: EPOCHS
+window: {size: 20ms, grace: 3ms, idle_timeout: 8ms, ahead: 6ms, max_age: 90ms}
+"""
+
+COLLECTIONS = {
+    (kind, epochs): ItemCollection.parse(
+        TEXT.replace("KIND", "ldpminer, set_size: 2" if kind == "ldpminer" else kind).replace("EPOCHS", epochs)
+    )
+    for kind, epochs in (("ldpminer", "sequential"), ("ldpminer", "pipelined"), ("svim", "pipelined"))
+}
+
+
+@dataclass(frozen=True)
+class _FirstWindows:
+    """The windows in which sequential epochs ask their first phase."""
+
+    collection: ItemCollection
+
+    def __contains__(self, start: object) -> bool:
+        assert isinstance(start, int)
+        return start // self.collection.schedule.size_ms % self.collection.schedule.phases == 0
+
+
+@dataclass(kw_only=True)
+class ItemCluster(Cluster):
+    """With a rounds topic, which others can write, too."""
+
+    rounds: list[Round] = field(default_factory=list)
+    #: Finals after which the merge dies before it tells what is next.
+    deaths: int = 0
+
+    def answer_to(self, partition: int, asked: Round, sets: Sequence[Sequence[int]], *, time_ms: int) -> None:
+        """Users answer a round."""
+        batch_id = self._appended.to_bytes(16, "little")
+        self._appended += 1
+        rows = respond(
+            self.collection.method, asked.inquiry, ItemSets.of(sets), entropy=SeededEntropy(self._appended)
+        )
+        first = None if self.collection.epochs == "pipelined" else _FirstWindows(self.collection)
+        self.logs[partition].append(
+            Entry(
+                appended_ms=self.now_ms,
+                value=wire.encode(
+                    wire.Batch(fingerprint=asked.fingerprint, batch_id=batch_id, time_ms=time_ms, rows=rows)
+                ),
+                batch_id=batch_id,
+                time_ms=time_ms,
+                reports=tuple(tuple(row) for row in rows.tolist()),
+                question=asked.fingerprint,
+                windows=first if asked.phase == 1 else {asked.start_ms},
+            )
+        )
+
+    def append_last(self, partition: int) -> None:
+        self.answer_to(partition, Round.first(self.collection, epoch=0), [[0]], time_ms=self.now_ms)
+
+    def layouts(self, records: Sequence[bytes]) -> list[PhaseLayout]:  # type: ignore[override]
+        wanted = wire.fingerprints(records)
+        return [PhaseLayout(self.collection, each) for each in self.rounds if each.fingerprint in wanted]
+
+    def answer(self, question: Question) -> Any:
+        return solve(self.collection, question)
+
+    def tell(self, answer: Ranking) -> None:
+        if self.deaths:
+            self.deaths -= 1
+        elif (inquiry := answer.next_inquiry) is not None:
+            self.rounds.append(Round.of(self.collection, inquiry, epoch=answer.epoch))
+
+    def forge(self, epoch: int, inquiry: Inquiry) -> None:
+        """Somebody writes a round."""
+        forged = Round.of(self.collection, inquiry, epoch=epoch)
+        forged.check(self.collection)
+        self.rounds.append(forged)
+
+    def expire(self) -> None:
+        """Retention is of days."""
+
+    def check(self, question: Question) -> None:
+        before: Any = question.before
+        fingerprint = self.collection.fingerprint if before is None else before.next_fingerprint
+        oracle = self.collection.method.oracle(
+            self.collection.method.first() if before is None else before.next_inquiry
+        )
+        rows = [row for answers in self._answers(question.window_ms) for row in answers.get(fingerprint, ())]
+        packed = np.array(rows, dtype=np.uint8).reshape(-1, -(-oracle.bits // 8))
+        truth = ReportSums(reports=len(rows), values=oracle.sums(packed))
+        ((_, parts),) = question.windows
+        counted = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
+        require(counted == truth, f"final of window {question.window_ms} differs from the batch answer")
+
+    def _answers(self, window_ms: int) -> list[dict[bytes, list[tuple[int, ...]]]]:
+        replays = [self.replay(partition) for partition in range(self.partitions)]
+        return [each.panes[window_ms].answers for each in replays if window_ms in each.panes]
+
+    def windows_missing(self) -> list[tuple[str, int]]:
+        """Answers to a first phase, or to what a final has asked, that have no final though all have passed them."""
+        replays = [self.replay(partition) for partition in range(self.partitions)]
+        reached = min(each.watermark_ms if each.watermark_ms is not None else -1 for each in replays)
+        schedule, grace_ms = self.collection.schedule, self.collection.window.grace_ms
+        starts = sorted({start for each in replays for start in each.panes})
+        asked: list[tuple[int, int, int, bytes]] = [
+            (start, epoch, 1, self.collection.fingerprint)
+            for start in starts
+            if (epoch := schedule.epoch_at(start, 1)) is not None
+        ]
+        asked += [
+            (final.window.end_ms, final.epoch, final.phase + 1, final.next_fingerprint)
+            for final in self.finals
+            if final.next_fingerprint is not None
+        ]
+        published = {(final.epoch, final.phase) for final in self.finals}
+        return [
+            (f"epoch {epoch}, phase {phase}", start)
+            for start, epoch, phase, fingerprint in asked
+            if start + schedule.size_ms + grace_ms <= reached
+            and any(fingerprint in answers for answers in self._answers(start))
+            and (epoch, phase) not in published
+        ]
+
+
+class Epochs(Pipeline):
+    """Answers to rounds, true and forged, beside all that can happen to a pipeline."""
+
+    collection: ClassVar[Any]
+    cluster: ItemCluster
+
+    def _cluster(self) -> Cluster:
+        return ItemCluster(collection=self.collection, partitions=PARTITIONS)
+
+    @rule(
+        partition=PARTITION,
+        elapsed_ms=st.integers(0, 12),
+        which=st.integers(0, 4),
+        time=st.one_of(st.none(), st.none(), FROM_THE_CLOCK),
+        sets=st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=1, max_size=3),
+        records=MANY,
+        writes=MANY,
+        merged=MANY,
+    )
+    def batch_arrives(
+        self,
+        partition: int = 0,
+        elapsed_ms: int = 0,
+        which: int = 0,
+        time: int | None = 0,
+        sets: Sequence[Sequence[int]] = ((1,),),
+        records: int = ALL,
+        writes: int = ALL,
+        merged: int = ALL,
+    ) -> None:
+        """Users answer a first phase, or one of the last rounds, in its window as far as that may still be."""
+        self.cluster.now_ms += elapsed_ms
+        asked = Round.first(self.collection, epoch=0)
+        if which and self.cluster.rounds:
+            asked = self.cluster.rounds[-min(which, len(self.cluster.rounds))]
+        time_ms = self.cluster.now_ms + (time or 0)
+        if time is None and asked.phase > 1:
+            time_ms = min(max(time_ms, asked.start_ms), asked.end_ms - 1)
+        self.cluster.answer_to(partition, asked, sets, time_ms=time_ms)
+        self._work(self.owners[partition], records, 0, writes)
+        self.mergers[-1].read(merged)
+
+    @rule(after_ms=st.integers(0, 9), which=st.integers(0, 3), records=MANY, writes=MANY, merged=MANY)
+    def window_passes(
+        self, after_ms: int = 4, which: int = 1, records: int = ALL, writes: int = ALL, merged: int = ALL
+    ) -> None:
+        """The next one begins, with answers to what was asked last, or to a first phase, in every partition."""
+        size_ms = self.collection.schedule.size_ms
+        self.cluster.now_ms += size_ms - self.cluster.now_ms % size_ms + after_ms
+        for partition in range(PARTITIONS):
+            # The first answers close the window before, whose final tells what is asked in this one.
+            for asked in (0, which):
+                self.batch_arrives(partition, which=asked, time=None, records=records, writes=writes, merged=merged)
+
+    @rule()
+    def epoch_passes(self) -> None:
+        """In order, whatever came before."""
+        for _ in range(self.collection.schedule.phases + 1):
+            self.window_passes()
+
+    @rule(back=st.integers(-1, 2), candidates=st.permutations(range(4)), kept=st.integers(1, 4))
+    def somebody_forges_a_round(self, back: int = 0, candidates: Sequence[int] = (0, 1, 2, 3), kept: int = 2) -> None:
+        schedule = self.collection.schedule
+        epoch = self.cluster.now_ms // (schedule.size_ms * schedule.stride) - back
+        self.cluster.forge(epoch, inquiry_of(2, list(candidates[:kept])))
+
+    @rule()
+    def merge_dies_before_it_tells(self) -> None:
+        self.cluster.deaths += 1
+
+    def _settle(self) -> None:
+        self.cluster.deaths = 0
+        super()._settle()
+        told = {each.fingerprint for each in self.cluster.rounds}
+        newest = {final.phase: final for final in sorted(self.cluster.finals, key=lambda final: final.window.end_ms)}
+        for final in newest.values():
+            require(final.next_fingerprint in {None, *told}, "what a phase asks was never told")
+
+
+def machine(collection: ItemCollection) -> type[Epochs]:
+    return type("Machine", (Epochs,), {"collection": collection})
+
+
+@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
+def test_a_road_leads_to_another_answer_than_the_batch(which: tuple[str, str]) -> None:
+    run(machine(COLLECTIONS[which]), examples=12)
+
+
+@pytest.mark.parametrize(
+    ("rule_", "broken"),
+    [
+        ("stream_ldp.kinds.asked", lambda series, fingerprint: series.of),
+        ("stream_ldp.pipeline.merging._FINALS", 1),
+    ],
+    ids=["rounds share a name", "one final is kept"],
+)
+def test_the_machine_overlooks_a_broken_rule(rule_: str, broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rule_, broken)
+    with pytest.raises((WrongError, ValueError)):
+        run(machine(COLLECTIONS["ldpminer", "pipelined"]), examples=12)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
+def test_one_road_of_many_leads_to_another_answer_than_the_batch(which: tuple[str, str]) -> None:
+    run(machine(COLLECTIONS[which]), examples=2_000)

@@ -1,0 +1,155 @@
+"""Laws of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES
+from stream_ldp.mechanisms import HadamardResponse, SeededEntropy
+from stream_ldp.pipeline.statistics import ReportSums, SumTally, sum_tally
+
+#: On both sides of every width that a value can be written in.
+EDGES = [0, 1, -1, *(sign * (2**bits - less) for bits in (7, 15, 31) for less in (0, 1) for sign in (1, -1)), 2**62]
+VALUES = st.one_of(st.just(0), st.sampled_from(EDGES), st.integers(-(2**62), 2**62))
+HEAD_BYTES = 17
+
+
+@st.composite
+def sums(draw: st.DrawFn, *, parts: int = 1) -> list[ReportSums]:
+    counters = draw(st.integers(0, 40))
+    return [
+        ReportSums(
+            reports=draw(st.integers(0, 2**62)),
+            values=np.array(draw(st.lists(VALUES, min_size=counters, max_size=counters)), dtype=np.int64) // parts,
+        )
+        for _ in range(parts)
+    ]
+
+
+def of(*values: int, reports: int = 1) -> ReportSums:
+    return ReportSums(reports=reports, values=np.array(values, dtype=np.int64))
+
+
+@given(sums(parts=3))
+def test_merging_depends_on_the_order(parts: list[ReportSums]) -> None:
+    a, b, c = parts
+    counters = len(a.values)
+    total = ReportSums.sum([a, b, c], counters=counters)
+    assert total == ReportSums.sum([c, a, b], counters=counters)
+    assert total == ReportSums.sum([ReportSums.sum([b, c], counters=counters), a], counters=counters)
+    assert total.values.tolist() == [
+        sum(each) for each in zip(*(part.values.tolist() for part in parts), strict=True)
+    ]
+    assert total.reports == a.reports + b.reports + c.reports
+    assert ReportSums.sum([a], counters=counters) == a
+    assert ReportSums.sum([], counters=4) == of(0, 0, 0, 0, reports=0)
+
+
+@pytest.mark.parametrize("other", [(1, 2), (1, 2, 3, 4)])
+def test_sums_of_other_counters_are_added(other: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=f"sums of {len(other)} counters cannot be added to sums of 3"):
+        ReportSums.sum([of(1, 2, 3), of(*other)], counters=3)
+
+
+@given(sums())
+@example([of()])
+@example([of(0, 0, 0, reports=0)])
+@example([of(-(2**63 - 1), 2**63 - 1)])
+def test_bytes_are_read_as_another_statistic(parts: list[ReportSums]) -> None:
+    (given_sums,) = parts
+    read = ReportSums.from_bytes(given_sums.to_bytes())
+    assert read == given_sums
+    assert read.values.dtype == np.int64
+    assert read.to_bytes() == given_sums.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("largest", "width"), [(127, 1), (-127, 1), (128, 2), (2**15 - 1, 2), (2**15, 4), (-(2**31) + 1, 4), (2**31, 8)]
+)
+def test_values_take_more_bytes_than_the_largest_needs(largest: int, width: int) -> None:
+    assert len(of(largest, *[1] * 9).to_bytes()) == HEAD_BYTES + 10 * width
+
+
+def test_zeros_are_written_where_that_takes_more_room() -> None:
+    """20 counters of one byte take as much as 4 of them with their places."""
+    assert len(of(*[1] * 3, *[0] * 17).to_bytes()) == HEAD_BYTES + 3 * 5
+    assert len(of(*[1] * 4, *[0] * 16).to_bytes()) == HEAD_BYTES + 20
+    assert len(of(*[1] * 5, *[0] * 15).to_bytes()) == HEAD_BYTES + 20
+
+
+@given(sums(), st.integers(1, 40))
+def test_bytes_that_are_cut_are_read(parts: list[ReportSums], missing: int) -> None:
+    data = parts[0].to_bytes()
+    with pytest.raises((ValueError, struct.error)):
+        ReportSums.from_bytes(data[: max(0, len(data) - missing)])
+
+
+@given(st.integers(0, 60))
+def test_bytes_that_are_too_many_are_read(surplus: int) -> None:
+    for data in (of(1, 2, 3).to_bytes(), of(1, *[0] * 30).to_bytes()):
+        if surplus:
+            with pytest.raises(ValueError, match=r"entries are announced|buffer size"):
+                ReportSums.from_bytes(data + bytes(surplus))
+
+
+def oracle_and_rows(size: int, reports: int) -> tuple[HadamardResponse, NDArray[np.uint8]]:
+    oracle = HadamardResponse(size=size, epsilon=2.0)
+    values = np.random.default_rng(1).integers(size, size=reports)
+    return oracle, oracle.perturb(values, entropy=SeededEntropy(1))
+
+
+@given(cuts=st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=8), small=st.booleans())
+def test_a_tally_depends_on_how_its_reports_were_chopped(cuts: list[tuple[int, bool]], small: bool) -> None:
+    """Whatever was held back, the last call sends all; what is sent is that of all reports so far."""
+    oracle, rows = oracle_and_rows(16, 60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sum_tally, "_SMALL_BYTES", 10**6 if small else 0)
+        tally, last, first = SumTally(oracle), of(*[0] * oracle.counters, reports=0), 0
+        for end, taken in sorted(cuts):
+            tally.update(rows[first:end])
+            first = end
+            if taken and (sent := tally.take_changed(closing=False)):
+                assert sent[0] == ReportSums(reports=end, values=oracle.sums(rows[:end]))
+                assert end > last.reports
+                last = sent[0]
+            elif taken:
+                assert end == last.reports or (not small and end < 1.1 * last.reports)
+        tally.update(rows[first:])
+        closing = tally.take_changed(closing=True)
+        assert closing.get(0, last) == ReportSums(reports=60, values=oracle.sums(rows))
+        assert tally.take_changed(closing=True) == {}
+
+
+def test_large_sums_are_sent_for_every_report() -> None:
+    """2^15 items have 2^16 counters, half a megabyte; 16,384 items do not reach what is always sent."""
+    for size, sent_each_time in ((2**14, True), (2**15, False)):
+        oracle, rows = oracle_and_rows(size, 1_110)
+        tally = SumTally(oracle)
+        tally.update(rows[:1_000])
+        assert tally.take_changed(closing=False)[0].reports == 1_000
+        tally.update(rows[1_000:1_099])
+        assert bool(tally.take_changed(closing=False)) == sent_each_time
+        tally.update(rows[1_099:1_100])
+        assert tally.take_changed(closing=False)[0].reports == 1_100
+
+
+def test_sums_that_were_taken_change_afterwards() -> None:
+    """What is on its way to the broker is not counted on."""
+    oracle, rows = oracle_and_rows(16, 20)
+    tally = SumTally(oracle)
+    tally.update(rows[:10])
+    taken = tally.take_changed(closing=False)[0]
+    tally.update(rows[10:])
+    assert taken == ReportSums(reports=10, values=oracle.sums(rows[:10]))
+
+
+def test_the_sums_of_the_largest_domain_do_not_fit_a_record() -> None:
+    """Up to two billion reports, where every row may have been drawn by all of them."""
+    full = ReportSums(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
+    assert len(full.to_bytes()) < MAX_RECORD_BYTES

@@ -1,0 +1,172 @@
+"""Laws of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from stream_ldp.pipeline.statistics import RowCounts, RowTally, row_tally, row_width
+
+#: Below and above a byte, the widest dense table, the widest integer key, and beyond both.
+BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]
+
+
+@st.composite
+def reports(draw: st.DrawFn, *, parts: int = 1) -> tuple[int, list[list[int]]]:
+    """Bits of a row, and rows as integers, in parts; few distinct ones, so that they meet."""
+    bits = draw(st.sampled_from(BITS))
+    rows = st.one_of(st.integers(0, min(2**bits - 1, 3)), st.integers(0, 2**bits - 1))
+    return bits, [draw(st.lists(rows, max_size=30)) for _ in range(parts)]
+
+
+def packed(rows: list[int], bits: int) -> NDArray[np.uint8]:
+    width = row_width(bits)
+    return np.frombuffer(b"".join(row.to_bytes(width, "little") for row in rows), np.uint8).reshape(-1, width)
+
+
+def counts_of(rows: list[int], bits: int) -> RowCounts:
+    return RowCounts.of(packed(rows, bits), bits=bits)
+
+
+def as_dictionary(counts: RowCounts) -> dict[int, int]:
+    return {
+        int.from_bytes(row.tobytes(), "little"): int(n) for row, n in zip(counts.rows, counts.counts, strict=True)
+    }
+
+
+@settings(deadline=None)
+@example((9, [[1, 2**8]]))
+@given(reports())
+def test_a_row_is_counted_another_number_of_times_than_it_occurs(case: tuple[int, list[list[int]]]) -> None:
+    bits, (rows,) = case
+    counts = counts_of(rows, bits)
+    assert as_dictionary(counts) == Counter(rows)
+    assert counts.reports == len(rows)
+    order = [row.tobytes() for row in counts.rows]
+    assert order == sorted(order)
+
+
+@settings(deadline=None)
+@given(reports(parts=3))
+def test_merging_depends_on_the_order(case: tuple[int, list[list[int]]]) -> None:
+    bits, parts = case
+    a, b, c = (counts_of(part, bits) for part in parts)
+    together = counts_of([row for part in parts for row in part], bits)
+    assert (a + b) + c == a + (b + c) == (c + a) + b == RowCounts.sum([b, c, a], bits=bits) == together
+    assert a + RowCounts.empty(bits) == a
+
+
+@settings(deadline=None)
+@given(reports())
+def test_bytes_are_read_as_another_statistic(case: tuple[int, list[list[int]]]) -> None:
+    bits, (rows,) = case
+    counts = counts_of(rows, bits)
+    again = RowCounts.from_bytes(counts.to_bytes())
+    assert again == counts
+    assert again.counts.dtype == np.int64
+    assert again.to_bytes() == counts_of(rows[::-1], bits).to_bytes()
+
+
+@settings(deadline=None)
+@given(reports(), st.integers(-3, 3).filter(bool))
+def test_bytes_that_are_cut_or_too_many_are_read(case: tuple[int, list[list[int]]], surplus: int) -> None:
+    bits, (rows,) = case
+    data = counts_of(rows, bits).to_bytes()
+    with pytest.raises(ValueError, match=f"rows of {bits} bits"):
+        RowCounts.from_bytes(data[:surplus] if surplus < 0 and rows else data + bytes(abs(surplus)))
+
+
+def test_weighted_or_overflowing_counts_are_written() -> None:
+    counts = counts_of([1, 2, 2], 5)
+    with pytest.raises(ValueError, match="only plain counts below 2"):
+        counts.scaled(0.5).to_bytes()
+    with pytest.raises(ValueError, match="only plain counts below 2"):
+        RowCounts(bits=5, rows=counts.rows, counts=np.array([1, 2**32])).to_bytes()
+
+
+def test_rows_of_another_width_are_added() -> None:
+    with pytest.raises(ValueError, match="cannot add counts of 6-bit rows to counts of 5-bit rows"):
+        counts_of([1], 5) + counts_of([1], 6)
+
+
+@settings(deadline=None)
+@given(reports(parts=2), st.floats(0.01, 10))
+def test_weights_do_not_add_up(case: tuple[int, list[list[int]]], weight: float) -> None:
+    bits, (first, second) = case
+    total = counts_of(first, bits) + counts_of(second, bits).scaled(weight)
+    plain, weighted = Counter(first), Counter(second)
+    expected = {row: plain[row] + weight * weighted[row] for row in plain | weighted}
+    found = {
+        int.from_bytes(row.tobytes(), "little"): count for row, count in zip(total.rows, total.counts, strict=True)
+    }
+    assert found == pytest.approx(expected)
+    assert total.reports == pytest.approx(len(first) + weight * len(second))
+
+
+@settings(deadline=None)
+@given(reports())
+def test_a_bit_is_unpacked_to_another_place(case: tuple[int, list[list[int]]]) -> None:
+    bits, (rows,) = case
+    counts = counts_of(rows, bits)
+    expected = [sum(row >> bit & 1 for row in rows) for bit in range(bits)]
+    assert counts.bit_counts().tolist() == expected
+    assert counts.unpacked().tolist() == [[row >> bit & 1 for bit in range(bits)] for row in as_dictionary(counts)]
+
+
+@settings(deadline=None)
+@given(reports(parts=4), st.integers(1, 7))
+def test_a_tally_depends_on_how_its_rows_were_chopped(case: tuple[int, list[list[int]]], capacity: int) -> None:
+    """And on when it was looked at: a segment is a function of the rows in it."""
+    bits, parts = case
+    rows = [row for part in parts for row in part]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_tally, "SEGMENT_BYTES", capacity * (row_width(bits) + 4))
+        tally = RowTally(bits)
+        segments: dict[int, RowCounts] = {}
+        for part in parts:
+            tally.update(packed(part, bits))
+            changed = tally.take_changed(closing=False)
+            assert bool(changed) == bool(part)
+            segments |= changed
+    if bits <= row_tally.DENSE_BITS:
+        expected = [rows] if rows else []
+    else:
+        expected = [rows[start : start + capacity] for start in range(0, len(rows), capacity)]
+    assert segments == {segment: counts_of(part, bits) for segment, part in enumerate(expected)}
+
+
+def test_a_segment_that_did_not_change_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
+    tally = RowTally(17)
+    tally.update(packed([1, 2, 3], 17))
+    assert sorted(tally.take_changed(closing=False)) == [0, 1]
+    assert tally.take_changed(closing=False) == {}
+    tally.update(packed([4, 5], 17))
+    assert sorted(tally.take_changed(closing=False)) == [1, 2]
+
+
+def test_counts_that_were_taken_change_afterwards() -> None:
+    """What is on its way to the broker is not counted on."""
+    for bits in (5, 17):
+        tally = RowTally(bits)
+        tally.update(packed([1], bits))
+        taken = tally.take_changed(closing=False)[0]
+        tally.update(packed([1, 1], bits))
+        assert taken == counts_of([1], bits)
+
+
+def test_a_segment_does_not_fit_a_record() -> None:
+    """Kafka takes 1 MB by default; the segment of the widest rows is the one with the fewest counters."""
+    for bits in (17, 1_000, 100_000):
+        tally = RowTally(bits)
+        distinct = row_tally.SEGMENT_BYTES // (row_width(bits) + 4)
+        rows = np.random.default_rng(1).integers(256, size=(distinct + 1, row_width(bits)), dtype=np.uint8)
+        tally.update(rows)
+        changed = tally.take_changed(closing=False)
+        assert sorted(changed) == [0, 1]
+        assert all(len(counts.to_bytes()) < 10**6 for counts in changed.values())

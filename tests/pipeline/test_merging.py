@@ -1,0 +1,215 @@
+"""What a merge makes of the partials that it has; what reaches it in which order is the machine's.
+
+See tests/machines/test_pipeline.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.answer import WindowBounds
+from stream_ldp.records.collection import EstimateSpec, JointCollection
+from stream_ldp.records.solve import row_counts, warm_start
+from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+
+SURVEY = collection_of(window="grace: 5s")
+JOINT, MARGINAL = SURVEY.estimates
+CLOSED_MS = MINUTE_MS + 5_000
+
+
+def partial(
+    reports: int, *, collection: JointCollection = SURVEY, spec: EstimateSpec = JOINT, row: int = 1, **changes: Any
+) -> Partial:
+    bits = len(collection.bits_of(spec.of))
+    fields: dict[str, Any] = {
+        "collection": collection.name,
+        "fingerprint": collection.fingerprint.hex(),
+        "partition": 0,
+        "epoch": 1,
+        "pane_ms": 0,
+        "pane_length_ms": collection.window.pane_ms,
+        "of": spec.of,
+        "segment": 0,
+        "end": 10,
+        "counts": RowCounts.of(np.full((reports, 1), row, dtype=np.uint8), bits=bits),
+    }
+    return Partial(**(fields | changes))
+
+
+def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: JointCollection = SURVEY) -> Watermark:
+    return Watermark(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        partition=partition,
+        epoch=epoch,
+        time_ms=time_ms,
+    )
+
+
+def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: JointCollection = SURVEY) -> Merge:
+    merge = Merge(collection, partitions=partitions)
+    for record in records:
+        merge.apply(record)
+    return merge
+
+
+def test_counts_of_another_collection_or_partition_are_merged() -> None:
+    merge = merge_of(partitions=2)
+    with pytest.raises(PartialError, match=r"of fingerprint 00 cannot be merged into collection 'care-survey'"):
+        merge.apply(partial(1, fingerprint="00"))
+    with pytest.raises(PartialError, match="source partition 2, but the reports topic has 2 partitions"):
+        merge.apply(watermark(0, partition=2))
+    assert merge.panes == 0
+
+
+def test_a_window_is_final_before_all_partitions_have_passed_it() -> None:
+    merge = merge_of(partial(3), watermark(CLOSED_MS), partitions=2)
+    assert (merge.watermark_ms, merge.due()) == (None, [])
+    merge.apply(watermark(CLOSED_MS - 1, partition=1))
+    assert (merge.watermark_ms, merge.due(), merge.open()) == (CLOSED_MS - 1, [], [(0, JOINT)])
+    merge.apply(watermark(CLOSED_MS, partition=1))
+    assert (merge.due(), merge.open()) == ([(0, JOINT)], [])
+
+
+def test_finals_are_due_in_another_order_than_that_of_time() -> None:
+    merge = merge_of(
+        partial(1, spec=MARGINAL, pane_ms=MINUTE_MS),
+        partial(1, pane_ms=MINUTE_MS),
+        partial(1, spec=MARGINAL),
+        partial(1),
+        watermark(10 * MINUTE_MS),
+    )
+    assert merge.due() == [(0, JOINT), (0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)]
+    merge.decide(estimate_of(estimate=JOINT.name, window=WindowBounds(start_ms=0, end_ms=MINUTE_MS)))
+    assert merge.due() == [(0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)]
+
+
+def test_a_final_of_another_window_length_is_not_the_start_or_decides_too_much() -> None:
+    """The windows were 90 s long before; the one that ended at 90 s has decided what ended before it."""
+    merge = merge_of(partial(1), partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
+    merge.decide(estimate_of(window=WindowBounds(start_ms=0, end_ms=90_000)))
+    assert merge.due() == [(MINUTE_MS, JOINT)]
+
+
+def test_an_earlier_final_that_is_read_later_is_started_from() -> None:
+    merge = merge_of(partial(1, pane_ms=2 * MINUTE_MS), watermark(10 * MINUTE_MS))
+    latest = estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS))
+    merge.decide(latest)
+    merge.decide(estimate_of(probability=[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    start = warm_start(merge.question(2 * MINUTE_MS, JOINT, final=True), sizes=(2, 3))
+    assert start is not None
+    assert np.array_equal(start, latest.joint())
+
+
+def test_panes_of_another_length_are_added() -> None:
+    merge = merge_of(partial(1, pane_length_ms=30_000), partial(1, pane_ms=30_000, pane_length_ms=30_000))
+    assert merge.panes == 0
+
+
+def test_a_final_does_not_start_from_the_one_before() -> None:
+    merge = merge_of(partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
+    assert warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3)) is None
+    before = estimate_of()
+    merge.decide(before)
+    start = warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3))
+    assert start is not None
+    assert np.array_equal(start, before.joint())
+
+
+def test_a_final_starts_from_one_of_another_shape() -> None:
+    """The estimate had its name, and other attributes, before."""
+    merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
+    merge.decide(estimate_of(estimate=MARGINAL.name))
+    assert warm_start(merge.question(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
+
+
+def test_a_segment_is_left_out_or_counted_twice() -> None:
+    merge = merge_of(
+        partial(5, end=10),
+        partial(2, segment=1, end=10),
+        partial(7, end=20),
+        partial(6, end=15),
+        partial(11, partition=1, end=5),
+        partitions=2,
+    )
+    assert merge.question(0, JOINT, final=False).reports == 7 + 2 + 11
+
+
+def test_a_former_owner_adds_to_what_its_successor_closed() -> None:
+    """It reads on, and does not know that the partition was silent for so long that the window was closed."""
+    merge = merge_of(partial(5, epoch=2, end=10), partial(9, epoch=1, end=99), partial(1, epoch=1, segment=1, end=99))
+    merge.apply(watermark(CLOSED_MS, epoch=2))
+    assert merge.question(0, JOINT, final=True).reports == 5
+
+
+def test_a_window_that_only_a_former_owner_counted_is_published() -> None:
+    merge = merge_of(watermark(CLOSED_MS, epoch=2), partial(9, epoch=1), watermark(CLOSED_MS - 1, epoch=1))
+    assert merge.due() == []
+
+
+REMEMBERING = collection_of(window="grace: 5s, memory: 0.2")
+
+
+def test_what_a_former_owner_closed_itself_is_lost_with_it() -> None:
+    merge = merge_of(
+        partial(9, epoch=1, collection=REMEMBERING),
+        watermark(CLOSED_MS, epoch=1, collection=REMEMBERING),
+        partial(4, epoch=2, pane_ms=MINUTE_MS, collection=REMEMBERING),
+        watermark(CLOSED_MS + MINUTE_MS, epoch=2, collection=REMEMBERING),
+        collection=REMEMBERING,
+    )
+    spec = REMEMBERING.estimates[0]
+    assert [start for start, _ in merge.due()] == [0, MINUTE_MS]
+    merge.decide(estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)))
+    merge.forget()
+    (_, own), (_, before), _ = merge.question(MINUTE_MS, spec, final=True).windows
+    assert [part.reports for part in own] == [4]
+    assert [part.reports for part in before] == [9]
+
+
+def test_remembered_windows_weigh_as_much_as_the_window_itself() -> None:
+    """Weights 1, 1/5 and 1/25; 1/125 is below one in a hundred. Kish's number: (sum w n)^2 / sum w^2 n."""
+    reports = (40, 100, 500, 10_000)
+    merge = merge_of(
+        *(
+            partial(n, collection=REMEMBERING, pane_ms=(3 - age) * MINUTE_MS, row=1 + age)
+            for age, n in enumerate(reports)
+        ),
+        collection=REMEMBERING,
+    )
+    question = merge.question(3 * MINUTE_MS, REMEMBERING.estimates[0], final=False)
+    assert [weight for weight, _ in question.windows] == pytest.approx([1, 0.2, 0.04])
+    assert question.reports == 40
+    counts = row_counts(question, bits=5)
+    effective = (40 + 20 + 20) ** 2 / (40 + 4 + 0.8)
+    assert counts.reports == pytest.approx(effective)
+    assert counts.rows[:, 0].tolist() == [1, 2, 3]
+    assert (counts.counts / effective).tolist() == pytest.approx([40 / 80, 20 / 80, 20 / 80])
+
+
+def test_a_window_without_reports_has_an_effective_number_of_them() -> None:
+    question = Merge(REMEMBERING, partitions=1).question(0, REMEMBERING.estimates[0], final=False)
+    assert (question.reports, row_counts(question, bits=5).reports) == (0, 0)
+
+
+@pytest.mark.parametrize(("window", "looks_at"), [("grace: 5s", 1), ("grace: 5s, memory: 0.2", 3), ("hop: 30s", 1)])
+def test_a_pane_is_forgotten_while_a_window_looks_at_it_or_kept_for_ever(window: str, looks_at: int) -> None:
+    collection = collection_of(window=window)
+    pane_ms = collection.window.pane_ms
+    merge = merge_of(partial(1, collection=collection), collection=collection)
+    # The last window that looks at the pane begins `looks_at` windows less a pane after the pane's own first.
+    last_closes = looks_at * MINUTE_MS - pane_ms + pane_ms + collection.window.grace_ms
+    merge.apply(watermark(last_closes - 1, collection=collection))
+    merge.forget()
+    assert merge.panes == 1
+    merge.apply(watermark(last_closes, collection=collection))
+    merge.forget()
+    assert merge.panes == 0
+    merge.apply(partial(1, collection=collection, end=11))
+    assert merge.panes == 0

@@ -1,0 +1,93 @@
+"""What ingest writes for the merge, as bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.pipeline.partials import Partial, PartialError, Watermark, decode, encode, partition_of
+from stream_ldp.pipeline.statistics import RowCounts
+
+names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=10)
+sources = {
+    "collection": names,
+    "fingerprint": st.binary(min_size=16, max_size=16).map(bytes.hex),
+    "partition": st.integers(0, 1_000),
+    "epoch": st.integers(1, 2**63),
+}
+watermarks = st.builds(Watermark, **sources, time_ms=st.integers(-(2**53), 2**53))
+partials = st.builds(
+    Partial,
+    **sources,
+    pane_ms=st.integers(-(2**53), 2**53),
+    pane_length_ms=st.integers(1, 2**53),
+    of=st.lists(names, min_size=1, max_size=3).map(tuple),
+    segment=st.integers(0, 1_000),
+    end=st.integers(0, 2**63),
+    counts=st.lists(st.integers(0, 31)).map(
+        # 10 and 34 are a line's end and a quote in the header's language.
+        lambda rows: RowCounts.of(np.array([*rows, 10, 10], dtype=np.uint8).reshape(-1, 1), bits=5)
+    ),
+)
+
+
+@given(st.one_of(watermarks, partials))
+def test_a_record_is_read_as_another(record: Partial | Watermark) -> None:
+    assert decode(encode(record, writer="w")[1]) == record
+
+
+@given(partials, st.integers(1, 10))
+def test_a_record_outlives_the_one_that_replaces_it(record: Partial, later: int) -> None:
+    """Compaction keeps the last of a key: what one owner says again of the same segment, and nothing else."""
+    fields = {name: getattr(record, name) for name in Partial.__slots__}
+    key, _ = encode(record, writer="w")
+    assert encode(Partial(**(fields | {"end": record.end + later})), writer="w")[0] == key
+    others = [
+        encode(Partial(**(fields | {name: fields[name] + later})), writer="w")[0]
+        for name in ("partition", "pane_ms", "segment")
+    ]
+    others += [
+        encode(Partial(**(fields | {"of": (*record.of, "more")})), writer="w")[0],
+        encode(Partial(**(fields | {"collection": record.collection + "2"})), writer="w")[0],
+        encode(record, writer="another")[0],
+    ]
+    assert key not in others
+    assert len(set(others)) == len(others)
+
+
+@given(watermarks, st.integers(1, 10))
+def test_a_watermark_outlives_the_one_that_replaces_it(record: Watermark, later: int) -> None:
+    """Whoever says it again: the last watermark of an ownership may be told by its successor."""
+    fields = {name: getattr(record, name) for name in Watermark.__slots__}
+    key, _ = encode(record, writer="w")
+    assert encode(Watermark(**(fields | {"time_ms": record.time_ms + later})), writer="successor")[0] == key
+    for name in ("partition", "epoch"):
+        assert encode(Watermark(**(fields | {name: fields[name] + later})), writer="w")[0] != key
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"\n",
+        b"garbage",
+        b"\xff\xfe\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"collection":"c","fingerprint":"f","partition":0}\n',
+        b'{"collection":"c","fingerprint":"f","partition":0,"epoch":1,"pane":[0]}\n',
+        b'{"collection":"c","fingerprint":"f","partition":0,"epoch":1,"pane":[0,1],"of":["a"],"segment":0,"end":1}\n',
+        b'{"collection":"c","fingerprint":"f","partition":0,"epoch":1,"pane":[0,1],"of":["a"],"segment":0,"end":1}\n\0',
+    ],
+)
+def test_a_record_of_something_else_is_read_or_stops_the_reader_otherwise(value: bytes) -> None:
+    with pytest.raises(PartialError, match="not a partial of this release"):
+        decode(value)
+
+
+def test_a_collection_moves_to_another_partition_with_a_release() -> None:
+    """Its partials would be where no merge looks. The CRC-32 of these nine digits is its published check value."""
+    assert partition_of("123456789", partitions=2**32) == 0xCBF43926
+    assert partition_of("123456789", partitions=8) == 6

@@ -1,0 +1,192 @@
+"""What a source partition decides by itself; the interplay of partitions, crashes and owners is the machine's.
+
+See tests/machines/test_pipeline.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
+from stream_ldp.records.collection import JointCollection
+
+TEXT = """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.5}
+attributes: [{name: answer, values: [no, yes]}]
+window: {size: 10s, grace: 2s, idle_timeout: 5s, ahead: 3s, max_age: 1m}
+estimates: [{name: answer, of: [answer]}]
+"""
+SURVEY = JointCollection.parse(TEXT)
+NOW = 1_000_000_000
+
+
+def batch(time_ms: int, *, reports: int = 1, batch_id: int = 0) -> bytes:
+    return wire.encode(
+        wire.Batch(
+            fingerprint=SURVEY.fingerprint,
+            batch_id=batch_id.to_bytes(16, "little"),
+            time_ms=time_ms,
+            rows=np.ones((reports, 1), dtype=np.uint8),
+        )
+    )
+
+
+def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourcePartition:
+    """A partition that has read one batch of each time, appended then, and has claimed and flushed them."""
+    state = SourcePartition(collection, partition=0)
+    state.take_changes()
+    if times_ms:
+        records = [batch(time_ms, batch_id=i) for i, time_ms in enumerate(times_ms)]
+        state.count(range(len(times_ms)), times_ms, records)
+        state.take_changes()
+    return state
+
+
+def test_a_checkpoint_is_read_as_another() -> None:
+    for watermark_ms in (None, NOW):
+        checkpoint = Checkpoint(epoch=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_epoch=2)
+        assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
+
+
+def test_a_checkpoint_is_longer_than_a_broker_takes() -> None:
+    """offset.metadata.max.bytes is 4,096 by default."""
+    largest = 2**63
+    checkpoint = Checkpoint(
+        epoch=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_epoch=largest
+    )
+    assert len(checkpoint.metadata()) < 4_096
+
+
+@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
+def test_the_commit_of_another_program_is_believed(metadata: str) -> None:
+    with pytest.raises(ValueError, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"):
+        Checkpoint.parse(17, metadata)
+
+
+def test_a_group_that_an_operator_reset_stays_stuck() -> None:
+    state = SourcePartition(SURVEY, partition=0, checkpoint=Checkpoint.parse(40, ""), epoch=7)
+    assert (state.position, state.watermark_ms, state.replaying) == (40, None, False)
+    claim = state.take_changes()
+    assert claim is not None
+    assert (claim.checkpoint.epoch, claim.checkpoint.offset, claim.checkpoint.position) == (7, 40, 40)
+
+
+def test_an_ownership_has_the_number_of_an_earlier_one() -> None:
+    """The clock that it is numbered by may have been set back."""
+    before = Checkpoint(epoch=100, offset=0, position=0, watermark_ms=None, watermark_epoch=1)
+    for clock, epoch in ((50, 101), (200, 200)):
+        changes = SourcePartition(SURVEY, partition=0, checkpoint=before, epoch=clock).take_changes()
+        assert changes is not None
+        assert changes.checkpoint.epoch == epoch
+
+
+def test_a_log_that_lost_its_beginning_is_waited_for() -> None:
+    checkpoint = Checkpoint(epoch=1, offset=10, position=20, watermark_ms=NOW, watermark_epoch=1)
+    moved = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint.moved_to(30))
+    assert (moved.position, moved.replaying, moved.watermark_ms) == (30, False, NOW)
+    # A commit from within what is gone, or from after it: what was told stays told.
+    assert [checkpoint.moved_to(beginning).position for beginning in (15, 30)] == [20, 30]
+
+
+def test_a_flush_without_news_is_written() -> None:
+    state = started(NOW)
+    assert state.take_changes() is None
+    state.count([1], [NOW], [b"garbage"])
+    refused = state.take_changes()
+    assert refused is not None
+    assert (refused.partials, refused.watermark, refused.checkpoint.position) == ([], None, 2)
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "why"),
+    [
+        (NOW + 3_001, f"future_time: event time {NOW + 3_001} ms: more than 3000 ms ahead of the broker's clock"),
+        (NOW - 60_001, f"past_time: event time {NOW - 60_001} ms: more than 60000 ms behind the broker's clock"),
+        (NOW - 13_000, f"late: event time {NOW - 13_000} ms: its window had closed"),
+        (2**63 - 1, f"future_time: event time {2**63 - 1} ms: more than 3000 ms ahead of the broker's clock"),
+        (-(2**63), f"past_time: event time {-(2**63)} ms: more than 60000 ms behind the broker's clock"),
+    ],
+)
+def test_a_batch_is_counted_at_an_impossible_time(time_ms: int, why: str) -> None:
+    state = started(NOW)
+    counted = state.count([1], [NOW], [batch(time_ms, reports=3, batch_id=9)])
+    assert [(index, str(rejected)) for index, rejected in counted.rejected] == [(0, why)]
+    assert counted.reports == 0
+    assert counted.late == (3 if "late" in why else 0)
+    assert state.watermark_ms == NOW
+
+
+@pytest.mark.parametrize("time_ms", [NOW + 3_000, NOW - 60_000])
+def test_the_last_possible_time_is_refused(time_ms: int) -> None:
+    state = started()
+    assert state.count([0], [NOW], [batch(time_ms)]).reports == 1
+
+
+def test_one_clock_that_runs_ahead_makes_everyone_late() -> None:
+    """NOW + 3,000 would close the pane before NOW; the broker's clock says that it is NOW."""
+    state = started(NOW)
+    assert state.count([1], [NOW], [batch(NOW + 3_000, batch_id=1)]).reports == 1
+    assert state.watermark_ms == NOW
+
+
+def test_silence_while_records_are_read_again_is_idleness() -> None:
+    checkpoint = Checkpoint(epoch=1, offset=0, position=2, watermark_ms=NOW, watermark_epoch=1)
+    state = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint)
+    assert not state.observe_silence(60_000)
+    state.count([0, 1], [NOW, NOW], [batch(NOW, batch_id=0), batch(NOW, batch_id=1)])
+    assert not state.observe_silence(4_999)
+    assert state.observe_silence(1)
+
+
+def test_a_broker_that_was_away_makes_a_partition_idle() -> None:
+    state = started(NOW)
+    assert not state.observe_silence(4_000)
+    state.interrupt_silence()
+    assert not state.observe_silence(4_000)
+
+
+def test_a_partition_that_is_never_idle_becomes_it() -> None:
+    state = started(NOW, collection=JointCollection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never")))
+    assert not state.observe_silence(10**9)
+
+
+def idle_watermark(state: SourcePartition, silent_ms: float, others_ms: int | None) -> int | None:
+    state.observe_silence(silent_ms)
+    state.advance_idle(others_ms)
+    changes = state.take_changes()
+    return None if changes is None or changes.watermark is None else changes.watermark.time_ms
+
+
+def test_the_last_windows_stay_open_when_everyone_is_silent() -> None:
+    """The pane of NOW ends at NOW + 10 s and closes 2 s later; the clock goes on 5 s after the last report."""
+    assert idle_watermark(started(NOW + 2_000), 14_999, None) is None
+    assert idle_watermark(started(NOW + 2_000), 15_000, None) == NOW + 12_000
+
+
+def test_a_silent_partition_holds_up_the_others() -> None:
+    assert idle_watermark(started(NOW), 5_000, NOW + 100_000) == NOW + 100_000
+    assert idle_watermark(started(), 5_000, NOW) == NOW
+    assert idle_watermark(started(), 5_000, None) is None
+
+
+def test_a_partition_goes_back_to_where_the_others_are() -> None:
+    assert idle_watermark(started(NOW), 5_000, NOW - 100_000) is None
+
+
+def test_a_step_that_closes_no_pane_is_committed() -> None:
+    """A silent collection would commit at every flush, for ever."""
+    assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 11_999) is None
+    assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 12_000) == NOW + 12_000
+
+
+def test_closed_panes_are_kept() -> None:
+    state = started(NOW, NOW + 100_000)
+    assert state.open_panes == 1
+    changes = SourcePartition(SURVEY, partition=0).take_changes()
+    assert changes is not None
+    assert changes.checkpoint.offset == 0

@@ -1,0 +1,221 @@
+"""Mechanisms and clients that break their promise, each in a way that a published one has or that is one slip away.
+
+All of them state the parameters and the epsilon of the mechanism that they are made from, and do something else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import (
+    RRLDP,
+    SECRET_BYTES,
+    DirectResponse,
+    HadamardResponse,
+    PermanentWords,
+    SeededEntropy,
+    SetHadamardResponse,
+    UnaryResponse,
+    uniform_integers,
+)
+from stream_ldp.mechanisms.packing import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.sets.phases import Inquiry, Method
+
+
+class NeverClears(RRLDP):
+    """Only ever sets bits, as pure-LDP 1.2.0's RAPPOR client: a true 1 stays 1, and a 0 rules the value out."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        return super().permanent(values, words) | super().permanent(values, np.full_like(words, 2**32 - 1))
+
+
+class NeverClearsOneBit(RRLDP):
+    """The same slip in the last bit of a report alone."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        bits = super().permanent(values, words)
+        bits[:, -1] |= values[:, -1] == self.sizes[-1] - 1
+        return bits
+
+
+class QuantisesF(RRLDP):
+    """Decides with one byte of a word, so that f is a multiple of 1/128, and speaks of the f that was asked for."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        kept = super().permanent(values, np.full_like(words, 2**32 - 1))
+        return kept ^ (words >> np.uint32(24) < np.uint32(self.f * 128))
+
+
+class SwapsPAndQ(RRLDP):
+    """Sends 1 with chance p for a permanent 1 and with q for a 0, as the survey of Ye et al. (2018) prints it.
+
+    It is as private as it says, since 0 and 1 only change their names; what is decoded from it is wrong.
+    """
+
+    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
+        return super().instantaneous(~bits, entropy)
+
+
+class RedrawsPermanent(RRLDP):
+    """Draws the permanent response anew in every report, whose noise averages out."""
+
+    def perturb(
+        self,
+        values: NDArray[np.integer],
+        *,
+        entropy: Entropy,
+        permanent_words: NDArray[np.uint32] | None = None,
+    ) -> NDArray[np.uint8]:
+        return super().perturb(values, entropy=entropy)
+
+
+class IgnoresSecret(PermanentWords):
+    """All users share their permanent words."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        return super().words(bytes(SECRET_BYTES), values)
+
+
+class IgnoresValue(PermanentWords):
+    """All values of a user share their permanent words: the difference of two responses is that of the values."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        return super().words(secret, [0] * len(values))
+
+
+class IgnoresAttribute(PermanentWords):
+    """Equal values of different attributes share their permanent words."""
+
+    def __init__(
+        self, *, collection: str, attributes: Sequence[tuple[str, Sequence[str]]], flip_threshold: int
+    ) -> None:
+        super().__init__(collection=collection, attributes=attributes, flip_threshold=flip_threshold)
+        self._contexts = self._contexts[:1] * len(attributes)
+
+
+class IgnoresBit(PermanentWords):
+    """All bits of a value share one permanent word: either all of them are inverted or none is."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        words = super().words(secret, values)
+        firsts = np.cumsum([0, *self._sizes[:-1]])
+        return np.repeat(words[firsts], self._sizes)
+
+
+def reused_generator() -> Entropy:
+    """A generator that begins with the same seed in every process."""
+    return SeededEntropy(7)
+
+
+class FavoursARow(HadamardResponse):
+    """Draws only rows with the sign + for the true value, as far as it can: the row tells the value."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, values, entropy=entropy)
+        *indices, hashes = unpack(rows, self._widths)
+        lowest = np.asarray(values) & -np.asarray(values)
+        plus = [np.where(np.bitwise_count(index & values) & 1, index ^ lowest, index) for index in indices]
+        return pack([*plus, hashes], self._widths)
+
+
+class DrawsRowsUnevenly(HadamardResponse):
+    """Never draws an odd row: as private as it says, but what differs in the first bit alone is never told apart."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, np.asarray(values) & ~1, entropy=entropy)
+        return rows & np.where(np.arange(rows.shape[1]) == 0, 254, 255).astype(np.uint8)
+
+
+class SendsTheNextValue(DirectResponse):
+    """Instead of another value always sends the next one: the others are ruled out."""
+
+    def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
+        sent = DirectResponse.respond(self, values, entropy=entropy)
+        return np.where(sent == values, values, (values + 1) % self.counters)
+
+
+class SpendsEpsilonOnEachBit(UnaryResponse):
+    """Keeps each of two bits that differ with all of epsilon."""
+
+    def __post_init__(self) -> None:
+        UnaryResponse.__post_init__(self)
+        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon))
+
+
+def respond_without_padding(
+    method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy
+) -> NDArray[np.uint8]:
+    """Draws one of the items that a set has, however few: an item is drawn more often than in 1 of l slots."""
+    held = _restricted(method, inquiry, sets)
+    places = uniform_integers(np.maximum(held.sizes, 1), entropy=entropy)
+    return _perturbed(method.oracle(inquiry), held, places, entropy)
+
+
+def respond_with_the_first_item(
+    method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy
+) -> NDArray[np.uint8]:
+    """A biased sampler: the first slot, always."""
+    held = _restricted(method, inquiry, sets)
+    return _perturbed(method.oracle(inquiry), held, 0 * entropy.words(len(held)), entropy)
+
+
+def _restricted(method: Method, inquiry: Inquiry, sets: ItemSets) -> ItemSets:
+    everything = np.arange(method.domain)
+    return sets.restricted(everything if inquiry.candidates is None else inquiry.candidates, domain=method.domain)
+
+
+def _perturbed(
+    oracle: FrequencyOracle, held: ItemSets, places: NDArray[np.integer], entropy: Entropy
+) -> NDArray[np.uint8]:
+    items = np.append(held.items, oracle.size)
+    values = np.where(held.sizes > 0, items[held.offsets[:-1] + places], oracle.size)
+    return oracle.perturb(values, entropy=entropy)
+
+
+class KeepsAllHashes(SetHadamardResponse):
+    """Does not cut large sets to l hashes: the others are left less than the least share."""
+
+    def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        SetHadamardResponse._of_at_most_slots(self, favoured, users, entropy)
+        return favoured
+
+
+class FavoursOneHash(SetHadamardResponse):
+    """Of the hashes of a set always sends the first one."""
+
+    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        owner, hashes = np.divmod(favoured, 2**self.hash_bits)
+        sent = SetHadamardResponse._answers(self, favoured, users, entropy)
+        first = np.searchsorted(owner, np.arange(users))
+        own = np.isin(np.arange(users) * 2**self.hash_bits + sent, favoured)
+        sent[own] = hashes[first[own]]
+        return sent
+
+
+class AnswersForAHigherEpsilon(SetHadamardResponse):
+    """Keeps the hashes of a set as if it might spend one nat more."""
+
+    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        spendthrift = SetHadamardResponse(
+            size=self.size, slots=self.slots, epsilon=self.epsilon + 1, hash_bits=self.hash_bits
+        )
+        return spendthrift._answers(favoured, users, entropy)
+
+
+class SendsDummiesPlainly(HadamardResponse):
+    """Sends zeros for a dummy, which means nothing to the decoder: an empty set is told from any other."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = HadamardResponse.perturb(self, values, entropy=entropy)
+        rows[values >= self.size] = 0
+        return rows

@@ -1,0 +1,122 @@
+"""The probabilities that the code realises: those that are stated, to the last of 32 bits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import RESOLUTION, RRLDP, SeededEntropy
+from stream_ldp.privacy.audit.bit_law import realised_laws, stated_law
+from stream_ldp.privacy.audit.chosen_words import UnknownLaw
+from tests.privacy.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SwapsPAndQ
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+
+#: The edges of a word's range, where a comparison that is off by one, or a cast, shows.
+EDGES = [0, 1, 2, RESOLUTION - 2, RESOLUTION - 1, RESOLUTION]
+
+thresholds = st.one_of(st.sampled_from(EDGES), st.integers(0, RESOLUTION))
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.lists(st.integers(2, 9), min_size=1, max_size=4).map(tuple),
+    flip=st.one_of(st.sampled_from([1, 2, RESOLUTION // 2 - 1]), st.integers(1, RESOLUTION // 2 - 1)),
+    response=st.tuples(thresholds, thresholds).map(sorted).filter(lambda pair: pair[0] < pair[1]),
+)
+def test_a_bit_has_another_probability_than_the_decoder_assumes(
+    sizes: tuple[int, ...], flip: int, response: list[int]
+) -> None:
+    p, q = response
+    # Below it, float64 does not tell the two probabilities of the channel apart, and the channel is refused.
+    assume((q - p) * (RESOLUTION - 2 * flip) > 2**24)
+    mechanism = RRLDP(sizes=sizes, f=2 * flip / RESOLUTION, p=p / RESOLUTION, q=q / RESOLUTION)
+    assert mechanism.thresholds == (flip, p, q)
+    laws = realised_laws(mechanism)
+    assert tuple(map(len, laws)) == sizes
+    assert {law for attribute in laws for law in attribute} == {stated_law(mechanism)}
+    channel, law = mechanism.channel(), stated_law(mechanism)
+    for true, stated in ((0, channel.zero), (1, channel.one)):
+        one = law.permanent[true]
+        assert stated == pytest.approx(float(one * law.response[1] + (1 - one) * law.response[0]), abs=1e-15)
+
+
+@settings(deadline=None)
+@given(st.floats(1e-9, 1 - 1e-9))
+def test_a_parameter_is_realised_further_off_than_the_resolution(f: float) -> None:
+    mechanism = RRLDP(sizes=(2,), f=f)
+    (law, _), *_ = realised_laws(mechanism)
+    assert abs(law.permanent[0] - Fraction(f) / 2) <= Fraction(1, 2 * RESOLUTION)
+
+
+def test_a_comparison_is_off_by_one() -> None:
+    """Without the search for the threshold: on both sides of it, and at both ends."""
+    mechanism = RRLDP(sizes=(2,), f=0.3, p=0.25, q=0.75)
+    flip, p, q = mechanism.thresholds
+    words = np.array([0, flip - 1, flip, RESOLUTION - 1], dtype=np.uint32)
+    zeros = np.ones((4, 1), dtype=np.intp)
+    assert mechanism.permanent(zeros, np.stack([words, words], axis=1))[:, 0].tolist() == [True, True, False, False]
+
+    class Words:
+        def words(self, n: int) -> NDArray[np.uint32]:
+            return np.array([p - 1, q - 1, p, q], dtype=np.uint32)
+
+    bits = np.array([[False, True], [False, True]])
+    assert mechanism.instantaneous(bits, Words()).tolist() == [[True, True], [False, False]]
+
+
+def test_reports_are_not_made_of_the_two_stages() -> None:
+    """All of `perturb`, packing included, against the channel: seeded; by chance, 6 deviations out of 10 million."""
+    mechanism = RRLDP(sizes=(2, 3, 5), f=0.3, p=0.2, q=0.7)
+    users, record = 200_000, np.array([1, 0, 4])
+    rows = mechanism.perturb(np.tile(record, (users, 1)), entropy=SeededEntropy(1))
+    ones = np.unpackbits(rows, axis=1, bitorder="little", count=mechanism.bits).mean(axis=0)
+    channel = mechanism.channel()
+    expected = np.full(mechanism.bits, channel.zero)
+    expected[[1, 2, 9]] = channel.one
+    assert np.all(np.abs(ones - expected) < 5 * np.sqrt(expected * (1 - expected) / users))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [(NeverClears, 5), (NeverClearsOneBit, 1), (QuantisesF, 5), (SwapsPAndQ, 5)]
+)
+def test_code_that_does_another_thing_than_it_states_passes(kind: type[RRLDP], wrong: int) -> None:
+    broken = kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8)
+    stated = stated_law(broken)
+    assert sum(law != stated for attribute in realised_laws(broken) for law in attribute) == wrong
+
+
+class _Parity(RRLDP):
+    """Decides by the lowest bit of a word."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        parity: NDArray[np.bool_] = words % np.uint32(2) == 0
+        return parity
+
+
+class _Band(RRLDP):
+    """Decides by a band of words in the middle."""
+
+    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        return (words > np.uint32(2**30)) & (words < np.uint32(2**31))
+
+
+class _TwoWords(RRLDP):
+    """Asks for two words a bit."""
+
+    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
+        return super().instantaneous(np.concatenate([bits, bits]), entropy)
+
+
+@pytest.mark.parametrize("kind", [_Parity, _Band, _TwoWords])
+def test_a_probability_is_made_up_where_there_is_no_threshold(kind: type[RRLDP]) -> None:
+    with pytest.raises(UnknownLaw):
+        realised_laws(kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8))

@@ -1,0 +1,196 @@
+"""What whole item sets lose: what is claimed of them, neither more nor less, and of broken samplers more."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.privacy.audit import item_enumeration
+from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries
+from stream_ldp.privacy.audit.response_law import stated_law
+from stream_ldp.sets.methods.methods import method
+from stream_ldp.sets.methods.oracle_choice import amplified
+from stream_ldp.sets.phases import Asked, Inquiry, Phase, Standing
+from tests.privacy.audit import broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.phases import Method
+
+EVERYBODY = (0, RESOLUTION)
+HALVES = ((0, RESOLUTION // 2), (RESOLUTION // 2, RESOLUTION))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """A method that learns nothing: phase 1 asks about all items, the others about the first `named` of them."""
+
+    phases: tuple[Phase, ...]
+    make: Callable[[int, int, float], FrequencyOracle]
+    padding: int = 4
+    domain: int = 40
+    named: int = 10
+    name: str = "asking"
+    k: int = 1
+
+    def first(self) -> Inquiry:
+        return Inquiry(phase=1, candidates=None, padding=self.padding)
+
+    def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
+        size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
+        phase = self.phases[inquiry.phase - 1]
+        if phase.asked is Asked.COUNT:
+            return DirectResponse(size=size + 1, epsilon=phase.epsilon)
+        return self.make(size, inquiry.padding, phase.epsilon)
+
+    def solve(
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
+    ) -> tuple[Standing, Inquiry | None]:
+        nothing = np.zeros(self.named)
+        standing = Standing(items=np.arange(self.named), frequency=nothing, standard_error=nothing)
+        if inquiry.phase == len(self.phases):
+            return standing, None
+        return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=self.padding)
+
+
+def phases(*parts: tuple[Asked, tuple[int, int], float]) -> tuple[Phase, ...]:
+    return tuple(
+        Phase(number=number, asked=asked, share=share, epsilon=epsilon)
+        for number, (asked, share, epsilon) in enumerate(parts, start=1)
+    )
+
+
+def direct(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+    return DirectResponse(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))
+
+
+def hadamard(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+    return HadamardResponse(size=size, epsilon=epsilon)
+
+
+def hashing(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+    return HadamardResponse(size=size, epsilon=epsilon, hash_bits=4)
+
+
+def unary(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+    return UnaryResponse(size=size, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("make", [direct, hadamard, hashing, unary])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_an_answer_costs_more_or_less_than_is_claimed(make: Any, epsilon: float) -> None:
+    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, epsilon), (Asked.ITEM, EVERYBODY, epsilon / 2)), make=make)
+    found = ItemEnumeration.realised(asking)
+    assert found == ItemEnumeration.stated(asking)
+    for phase in found.phases:
+        assert phase.claimed <= phase.allowed
+        # What the rounding of a probability takes, more where it is small.
+        assert phase.claimed == pytest.approx(phase.allowed, abs=1e-7)
+        assert phase.epsilon == pytest.approx(phase.claimed, abs=1e-9, rel=0)
+    assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
+    assert found.allowed == 1.5 * epsilon
+
+
+def test_users_of_two_groups_are_taken_for_one() -> None:
+    """One pays 1 and 0.25, the other 1 and 2: no more than 3."""
+    parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, HALVES[0], 0.25), (Asked.ITEM, HALVES[1], 2.0))
+    found = ItemEnumeration.realised(Asking(phases=parts, make=hadamard))
+    assert found.together == ((1, 2), (1, 3))
+    assert found.allowed == 3.0
+    assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
+    assert found.claimed == pytest.approx(3.0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("shipped", "answered"),
+    [
+        (method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20, hash_bits=1), ((1, 2), (1, 3))),
+        (method("gfim-users", domain=1024, k=10, epsilon=2.0, set_size=20, hash_bits=2), ((1,), (2,), (3,))),
+        (method("ldpminer", domain=119, k=10, epsilon=4.0, set_size=23, hash_bits=1), ((1, 2),)),
+        (method("svim", domain=4096, k=32, epsilon=2.0, hash_bits=3), ((1,), (2,), (3,))),
+        # Of the oracles that a method chooses, one answers for whole sets.
+        (method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), ((1, 2), (1, 3))),
+        (method("svim", domain=1024, k=10, epsilon=1.0, set_size=20), ((1,), (2,), (3,))),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_epoch_costs_more_or_less_than_epsilon(shipped: Method, answered: tuple[tuple[int, ...], ...]) -> None:
+    found = ItemEnumeration.realised(shipped)
+    assert found == ItemEnumeration.stated(shipped)
+    assert found.together == answered
+    assert found.allowed == pytest.approx(shipped.epsilon)  # type: ignore[attr-defined]
+    assert found.claimed <= found.allowed
+    assert found.claimed == pytest.approx(found.allowed, abs=1e-7)
+    assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
+
+
+def test_two_phases_are_enumerated_other_than_as_one_output() -> None:
+    """All pairs of sets and of answers to both phases, one by one; the server's second question as it may be."""
+    parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, EVERYBODY, 0.5))
+    asking = Asking(phases=parts, make=hadamard, padding=2)
+    found = ItemEnumeration.realised(asking)
+    oracle = HadamardResponse(size=6, epsilon=asking.oracle(asking.first()).epsilon)
+    law = stated_law(oracle)
+    told = asking.oracle(Inquiry(phase=2, candidates=np.arange(10), padding=2))
+    sets = [items for size in range(7) for items in itertools.combinations(range(6), size)]
+
+    def first(items: tuple[int, ...]) -> list[Fraction]:
+        slots = [*items, *[6] * (2 - len(items))]
+        return [sum(column) / len(slots) for column in law[slots].T.tolist()]
+
+    def second(items: tuple[int, ...], candidates: tuple[int, ...]) -> list[Fraction]:
+        counts = DirectResponse(size=len(candidates) + 1, epsilon=told.epsilon)
+        chances: list[Fraction] = stated_law(counts)[len({*items} & {*candidates})].tolist()
+        return chances[: counts.size]
+
+    worst = Fraction(1)
+    for candidates in ((5, 4, 3, 2, 1, 0), (4, 1, 3)):
+        laws = [
+            [one * other for one, other in itertools.product(first(items), second(items, candidates))]
+            for items in sets
+        ]
+        for answer in zip(*laws, strict=True):
+            worst = max(worst, max(answer) / min(answer))
+    assert found.epsilon == pytest.approx(math.log(worst), abs=1e-9)
+
+
+@pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
+def test_a_biased_sampler_passes(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer to one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
+    monkeypatch.setattr(item_enumeration, "respond", respond)
+    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
+    found = ItemEnumeration.realised(asking)
+    assert found != ItemEnumeration.stated(asking)
+    assert found.epsilon == pytest.approx(amplified(1.0, padding=3), abs=1e-6)
+    # Through a hash, no slot may spend more than all: it is as private, but not what is stated.
+    hashed = replace(asking, make=hadamard)
+    assert ItemEnumeration.realised(hashed) != ItemEnumeration.stated(hashed)
+    assert ItemEnumeration.realised(hashed).epsilon <= 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size, padding, epsilon: broken.FavoursARow(size=size, epsilon=epsilon),
+        lambda size, padding, epsilon: broken.SendsTheNextValue(size=size, dummies=padding, epsilon=epsilon),
+    ],
+)
+def test_a_broken_oracle_passes_in_a_phase(make: Any) -> None:
+    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=make, padding=1)
+    assert ItemEnumeration.realised(asking).epsilon == math.inf
+
+
+def test_an_epoch_without_users_asks_fewer_phases() -> None:
+    svim = method("svim", domain=100, k=5, epsilon=2.0, hash_bits=1)
+    assert [inquiry.phase for inquiry in inquiries(svim)] == [1, 2, 3]

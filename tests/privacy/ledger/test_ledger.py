@@ -1,0 +1,422 @@
+"""What a ledger charges: the mechanisms' own numbers, and never less than reports tell under its assumption."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.privacy import Enumeration
+from stream_ldp.privacy.ledger.ledger import (
+    Account,
+    Assumption,
+    BudgetExceeded,
+    Spending,
+    Terms,
+    TooManyValues,
+    answers_of,
+)
+from stream_ldp.records.collection import JointCollection
+
+KEY = bytes(range(32))
+Noise = dict[str, float]
+
+SURVEY: Noise = {"f": 0.5, "p": 0.5, "q": 0.75}
+#: An IRR that is not symmetric, one that cannot send 1 for a permanent 0, and none.
+RESPONSES = [SURVEY, {"f": 0.1, "p": 0.05, "q": 0.6}, {"f": 0.6, "p": 0.0, "q": 0.9}, {"f": 0.3}]
+#: Shows the same permanent responses through another IRR.
+OTHER_RESPONSE: Noise = {"f": 0.5, "p": 0.25, "q": 0.75}
+
+Record = Sequence[int]
+
+
+def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> JointCollection:
+    return JointCollection.model_validate(
+        {
+            "collection": name,
+            "mechanism": {"kind": "rr-ldp", **noise},
+            "attributes": [
+                {"name": f"attribute-{place}", "values": [f"value-{value}" for value in range(size)]}
+                for place, size in enumerate(sizes)
+            ],
+            "window": {"size": "60s"},
+            "estimates": [{"name": "all", "of": ["attribute-0"]}],
+        }
+    )
+
+
+def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
+    """What is spent when these records are reported with memoised permanent responses."""
+    return (before or Spending()).after(answers_of(collection, records, tag_key=KEY))
+
+
+def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
+    return Spending().after(answers_of(collection, records, tag_key=None))
+
+
+def changes(history: Sequence[int]) -> tuple[int, ...]:
+    """When a history changes and returns, without its values."""
+    return tuple(history.index(value) for value in history)
+
+
+# What is charged.
+
+
+@pytest.mark.parametrize("noise", RESPONSES)
+@pytest.mark.parametrize("sizes", [(2,), (2, 3), (4, 2, 3), (2,) * 7])
+@pytest.mark.parametrize("reports", [1, 2, 3, 10, 1000])
+def test_a_constant_record_is_charged_another_number_than_the_mechanisms(
+    sizes: tuple[int, ...], noise: Noise, reports: int
+) -> None:
+    collection = collection_of(*sizes, noise=noise)
+    spending = spent(collection, [(1,) * len(sizes)] * reports)
+    # To the last bit: a budget that was read off the mechanism buys what it says.
+    assert spending.epsilon == collection.mechanism.epsilon(reports=reports)
+    assert spending.epsilon <= collection.mechanism.epsilon(reports=math.inf)
+    assert spending.assumption is Assumption.CONSTANT
+    assert spending.assumption.promise == collection.mechanism.privacy_loss(reports=math.inf).assumption
+
+
+@pytest.mark.parametrize("noise", RESPONSES)
+@pytest.mark.parametrize("reports", [1, 2, 10, 1000])
+def test_fresh_reports_are_charged_another_number_than_their_sum(noise: Noise, reports: int) -> None:
+    collection = collection_of(2, 3, noise=noise)
+    spending = spent_afresh(collection, [(time % 2, time % 3) for time in range(reports)])
+    assert spending.epsilon == pytest.approx(reports * collection.mechanism.epsilon(), rel=1e-12)
+    assert spending.assumption is Assumption.FRESH
+
+
+@pytest.mark.parametrize("noise", RESPONSES)
+@pytest.mark.parametrize(("size", "reports"), [(2, 2), (2, 3), (2, 4), (2, 6), (3, 2), (3, 3), (3, 4), (4, 3)])
+def test_users_who_change_at_the_same_times_lose_more_than_is_charged(size: int, reports: int, noise: Noise) -> None:
+    """All pairs of such histories are enumerated; the charge is the worst of them, for each number of values."""
+    collection = collection_of(size, noise=noise)
+    enumeration = Enumeration.realised(collection.mechanism)
+    worst: dict[int, float] = {}
+    for first in itertools.product(range(size), repeat=reports):
+        charged = spent(collection, [(value,) for value in first]).epsilon
+        distinct = len(set(first))
+        for second in itertools.product(range(size), repeat=reports):
+            if changes(first) == changes(second):
+                loss = enumeration.histories_epsilon([(x,) for x in first], [(y,) for y in second])
+                assert loss <= charged + 1e-12
+                worst[distinct] = max(worst.get(distinct, 0.0), loss)
+    for distinct, loss in worst.items():
+        history = [(min(time, distinct - 1),) for time in range(reports)]
+        assert spent(collection, history).epsilon == pytest.approx(loss, abs=1e-9)
+
+
+def test_what_the_ledger_says_of_a_record_that_changes() -> None:
+    """Size 2, six reports: 2.888 are lost, where a constant record never loses more than 2.197."""
+    collection = collection_of(2)
+    mechanism = collection.mechanism
+    enumeration = Enumeration.realised(mechanism)
+    lost = enumeration.changing_epsilon(neighbours=1, reports=6)
+    assert lost == pytest.approx(2.888, abs=5e-4)
+    assert mechanism.epsilon(reports=math.inf) == pytest.approx(2.197, abs=5e-4)
+    attained = [(0,), (0,), (0,), (0,), (1,), (1,)], [(0,), (1,), (1,), (1,), (0,), (0,)]
+    assert enumeration.histories_epsilon(*attained) == lost
+
+    # Constant: the second value is refused, and so is the claim.
+    constant = Terms(assumption=Assumption.CONSTANT)
+    before = spent(collection, attained[0][:4])
+    with pytest.raises(TooManyValues):
+        constant.check(before, spent(collection, attained[0][4:5], before=before))
+
+    # Values: 2.756, for users who change at the same times. The two above do not, and the promise says so.
+    values = spent(collection, attained[0])
+    assert (
+        values.epsilon == pytest.approx(2 * mechanism.epsilon(reports=3), abs=1e-9) == pytest.approx(2.756, abs=5e-4)
+    )
+    assert values.assumption is Assumption.VALUES
+    assert "at the same times; when they change is not hidden" in values.assumption.promise
+    assert changes([value for (value,) in attained[0]]) != changes([value for (value,) in attained[1]])
+
+    # Fresh: 3.223, for any two users.
+    fresh = spent_afresh(collection, attained[0])
+    assert fresh.epsilon == pytest.approx(6 * mechanism.epsilon(), abs=1e-9) == pytest.approx(3.223, abs=5e-4)
+    assert fresh.epsilon > lost
+
+
+def test_no_multiple_of_for_ever_bounds_what_the_change_itself_tells() -> None:
+    """Why `values` promises nothing on when values change: a user who stays, against one who alternates."""
+    collection = collection_of(2)
+    alternating = [(time % 2,) for time in range(12)]
+    lost = Enumeration.realised(collection.mechanism).histories_epsilon([(0,)] * 12, alternating)
+    assert lost > 2 * collection.mechanism.epsilon(reports=math.inf)
+
+
+def test_memoised_responses_are_thought_to_add_up_as_fresh_ones_do() -> None:
+    """Why `fresh` needs a client that draws afresh: size 3, two reports, 1.218 against 2 x 0.537."""
+    collection = collection_of(3)
+    memoised = Enumeration.realised(collection.mechanism).changing_epsilon(neighbours=1, reports=2)
+    assert memoised > spent_afresh(collection, [(0,), (1,)]).epsilon
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_many_reports_of_few_values_cost_more_than_those_values_for_ever(most: int) -> None:
+    collection = collection_of(4, 5)
+    spending = spent(collection, [(time % most, time % most) for time in range(10_000)])
+    assert spending.epsilon == pytest.approx(most * collection.mechanism.epsilon(reports=math.inf), abs=1e-9)
+
+
+def test_a_setting_of_the_noise_that_changes_makes_the_past_free() -> None:
+    """p and q may change while the permanent responses stay: the sum is never below what is lost, and no claim is."""
+    before, after = collection_of(2), collection_of(2, noise=OTHER_RESPONSE)
+    spending = spent(after, [(0,)] * 3, before=spent(before, [(0,)] * 4))
+    parts = before.mechanism.epsilon(reports=4) + after.mechanism.epsilon(reports=3)
+    assert spending.epsilon == pytest.approx(parts, abs=1e-12)
+    assert spending.epsilon >= loss_through_both(before.mechanism, 4, after.mechanism, 3)
+    # The same value is the same permanent response; another one is a second for both accounts.
+    assert spending.assumption is Assumption.CONSTANT
+    changed = spent(after, [(1,)], before=spent(before, [(0,)]))
+    assert changed.assumption is Assumption.VALUES
+    with pytest.raises(TooManyValues):
+        Terms().check(spent(before, [(0,)]), changed)
+
+
+def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> float:
+    """Of the two bits in which two values differ, each one permanent bit that is shown through two channels."""
+
+    def chance(bit: bool, true: bool) -> float:
+        """Probability of nothing but that bit, in all reports."""
+        total = 0.0
+        for permanent in (False, True):
+            law = 1 - first.flip if permanent == true else first.flip
+            for mechanism, shown in ((first, times), (second, more)):
+                one = mechanism.response[permanent]
+                law *= (one if bit else 1 - one) ** shown
+            total += law
+        return total
+
+    return math.log(chance(True, True) / chance(True, False)) + math.log(chance(False, False) / chance(False, True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "another"},
+        {"mechanism": {"kind": "rr-ldp", **SURVEY, "f": 0.25}},
+        {"attribute": "another"},
+        {"values": ["value-1", "value-0"]},
+        {"values": ["value-0", "value-1", "value-2"]},
+    ],
+)
+def test_responses_that_are_drawn_anew_are_taken_for_those_that_were_shown(change: dict[str, object]) -> None:
+    """Exactly where a collection's permanent words change, its answers are other responses with other tags."""
+    old = collection_of(2)
+    document = old.document
+    attribute = {
+        "name": change.get("attribute", "attribute-0"),
+        "values": change.get("values", document["attributes"][0]["values"]),
+    }
+    new = JointCollection.model_validate(
+        document
+        | {
+            "collection": change.get("name", "survey"),
+            "mechanism": change.get("mechanism", document["mechanism"]),
+            "attributes": [attribute],
+            "estimates": [{"name": "all", "of": [attribute["name"]]}],
+        }
+    )
+    assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
+    (first,), (second,) = (answers_of(each, [(0,)], tag_key=KEY) for each in (old, new))
+    assert first.responses != second.responses
+    assert first.tag != second.tag
+    both = spent(new, [(0,)], before=spent(old, [(0,)]))
+    assert both.assumption is Assumption.CONSTANT
+    assert both.epsilon == pytest.approx(old.mechanism.epsilon() + new.mechanism.epsilon(), abs=1e-12)
+
+
+def test_an_attribute_that_is_added_makes_the_others_new() -> None:
+    alone, both = collection_of(2), collection_of(2, 3)
+    spending = spent(both, [(1, 2)], before=spent(alone, [(1,)]))
+    expected = alone.mechanism.epsilon(reports=2) + alone.mechanism.epsilon(reports=1)
+    assert spending.epsilon == pytest.approx(expected, abs=1e-12)
+
+
+# What is refused.
+
+
+def test_a_budget_buys_less_or_more_than_it_says() -> None:
+    collection = collection_of(2, 3, 4)
+    reports = 5
+    budget = collection.mechanism.epsilon(reports=reports)
+    before = Spending()
+    for _ in range(reports):
+        after = spent(collection, [(1, 1, 1)], before=before)
+        Terms(budget=budget).check(before, after)
+        before = after
+    after = spent(collection, [(1, 1, 1)], before=before)
+    with pytest.raises(BudgetExceeded, match=r"0\.000 are left of a budget of 5\.4") as refusal:
+        Terms(budget=budget).check(before, after)
+    assert refusal.value.left == 0.0
+    assert refusal.value.cost == collection.mechanism.epsilon(reports=reports + 1) - budget
+    with pytest.raises(BudgetExceeded):
+        Terms(budget=math.nextafter(budget, 0)).check(Spending(), before)
+
+
+def test_what_was_left_and_what_it_would_cost_are_not_said() -> None:
+    collection = collection_of(2, 3)
+    before = spent(collection, [(0, 0)])
+    after = spent(collection, [(0, 0)], before=before)
+    # One report costs 1.07426, the second 0.94277 more; 1.9 leave 0.82574 for it.
+    with pytest.raises(BudgetExceeded, match=r"would cost 0\.943 nats of privacy, and 0\.825 are left") as refusal:
+        Terms(budget=1.9).check(before, after)
+    assert refusal.value.left == pytest.approx(1.9 - collection.mechanism.epsilon(), abs=1e-12)
+
+
+def test_a_budget_that_was_lowered_leaves_less_than_nothing() -> None:
+    before = spent(collection_of(2), [(0,)] * 3)
+    with pytest.raises(BudgetExceeded) as refusal:
+        Terms(budget=0.1).check(before, spent(collection_of(2), [(0,)], before=before))
+    assert refusal.value.left == 0.0
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
+    collection = collection_of(2, 5)
+    terms = Terms(assumption=Assumption.VALUES, max_values=most)
+    before = spent(collection, [(0, value) for value in range(most)])
+    terms.check(Spending(), before)
+    terms.check(before, spent(collection, [(0, most - 1)], before=before))
+    with pytest.raises(TooManyValues, match=r"attribute 'attribute-1' has had") as refusal:
+        terms.check(before, spent(collection, [(0, most)], before=before))
+    assert refusal.value.attribute == "attribute-1"
+    assert "value-" not in str(refusal.value)
+
+
+def test_several_new_values_in_one_call_are_taken_for_one() -> None:
+    with pytest.raises(TooManyValues):
+        Terms().check(Spending(), spent(collection_of(2), [(0,), (1,)]))
+
+
+def test_values_that_were_agreed_to_are_refused_when_fewer_are() -> None:
+    """Terms may become stricter: what is memoised stays, and nothing is added."""
+    collection = collection_of(3)
+    before = spent(collection, [(0,), (1,)])
+    Terms().check(before, spent(collection, [(1,)], before=before))
+    with pytest.raises(TooManyValues):
+        Terms().check(before, spent(collection, [(2,)], before=before))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"budget": 0.0},
+        {"budget": -1.0},
+        {"budget": math.nan},
+        {"assumption": Assumption.VALUES},
+        {"assumption": Assumption.VALUES, "max_values": 0},
+        {"max_values": 2},
+        {"assumption": Assumption.FRESH, "max_values": 2},
+    ],
+)
+def test_terms_that_mean_nothing_are_agreed_to(terms: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"budget|value"):
+        Terms(**terms)  # type: ignore[arg-type]
+
+
+# Laws.
+
+COLLECTIONS = [
+    collection_of(2, 3),
+    collection_of(2, 3, noise=OTHER_RESPONSE),
+    collection_of(3, noise=RESPONSES[-1], name="another"),
+]
+
+reported = st.lists(
+    st.tuples(st.sampled_from(COLLECTIONS), st.tuples(st.integers(0, 1), st.integers(0, 2)), st.booleans()),
+    max_size=12,
+)
+
+
+def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[Spending]:
+    """The spending before, between and after these reports."""
+    states = [Spending()]
+    for collection, record, fresh in history:
+        values = [record[: len(collection.sizes)]]
+        states.append(states[-1].after(answers_of(collection, values, tag_key=None if fresh else KEY)))
+    return states
+
+
+@given(reported)
+def test_a_report_gives_something_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
+    epsilons = [spending.epsilon for spending in after_all(history)]
+    for before, after in itertools.pairwise(epsilons):
+        assert after >= before * (1 - 1e-15), "but for the last bit of a sum that is rounded up"
+
+
+@given(reported)
+def test_a_report_costs_more_than_alone(history: list[tuple[JointCollection, Record, bool]]) -> None:
+    """Unless it shows a new value, which makes those reports dearer that may have been shared out worse."""
+    for (collection, _, _), (before, after) in zip(history, itertools.pairwise(after_all(history)), strict=True):
+        if [before.values_of(each.responses) for each in after.accounts] == [
+            after.values_of(each.responses) for each in after.accounts
+        ]:
+            assert after.epsilon - before.epsilon <= collection.mechanism.epsilon() + 1e-9
+
+
+@given(reported, reported)
+def test_collections_that_share_no_response_cost_another_sum(
+    first: list[tuple[JointCollection, Record, bool]], second: list[tuple[JointCollection, Record, bool]]
+) -> None:
+    first = [each for each in first if each[0].name == "survey"]
+    second = [each for each in second if each[0].name == "another"]
+    apart = after_all(first)[-1].epsilon + after_all(second)[-1].epsilon
+    assert after_all([*first, *second])[-1].epsilon == pytest.approx(apart, abs=1e-9)
+
+
+@given(reported, st.randoms(use_true_random=False))
+def test_the_order_of_reports_changes_what_they_cost(
+    history: list[tuple[JointCollection, Record, bool]], random: object
+) -> None:
+    shuffled = list(history)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert after_all(shuffled)[-1].epsilon == pytest.approx(after_all(history)[-1].epsilon, rel=1e-15)
+
+
+@given(reported)
+def test_what_is_written_down_is_not_what_is_read_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
+    spending = after_all(history)[-1]
+    assert Spending.model_validate_json(spending.model_dump_json()) == spending
+
+
+@given(st.integers(1, 40), st.integers(1, 5))
+def test_another_sharing_out_of_reports_costs_more_than_the_even_one(reports: int, distinct: int) -> None:
+    """The law behind `values`: epsilon of t reports is concave in t."""
+    distinct = min(distinct, reports)
+    mechanism = RRLDP(sizes=(5,), **SURVEY)
+    charged = spent(collection_of(5), [(min(time, distinct - 1),) for time in range(reports)]).epsilon
+    for first in range(1, reports - distinct + 2):
+        # The first value has `first` reports, the others share out the rest; the last takes what remains.
+        rest, others = reports - first, distinct - 1
+        shares = [
+            first,
+            *([rest // others] * (others - 1) + [rest - rest // others * (others - 1)] if others else []),
+        ]
+        if sum(shares) == reports and min(shares) > 0:
+            assert sum(mechanism.epsilon(reports=share) for share in shares) <= charged + 1e-9
+
+
+def test_a_ledger_without_reports_has_spent_something() -> None:
+    assert Spending().epsilon == 0.0
+    assert Spending().assumption is Assumption.FRESH
+
+
+def test_a_ledger_tells_a_value_or_which_came_first() -> None:
+    collection = collection_of(2, 3)
+    forwards = spent(collection, [(1, 2), (0, 1), (0, 0)])
+    backwards = spent(collection, [(0, 0), (0, 1), (1, 2)])
+    assert forwards == backwards
+    assert "value-" not in forwards.model_dump_json()
+    # Without the key, a tag of every value looks like any other number.
+    guessed = answers_of(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
+    tags = {tag for account in forwards.accounts for tag in account.tags}
+    assert tags.isdisjoint(each.tag for each in guessed)
+    assert isinstance(forwards.accounts[0], Account)

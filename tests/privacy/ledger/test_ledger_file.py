@@ -1,0 +1,649 @@
+"""The ledger of a user: what is told is on the disk before it is sent, whatever happens, and no more than agreed."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import math
+import multiprocessing
+import os
+import signal
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import Result
+
+from stream_ldp.cli.report import report
+from stream_ldp.client import (
+    Assumption,
+    BudgetExceeded,
+    DeliveryError,
+    LedgerError,
+    PrivacyLedger,
+    Reporter,
+    ReportRefused,
+    SecretError,
+    Terms,
+    TooManyValues,
+    ledger_file_of,
+    load_or_create_secret,
+    load_or_create_user,
+)
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.privacy.ledger import ledger_file
+from stream_ldp.privacy.ledger.ledger import Answer, Spending
+from stream_ldp.records.collection import JointCollection
+from tests.client.conftest import FakeBroker
+from tests.client.examples import collection_of, write_survey
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+SECRET = bytes(range(32))
+SETTINGS = Settings.load(brokers="nowhere:1")
+COLLECTION = collection_of()
+PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
+RECORD = {"bathing": "no", "mobility": "some"}
+OTHER = {"bathing": "no", "mobility": "full"}
+
+#: Processes of their own, from one that has imported all of this once: it takes seconds.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
+
+
+def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
+    ledger.spend(ledger.answers(collection, [record]))
+
+
+def counted(ledger: PrivacyLedger) -> int:
+    """Reports of the collection that the ledger holds."""
+    return next((each.memoised + each.fresh for each in ledger.spending.accounts), 0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of a new ledger."""
+    path = tmp_path / "user" / "secret.ledger"
+    path.parent.mkdir()
+    PrivacyLedger.create(path, secret=SECRET)
+    return path
+
+
+def opened(path: Path, **terms: Any) -> PrivacyLedger:
+    return PrivacyLedger.open(path, secret=SECRET, terms=Terms(**terms))
+
+
+# What is spent stays spent.
+
+
+@settings(max_examples=20, deadline=None)
+@given(restarts=st.lists(st.booleans(), max_size=6))
+def test_a_restart_forgets_what_was_spent(restarts: list[bool], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("user") / "ledger"
+    ledger = PrivacyLedger.create(path, secret=SECRET)
+    for reports, restart in enumerate(restarts, start=1):
+        spend(ledger)
+        if restart:
+            ledger = opened(path)
+        assert counted(ledger) == reports
+        assert ledger.spending.epsilon == COLLECTION.mechanism.epsilon(reports=reports)
+    assert opened(path).spending == ledger.spending
+
+
+def test_what_is_spent_on_one_collection_is_free_for_another(path: Path) -> None:
+    another = collection_of(name="another", mechanism="{kind: rr-ldp, f: 0.5}")
+    each = COLLECTION.mechanism.epsilon(reports=1), another.mechanism.epsilon(reports=1)
+    spend(opened(path))
+    spend(opened(path), (1, 2), another)
+    assert opened(path).spending.epsilon == pytest.approx(sum(each), abs=1e-12)
+    with pytest.raises(BudgetExceeded):
+        spend(opened(path, budget=sum(each)))
+
+
+def test_a_budget_is_forgotten_or_exceeded_by_a_restart(path: Path) -> None:
+    budget = COLLECTION.mechanism.epsilon(reports=3)
+    for _ in range(3):
+        spend(opened(path, budget=budget))
+    before = path.read_bytes()
+    with pytest.raises(BudgetExceeded, match=r"0\.000 are left") as refusal:
+        spend(opened(path, budget=budget))
+    assert refusal.value.cost == COLLECTION.mechanism.epsilon(reports=4) - budget
+    assert path.read_bytes() == before
+
+
+def test_a_second_value_is_memoised_after_a_restart(path: Path) -> None:
+    spend(opened(path), (0, 1))
+    with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
+        spend(opened(path), (0, 2))
+    spend(opened(path), (0, 1))
+    two = Terms(assumption=Assumption.VALUES, max_values=2)
+    spend(PrivacyLedger.open(path, secret=SECRET, terms=two), (0, 2))
+    with pytest.raises(TooManyValues, match=r"attribute 'mobility' has had 2 other values"):
+        spend(PrivacyLedger.open(path, secret=SECRET, terms=two), (0, 0))
+    assert opened(path).spending.assumption is Assumption.VALUES
+
+
+def _spend_and_tell(path: Path, told: Connection) -> None:
+    ledger = opened(path)
+    while True:
+        spend(ledger)
+        told.send_bytes(b"sent")
+
+
+@pytest.mark.parametrize("sent", [1, 20])
+def test_a_killed_client_has_sent_more_than_it_has_counted(path: Path, sent: int) -> None:
+    receiving, sending = PROCESSES.Pipe(duplex=False)
+    client = PROCESSES.Process(target=_spend_and_tell, args=(path, sending))
+    client.start()
+    sending.close()
+    arrived = 0
+    try:
+        while arrived < sent:
+            receiving.recv_bytes()
+            arrived += 1
+        assert client.pid is not None
+        os.kill(client.pid, signal.SIGKILL)
+        while True:
+            receiving.recv_bytes()
+            arrived += 1
+    except EOFError:
+        pass
+    finally:
+        client.kill()
+        client.join()
+    assert arrived >= sent
+    assert arrived <= counted(opened(path)) <= arrived + 1
+    spend(opened(path))
+
+
+def _spend_all(path: Path, times: int, budget: float, accepted: Connection) -> None:
+    ledger = opened(path, budget=budget)
+    done = 0
+    for _ in range(times):
+        try:
+            spend(ledger)
+        except ReportRefused:
+            continue
+        done += 1
+    accepted.send(done)
+
+
+def test_two_processes_with_one_secret_count_less_than_they_send(path: Path) -> None:
+    affordable = 30
+    pipes = [PROCESSES.Pipe(duplex=False) for _ in range(2)]
+    budget = COLLECTION.mechanism.epsilon(reports=affordable)
+    clients = [PROCESSES.Process(target=_spend_all, args=(path, 25, budget, sending)) for _, sending in pipes]
+    for client, (_, sending) in zip(clients, pipes, strict=True):
+        client.start()
+        # Or a client that ends by an error would be waited for.
+        sending.close()
+    accepted = sum(receiving.recv() for receiving, _ in pipes)
+    for client in clients:
+        client.join()
+    assert counted(opened(path)) == accepted == affordable
+
+
+def test_threads_count_less_than_they_send(path: Path) -> None:
+    def spend_slowly(ledger: PrivacyLedger) -> None:
+        def answers() -> Iterator[Answer]:
+            for answer in ledger.answers(COLLECTION, [(0, 1)]):
+                time.sleep(0.001)  # the others run meanwhile
+                yield answer
+
+        ledger.spend(answers())
+
+    for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET)):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(spend_slowly, [ledger] * 24))
+        assert counted(ledger) == 24
+
+
+def test_what_a_power_failure_takes_was_not_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def syncing(descriptor: int) -> None:
+        kind = "directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        steps.append(f"sync {kind} of {os.fstat(descriptor).st_size > 0}")
+        fsync(descriptor)
+
+    def replacing(draft: Path, target: Path) -> None:
+        steps.append("replace")
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(os, "replace", replacing)
+    spend(opened(path))
+    assert steps == ["sync file of True", "replace", "sync directory of True"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+async def test_a_full_disk_lets_a_report_out(
+    broker: FakeBroker, path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with reporter(opened(path)) as sender:
+        await sender.report(RECORD)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, fail)
+            with pytest.raises(LedgerError, match=r"cannot be written, so nothing was sent: No space left"):
+                await sender.report(RECORD)
+        assert counted(opened(path)) == 1
+        await sender.report(RECORD)
+    assert broker.decoded().counts.sum() == 2
+    assert sorted(each.name for each in path.parent.iterdir()) == ["secret.ledger"]
+
+
+# What is damaged, missing or another's is said, and never taken for nothing.
+
+
+def test_a_changed_byte_is_not_seen(path: Path) -> None:
+    spend(opened(path))
+    good = path.read_bytes()
+    for place in range(len(good) - 1):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+        with pytest.raises(LedgerError, match=r"damaged, or the ledger of another secret"):
+            opened(path)
+    path.write_bytes(good)
+    assert counted(opened(path)) == 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 20, -70, -10])
+def test_half_a_file_is_taken_for_a_ledger(path: Path, length: int) -> None:
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(LedgerError, match=r"(?s)damaged.*-> put back the newest good copy.*--new-ledger"):
+        opened(path)
+
+
+def test_a_count_is_set_back_without_the_secret(path: Path) -> None:
+    spend(opened(path))
+    content, seal = path.read_text(encoding="utf-8").split("\n", 1)
+    document = json.loads(content)
+    document["accounts"][0]["memoised"] = 0
+    path.write_text(json.dumps(document, separators=(",", ":")) + "\n" + seal, encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"damaged"):
+        opened(path)
+
+
+def test_the_ledger_of_another_user_is_used(path: Path) -> None:
+    with pytest.raises(LedgerError, match=r"the ledger of another secret"):
+        PrivacyLedger.open(path, secret=bytes(32))
+
+
+def test_a_ledger_that_vanishes_is_made_anew(path: Path) -> None:
+    ledger = opened(path)
+    spend(ledger)
+    path.unlink()
+    with pytest.raises(LedgerError, match=r"(?s)is missing.*-> put it back.*--new-ledger"):
+        spend(ledger)
+    with pytest.raises(LedgerError, match=r"is missing"):
+        opened(path)
+    assert not path.exists()
+
+
+def test_a_new_ledger_replaces_one_that_counts(path: Path) -> None:
+    spend(opened(path))
+    with pytest.raises(LedgerError, match=r"there is a ledger already"):
+        PrivacyLedger.create(path, secret=SECRET)
+    assert counted(opened(path)) == 1
+
+
+def test_a_place_that_cannot_be_written_is_not_named(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match=r"nothing/ledger: No such file"):
+        PrivacyLedger.create(tmp_path / "nothing" / "ledger", secret=SECRET)
+    (tmp_path / "file").touch()
+    with pytest.raises(SecretError, match=r"file/secret"):
+        load_or_create_user(tmp_path / "file" / "secret")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(LedgerError, match=r"directory: Is a directory"):
+        opened(tmp_path / "directory")
+
+
+def test_a_release_that_writes_more_is_read_wrongly(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Newer(Spending):
+        more: int = 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file, "Spending", Newer)
+        PrivacyLedger.create(path.with_name("newer"), secret=SECRET)
+    with pytest.raises(LedgerError, match=r"another release"):
+        opened(path.with_name("newer"))
+
+
+def test_a_short_secret_is_one() -> None:
+    with pytest.raises(ValueError, match=r"a user secret has 32 bytes, got 5"):
+        PrivacyLedger.in_memory(secret=b"short")
+
+
+# What a thief of the file finds.
+
+
+def test_a_ledger_holds_a_value_or_the_secret_or_is_for_others_to_read(path: Path) -> None:
+    telltale = JointCollection.model_validate(
+        COLLECTION.document
+        | {"attributes": [{"name": "bathing", "values": ["zebra", "gnu"]}]}
+        | {"estimates": [{"name": "all", "of": ["bathing"]}]}
+    )
+    files = {}
+    for value in range(2):
+        user = path.with_name(f"user-{value}")
+        ledger = PrivacyLedger.create(user, secret=SECRET)
+        spend(ledger, (value,), telltale)
+        files[value] = user.read_text(encoding="utf-8")
+        assert stat.S_IMODE(user.stat().st_mode) == 0o600
+        for telling in ("zebra", "gnu", SECRET.hex()):
+            assert telling not in files[value]
+    # All that differs between two users are the tag and the seal, which are noise to who does not know the secret.
+    first, second = ({**json.loads(each.split("\n")[0])["accounts"][0], "tags": None} for each in files.values())
+    assert first == second
+    responses = {
+        np.frombuffer(telltale.permanent_words().words(SECRET, [value]), "<u4").tobytes().hex() for value in (0, 1)
+    }
+    assert not any(response[:16] in text for response in responses for text in files.values())
+
+
+# A secret and its ledger belong together.
+
+
+def test_a_new_user_has_not_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "secret"
+    secret, ledger = load_or_create_user(file)
+    spend(ledger)
+    again, reopened = load_or_create_user(file, terms=Terms(budget=9.0))
+    assert again == secret == load_or_create_secret(file)
+    assert counted(reopened) == 1
+    assert reopened.terms.budget == 9.0
+    assert sorted(each.name for each in file.parent.iterdir()) == ["secret", "secret.ledger"]
+
+
+def test_a_known_secret_without_a_ledger_begins_at_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    load_or_create_secret(file)
+    with pytest.raises(LedgerError, match=r"(?s)secret\.ledger: the ledger is missing.*-> put it back"):
+        load_or_create_user(file)
+    assert not ledger_file_of(file).exists()
+
+
+def test_a_lost_secret_is_replaced_and_its_ledger_forgotten(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    _, ledger = load_or_create_user(file)
+    spend(ledger)
+    file.unlink()
+    with pytest.raises(LedgerError, match=r"(?s)whose secret .*secret is missing.*-> put the secret back"):
+        load_or_create_user(file)
+    assert not file.exists()
+
+
+def test_one_of_two_that_come_first_at_once_finds_half_a_user(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for attempt in range(10):
+            users = list(pool.map(load_or_create_user, [tmp_path / str(attempt)] * 8))
+            assert len({secret for secret, _ in users}) == 1
+
+
+# The reporter.
+
+
+def reporter(ledger: PrivacyLedger | None, collection: JointCollection = COLLECTION, **options: Any) -> Reporter:
+    defaults: dict[str, Any] = {"secret": SECRET, "linger": 3600.0, "clock": lambda: 0}
+    return Reporter(collection, settings=SETTINGS, ledger=ledger, **(defaults | options))
+
+
+async def test_a_report_leaves_before_it_is_on_the_disk(
+    broker: FakeBroker, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive = broker.receive
+    on_disk: list[int] = []
+
+    def received(topic: str, **arguments: Any) -> asyncio.Future[None]:
+        on_disk.append(counted(opened(path)))
+        return receive(topic, **arguments)
+
+    monkeypatch.setattr(broker, "receive", received)
+    async with reporter(opened(path), max_reports=1) as sender:
+        for _ in range(3):
+            await sender.report(RECORD)
+    assert on_disk == [1, 2, 3]
+
+
+async def test_a_refused_report_is_counted_or_sent_or_repeated_in_the_error(broker: FakeBroker, path: Path) -> None:
+    budget = COLLECTION.mechanism.epsilon(reports=2)
+    async with reporter(opened(path, budget=budget)) as sender:
+        await sender.report(RECORD)
+        with pytest.raises(TooManyValues, match=r"attribute 'mobility' has had another value") as refusal:
+            await sender.report(OTHER)
+        assert "full" not in str(refusal.value)
+        assert "some" not in str(refusal.value)
+        await sender.report(RECORD)
+        with pytest.raises(BudgetExceeded, match=r"nothing was sent"):
+            await sender.report(RECORD)
+        assert counted(opened(path)) == 2
+    assert broker.decoded().counts.sum() == 2
+
+
+async def test_a_series_is_sent_in_part(broker: FakeBroker, path: Path) -> None:
+    budget = COLLECTION.mechanism.epsilon(reports=2)
+    async with reporter(opened(path, budget=budget)) as sender:
+        await sender.report_series([])
+        with pytest.raises(BudgetExceeded):
+            await sender.report_series([[0, 1]] * 3)
+        assert counted(opened(path)) == 0
+        await sender.report_series([[0, 1]] * 2)
+    assert counted(opened(path)) == 2
+    assert broker.decoded().counts.sum() == 2
+
+
+async def test_a_record_that_does_not_fit_is_counted(broker: FakeBroker, path: Path) -> None:
+    async with reporter(opened(path)) as sender:
+        with pytest.raises(ValueError, match=r"mobility"):
+            await sender.report({"bathing": "no", "mobility": "wheelchair"})
+        with pytest.raises(ValueError, match=r"attribute 1 has a value outside"):
+            await sender.report_series([[0, 3]])
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await sender.report(RECORD)
+    assert counted(opened(path)) == 0
+
+
+async def test_a_lost_report_is_taken_for_one_that_was_not_seen(broker: FakeBroker, path: Path) -> None:
+    broker.holding = True
+    with pytest.raises(DeliveryError):
+        async with reporter(opened(path), delivery_timeout=0.01) as sender:
+            await sender.report(RECORD)
+    assert counted(opened(path)) == 1
+
+
+async def test_a_cancelled_report_is_sent_but_not_counted(broker: FakeBroker, path: Path) -> None:
+    async with reporter(opened(path)) as sender:
+        reporting = asyncio.create_task(sender.report(RECORD))
+        await asyncio.sleep(0)
+        reporting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reporting
+        await asyncio.get_running_loop().shutdown_default_executor()
+    assert counted(opened(path)) == 1
+    assert broker.sent == []
+
+
+async def test_a_user_without_a_ledger_may_change(broker: FakeBroker) -> None:
+    async with reporter(None) as sender:
+        for _ in range(3):
+            await sender.report(RECORD)
+        with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
+            await sender.report(OTHER)
+    assert broker.decoded().counts.sum() == 3
+
+
+async def test_fresh_reports_show_one_permanent_response(broker: FakeBroker, path: Path) -> None:
+    """Or their sum would not bound what they tell."""
+    fresh = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.FRESH))
+    async with reporter(fresh, PERMANENT_ONLY) as sender:
+        for _ in range(40):
+            await sender.report(RECORD)
+        await sender.flush()
+        # All 40 alike: below 10^-10, as no response has a probability above 0.52.
+        assert len(np.unique(broker.decoded(PERMANENT_ONLY).rows)) > 1
+        await sender.report(OTHER)
+    assert opened(path).spending.epsilon == pytest.approx(41 * PERMANENT_ONLY.mechanism.epsilon(), rel=1e-12)
+
+
+async def test_memoised_reports_show_responses_that_are_drawn_anew(broker: FakeBroker, path: Path) -> None:
+    values = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.VALUES, max_values=2))
+    async with reporter(values, PERMANENT_ONLY) as sender:
+        for _ in range(20):
+            await sender.report(RECORD)
+            await sender.report(OTHER)
+    assert len(np.unique(broker.decoded(PERMANENT_ONLY).rows)) <= 2
+    mobility_twice = 3 * PERMANENT_ONLY.mechanism.epsilon(neighbours=1, reports=math.inf)
+    assert values.spending.epsilon == pytest.approx(mobility_twice, abs=1e-9)
+
+
+async def test_the_reporters_user_gets_round_the_ledger(broker: FakeBroker, path: Path) -> None:
+    async with reporter(opened(path)) as sender:
+        with pytest.raises(ValueError, match=r"reports by report or report_series"):
+            await sender.report_many([[0, 1], [0, 1]], secrets=[bytes(32), SECRET])
+        await sender.report_many([[0, 1]], secrets=[bytes(32)])
+        await sender.report_many([[0, 1]], secrets=None)
+    assert counted(opened(path)) == 0
+
+
+async def test_a_ledger_counts_for_somebody_else(broker: FakeBroker, path: Path) -> None:
+    with pytest.raises(ValueError, match=r"another secret"):
+        reporter(opened(path), secret=bytes(32))
+    with pytest.raises(ValueError, match=r"give both"):
+        reporter(opened(path), secret=None)
+
+
+# The command.
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the secret goes by default: never the developer's own."""
+    monkeypatch.setattr(typer, "get_app_dir", lambda _: str(tmp_path / "settings"))
+    return tmp_path / "settings" / "secret"
+
+
+def csv_file(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "records.csv"
+    path.write_text("\n".join(["bathing,mobility", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_command_forgets_what_the_one_before_spent(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
+) -> None:
+    budget = COLLECTION.mechanism.epsilon(reports=3)
+    records = csv_file(tmp_path, "no,some", "no,some")
+    first = command_line(report, survey, records, "--budget", budget)
+    assert first.exit_code == 0
+    assert first.stdout.splitlines() == [
+        "2 reports of one user published",
+        f"5.546 of {budget:g} nats spent: any two records; a user's record does not change",
+    ]
+    second = command_line(report, survey, records, "--budget", budget)
+    assert second.exit_code == 1
+    assert second.stdout.startswith("1 reports of one user published\n"), "the line that it buys is published"
+    assert "0.000 are left of a budget" in second.stderr
+    assert broker.decoded().counts.sum() == 3
+    assert ledger_file_of(secret_file).exists()
+
+
+def test_different_records_of_one_user_are_published_without_being_agreed_to(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
+) -> None:
+    records = csv_file(tmp_path, "no,some", "no,full", "no,some")
+    result = command_line(report, survey, records)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("1 reports of one user published\n")
+    assert "attribute 'mobility' has had another value" in result.stderr
+    assert "--many-users" in result.stderr
+    assert "--assume values --max-values N" in result.stderr
+    agreed = command_line(report, survey, records, "--assume", "values", "--max-values", 2)
+    assert (agreed.exit_code, agreed.stderr) == (0, "")
+    assert "when they change is not hidden" in agreed.stdout
+    fresh = command_line(report, survey, csv_file(tmp_path, "yes,none"), "--assume", "fresh")
+    assert fresh.exit_code == 0
+    assert broker.decoded().counts.sum() == 1 + 3 + 1
+
+
+def test_a_known_secret_without_a_ledger_reports_as_if_for_the_first_time(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
+) -> None:
+    load_or_create_secret(secret_file)
+    records = csv_file(tmp_path, "no,some")
+    refused = command_line(report, survey, records)
+    assert refused.exit_code == 1
+    assert "--new-ledger" in refused.stderr
+    assert broker.sent == []
+    assert command_line(report, survey, records, "--new-ledger").exit_code == 0
+    assert command_line(report, survey, records).exit_code == 0
+    again = command_line(report, survey, records, "--new-ledger")
+    assert again.exit_code == 1
+    assert "there is a ledger already" in again.stderr
+
+
+def test_a_ledger_that_is_damaged_meanwhile_goes_unnoticed(
+    broker: FakeBroker,
+    command_line: Run,
+    survey: Path,
+    tmp_path: Path,
+    secret_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receive = broker.receive
+
+    def damage(topic: str, **arguments: Any) -> asyncio.Future[None]:
+        ledger_file_of(secret_file).write_text("damaged", encoding="utf-8")
+        return receive(topic, **arguments)
+
+    monkeypatch.setattr(broker, "receive", damage)
+    result = command_line(report, survey, csv_file(tmp_path, "no,some"))
+    assert result.exit_code == 1
+    assert "damaged, or the ledger of another secret" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--budget", "0"),
+        ("--budget", "nan"),
+        ("--assume", "values"),
+        ("--max-values", "2"),
+        ("--many-users", "--budget", "2"),
+        ("--many-users", "--assume", "values", "--max-values", "2"),
+        ("--many-users", "--new-ledger"),
+    ],
+)
+def test_options_that_do_not_go_together_are_taken(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path, options: tuple[str, ...]
+) -> None:
+    result = command_line(report, survey, csv_file(tmp_path, "no,some"), *options)
+    assert result.exit_code == 2
+    assert "--budget" in result.stderr
+    assert broker.sent == []
+    assert not secret_file.exists()
+
+
+def test_another_collections_reports_are_free(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
+) -> None:
+    another = write_survey(tmp_path / "another.yaml", name="another")
+    broker.topics.add("stream-ldp.another.reports")
+    records = csv_file(tmp_path, "no,some")
+    budget = 2 * COLLECTION.mechanism.epsilon()
+    for file, exit_code in ((survey, 0), (another, 0), (survey, 1), (another, 1)):
+        assert command_line(report, file, records, "--budget", budget).exit_code == exit_code

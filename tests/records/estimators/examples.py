@@ -1,0 +1,79 @@
+"""Reports to estimate from, and what brute force makes of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import RRLDP, BitChannel, SeededEntropy
+from stream_ldp.pipeline.statistics import RowCounts
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators import FloatArray
+
+__all__ = ["TINY_SIZES", "channels", "draw", "drawn_rows", "expected_counts", "joints", "likelihood_table"]
+
+#: Small enough to enumerate every report.
+TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
+
+
+def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: BitChannel) -> FloatArray:
+    """P(row | cell), bit by bit, as the mechanism's definition has it; shape (rows, cells)."""
+    bits = counts.unpacked()
+    table = np.empty((len(bits), math.prod(sizes)))
+    for cell, values in enumerate(np.ndindex(*sizes)):
+        truth = np.concatenate([np.eye(size)[value] for size, value in zip(sizes, values, strict=True)])
+        ones = np.where(truth == 1, channel.one, channel.zero)
+        table[:, cell] = np.where(bits == 1, ones, 1 - ones).prod(axis=1)
+    return table
+
+
+def expected_counts(joint: FloatArray, *, channel: BitChannel, reports: float) -> RowCounts:
+    """Every possible report with the weight that `reports` users of this joint give it on average."""
+    bits = sum(joint.shape)
+    patterns = ((np.arange(2**bits)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
+    every = RowCounts.of(np.packbits(patterns, axis=1, bitorder="little"), bits=bits)
+    weights = likelihood_table(every, sizes=joint.shape, channel=channel) @ joint.ravel() * reports
+    possible = weights > 0
+    return RowCounts(bits=bits, rows=every.rows[possible], counts=weights[possible])
+
+
+def draw(
+    joint: FloatArray, reports: int, *, f: float, seed: int, response: tuple[float, float] | None = None
+) -> tuple[RowCounts, BitChannel]:
+    """Reports of users drawn from a joint; `response` is (p, q) of the instantaneous response, if there is one."""
+    cells = np.random.default_rng(seed).choice(joint.size, size=reports, p=joint.ravel())
+    values = np.stack(np.unravel_index(cells, joint.shape), axis=1)
+    p, q = response or (None, None)
+    mechanism = RRLDP(sizes=joint.shape, f=f, p=p, q=q)
+    rows = mechanism.perturb(values, entropy=SeededEntropy(seed))
+    return RowCounts.of(rows, bits=mechanism.bits), mechanism.channel()
+
+
+channels = st.builds(
+    lambda zero, gap: BitChannel(one=zero + gap * (1 - zero), zero=zero),
+    st.floats(0.02, 0.6),
+    st.floats(0.1, 0.95),
+)
+
+
+@st.composite
+def joints(draw_: st.DrawFn, sizes: tuple[int, ...]) -> FloatArray:
+    """Any distribution of this shape, cells of zero included."""
+    weights = draw_(st.lists(st.integers(0, 20), min_size=math.prod(sizes), max_size=math.prod(sizes)))
+    joint = np.array(weights, dtype=np.float64).reshape(sizes) + (0.0 if any(weights) else 1.0)
+    total: float = joint.sum()
+    return joint / total
+
+
+@st.composite
+def drawn_rows(draw_: st.DrawFn, sizes: tuple[int, ...]) -> RowCounts:
+    """Any counted rows of this many bits, at least one, plain or weighted."""
+    bits = sum(sizes)
+    values = draw_(st.lists(st.integers(0, 2**bits - 1), min_size=1, max_size=30))
+    patterns = ((np.array(values)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
+    counts = RowCounts.of(np.packbits(patterns, axis=1, bitorder="little"), bits=bits)
+    return counts.scaled(draw_(st.sampled_from([0.3, 1.0, 50.0]))) if draw_(st.booleans()) else counts

@@ -1,0 +1,71 @@
+"""Coefficients are what they are said to be: orthonormal, invertible, and told by the reports without bias."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import BitChannel
+from stream_ldp.records.estimators import FloatArray
+from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
+from stream_ldp.records.estimators.likelihood import Likelihood
+from tests.records.estimators.examples import TINY_SIZES, channels, expected_counts, joints
+
+
+def basis_of(joint: FloatArray, channel: BitChannel) -> tuple[ProductBasis, Likelihood]:
+    """At the joint's own marginals, from what its users report on average."""
+    subject = Likelihood.of(
+        expected_counts(joint, channel=channel, reports=1_000), sizes=joint.shape, channel=channel
+    )
+    attributes = []
+    for j in range(joint.ndim):
+        others = tuple(i for i in range(joint.ndim) if i != j)
+        attributes.append(AttributeBasis.of(subject.select(j), joint.sum(axis=others)))
+    return ProductBasis(attributes), subject
+
+
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
+def test_the_functions_are_orthonormal_under_the_product_of_the_marginals(
+    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+) -> None:
+    joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
+    basis, _ = basis_of(joint, channel)
+    for attribute in basis.attributes:
+        weighted = attribute.functions * attribute.marginal[:, None]
+        np.testing.assert_allclose(attribute.functions.T @ weighted, np.eye(len(weighted)), atol=1e-9)
+    # By cells first and functions second: the coefficients of a cell's indicator over the product's share of it.
+    np.testing.assert_allclose(basis.joint(basis.coefficients(joint)), joint, atol=1e-12)
+    np.testing.assert_allclose(basis.coefficients(basis.product), basis.order == 0, atol=1e-9)
+
+
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
+def test_the_reports_tell_every_coefficient_shrunk_by_lambda(
+    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+) -> None:
+    joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
+    basis, subject = basis_of(joint, channel)
+    means = basis.moments(subject).means
+    np.testing.assert_allclose(means, basis.retained * basis.coefficients(joint), atol=1e-9)
+
+
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
+def test_under_independence_the_noise_of_a_coefficient_is_lambda(
+    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+) -> None:
+    joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
+    product, _ = basis_of(joint, channel)
+    basis, subject = basis_of(product.product, channel)
+    _, means, squares = basis.moments(subject)
+    np.testing.assert_allclose((squares - means**2)[basis.order > 0], basis.retained[basis.order > 0], atol=1e-9)
+
+
+def test_more_noise_retains_less_and_none_retains_all() -> None:
+    joint = np.array([[0.4, 0.1], [0.2, 0.3]])
+    retained = []
+    for zero, one in ((0.45, 0.55), (0.3, 0.7), (0.1, 0.9), (0.0, 1.0)):
+        basis, _ = basis_of(joint, BitChannel(one=one, zero=zero))
+        retained.append(basis.retained[1, 1])
+    assert np.all(np.diff(retained) > 0)
+    assert retained[-1] == pytest.approx(1.0)

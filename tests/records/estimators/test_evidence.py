@@ -1,0 +1,72 @@
+"""Strength and gate: the reports are believed as far as they deserve it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.records.estimators import FloatArray
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.prior import Prior
+from tests.records.estimators.examples import draw
+
+INDEPENDENT = np.outer([0.05, 0.15, 0.3, 0.5], [0.4, 0.3, 0.2, 0.1])
+DEPENDENT = 0.6 * INDEPENDENT + 0.4 * np.diag([0.1, 0.2, 0.3, 0.4])
+PERMANENT_ONLY, WITH_RESPONSE = None, (0.5, 0.75)
+
+
+def learn(
+    joint: FloatArray, reports: int, *, f: float, seed: int, response: tuple[float, float] | None = None
+) -> Prior:
+    counts, channel = draw(joint, reports, f=f, seed=seed, response=response)
+    return Prior.learn(Likelihood.of(counts, sizes=joint.shape, channel=channel))
+
+
+@pytest.mark.parametrize(
+    ("joint", "f", "response"),
+    [
+        (INDEPENDENT, 0.1, PERMANENT_ONLY),
+        (INDEPENDENT, 0.5, PERMANENT_ONLY),
+        (INDEPENDENT, 0.5, WITH_RESPONSE),
+        # Values so rare that a lone report of two of them would prove anything.
+        (np.outer([0.985, 0.01, 0.005], [0.99, 0.004, 0.003, 0.003]), 0.02, PERMANENT_ONLY),
+        (np.multiply.outer(INDEPENDENT, [0.2, 0.8]), 0.3, PERMANENT_ONLY),
+    ],
+)
+def test_independence_is_rejected_no_more_often_than_the_level_says(
+    joint: FloatArray, f: float, response: tuple[float, float] | None
+) -> None:
+    """At level 0.05, 16 or more of 120 rejections have a chance of 4e-4; the seeds are fixed."""
+    p_values = [learn(joint, 2_000, f=f, seed=seed, response=response).dependence.p_value() for seed in range(120)]
+    assert np.count_nonzero(np.array(p_values) <= 0.05) < 16
+
+
+@pytest.mark.parametrize(
+    ("f", "response", "reports"), [(0.3, None, 500), (0.5, None, 2_000), (0.5, (0.5, 0.75), 500_000)]
+)
+def test_dependence_is_found_where_there_are_reports_enough(
+    f: float, response: tuple[float, float] | None, reports: int
+) -> None:
+    for seed in range(5):
+        assert learn(DEPENDENT, reports, f=f, seed=seed, response=response).dependence.p_value() <= 0.01
+
+
+def test_the_prior_weighs_what_the_distance_from_its_centre_calls_for() -> None:
+    """A pair with mean square contingency phi^2 has v = phi^2 / (r1 - 1)(r2 - 1), and s about 1 / v at much noise."""
+    product = np.outer(DEPENDENT.sum(axis=1), DEPENDENT.sum(axis=0))
+    variance = float(((DEPENDENT - product) ** 2 / product).sum()) / 9
+    strengths = [learn(DEPENDENT, 100_000, f=0.5, seed=seed).strength for seed in range(8)]
+    assert 0.5 / variance < np.median(strengths) < 2 / variance
+
+
+def test_independence_earns_a_stronger_prior_than_dependence() -> None:
+    for seed in range(5):
+        assert learn(INDEPENDENT, 20_000, f=0.5, seed=seed).strength > (
+            20 * learn(DEPENDENT, 20_000, f=0.5, seed=seed).strength
+        )
+
+
+def test_without_noise_there_is_no_prior() -> None:
+    """The joint of the users who reported is then known: it must not be drawn anywhere."""
+    prior = learn(DEPENDENT, 1_000, f=1e-9, seed=1)
+    assert prior.strength < 0.1

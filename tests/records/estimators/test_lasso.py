@@ -1,0 +1,56 @@
+"""LASSO in both forms, and what LREMH makes of the cells that it leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.mechanisms import BitChannel
+from stream_ldp.records.estimators import Solution, estimator
+from tests.records.estimators.examples import draw, expected_counts
+
+CHANNEL = BitChannel(one=0.8, zero=0.3)
+
+
+def solve(method: str, stop: str, counts: object, sizes: tuple[int, ...], channel: BitChannel) -> Solution:
+    return estimator(method, stop=stop, delta=0.001).estimate(counts, sizes=sizes, channel=channel)  # type: ignore[arg-type]
+
+
+def test_the_papers_lasso_finds_the_marginals_and_not_the_dependence() -> None:
+    truth = np.array([[0.05, 0.25, 0.1], [0.3, 0.1, 0.2]])
+    counts = expected_counts(truth, channel=CHANNEL, reports=10_000)
+    joint = solve("lasso", "paper", counts, (2, 3), CHANNEL).joint
+    for axis in (0, 1):
+        np.testing.assert_allclose(joint.sum(axis=axis), truth.sum(axis=axis), atol=0.01)
+    assert np.abs(joint - truth).max() > 0.05
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (3, 2, 2)])
+def test_our_lasso_finds_the_joint_of_pairs_and_what_pairs_imply(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.dirichlet(np.ones(int(np.prod(shape)))).reshape(shape)
+    if len(shape) == 3:  # two attributes independent given the first: nothing beyond pairs
+        first, *others = (rng.dirichlet(np.ones(size), size=None if j == 0 else 3) for j, size in enumerate(shape))
+        truth = np.einsum("a,ab,ac->abc", first, *others)
+    counts = expected_counts(truth, channel=CHANNEL, reports=1e7)
+    np.testing.assert_allclose(solve("lasso", "certificate", counts, shape, CHANNEL).joint, truth, atol=0.005)
+
+
+def test_a_lasso_is_an_answer_without_iterations_that_says_how_far_it_is_from_the_likeliest() -> None:
+    counts, channel = draw(np.array([[0.4, 0.1], [0.2, 0.3]]), 5_000, f=0.4, seed=2)
+    for stop in ("certificate", "paper"):
+        solution = solve("lasso", stop, counts, (2, 2), channel)
+        likeliest = estimator("em", stop="paper", delta=1e-9).estimate(counts, sizes=(2, 2), channel=channel)
+        assert solution.iterations == 0
+        gap = likeliest.log_likelihood - solution.log_likelihood
+        assert 0 < gap <= solution.certificate
+
+
+def test_cells_that_the_lasso_prunes_stay_dead_in_the_papers_lremh_and_live_in_ours() -> None:
+    sizes = (2, 2, 2, 2, 2)
+    truth = np.random.default_rng(1).dirichlet(np.full(32, 0.3)).reshape(sizes)
+    counts, channel = draw(truth, 20_000, f=0.1, seed=1)
+    pruned = solve("lasso", "paper", counts, sizes, channel).joint == 0
+    assert truth[pruned].sum() > 0.01
+    assert np.all(solve("lremh", "paper", counts, sizes, channel).joint[pruned] == 0)
+    np.testing.assert_allclose(solve("lremh", "certificate", counts, sizes, channel).joint, truth, atol=0.02)

@@ -1,0 +1,107 @@
+"""The certificate bounds what is left to gain, and the ascent never goes down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import BitChannel
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import FloatArray
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.objective import Objective, Point
+from stream_ldp.records.estimators.squarem import ascend
+from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_rows, joints
+
+
+@given(
+    data=st.data(),
+    sizes=st.sampled_from(TINY_SIZES),
+    channel=channels,
+    strength=st.sampled_from([0.0, 1e-3, 1.0, 30.0, 1e4]),
+)
+def test_no_joint_beats_a_point_by_more_than_its_certificate(
+    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, strength: float
+) -> None:
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, channel=channel)
+    point_of, centre, rival = (_inside(data.draw(joints(sizes))) for _ in range(3))
+    objective = Objective(likelihood=subject, centre=centre, strength=strength)
+    point = objective.at(point_of)
+    best = max(objective.at(rival).value, _long_em(objective, point_of).value)
+    assert best - point.value <= objective.certificate(point) + 1e-9 * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+def test_the_certificate_of_alike_reports_is_exactly_what_can_be_gained(strength: float) -> None:
+    """Ten reports that say 0 and nothing else: the bound holds with equality, so a smaller one would be false."""
+    counts = RowCounts.of(np.full((10, 1), 0b01, dtype=np.uint8), bits=2)
+    subject = Likelihood.of(counts, sizes=(2,), channel=BitChannel(one=0.75, zero=0.5))
+    objective = Objective(likelihood=subject, centre=np.array([0.5, 0.5]), strength=strength)
+    point = objective.at(np.array([0.5, 0.5]))
+    grid = np.linspace(0, 1, 100_001)[1:-1]
+    best = max(objective.at(np.array([p, 1 - p])).value for p in grid[::100])
+    assert best - point.value <= objective.certificate(point)
+    assert objective.certificate(point) == pytest.approx(best - point.value, rel=0.01)
+
+
+@settings(max_examples=30)
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels, strength=st.sampled_from([1.0, 30.0]))
+def test_the_certificate_vanishes_at_the_top(
+    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, strength: float
+) -> None:
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, channel=channel)
+    objective = Objective(likelihood=subject, centre=_inside(data.draw(joints(sizes))), strength=strength)
+    ascent = ascend(objective, objective.centre, tolerance=1e-6)
+    assert ascent.certificate <= 1e-6
+    top = _long_em(objective, ascent.point.joint)
+    assert top.value - ascent.point.value <= 1e-6
+
+
+@pytest.mark.parametrize("strength", [0.0, 20.0])
+def test_the_ascent_never_goes_down(strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = np.diag(np.arange(1.0, 9.0))
+    counts, channel = draw(truth / truth.sum(), 20_000, f=0.5, seed=3, response=(0.5, 0.75))
+    objective = Objective(
+        likelihood=Likelihood.of(counts, sizes=(8, 8), channel=channel),
+        centre=np.full((8, 8), 1 / 64),
+        strength=strength,
+    )
+    kept: list[float] = []
+    certificate = Objective.certificate
+
+    def seen(self: Objective, point: Point) -> float:
+        kept.append(point.value)
+        return certificate(self, point)
+
+    monkeypatch.setattr(Objective, "certificate", seen)
+    ascend(objective, objective.centre, tolerance=1e-3)
+    assert len(kept) > 10
+    assert np.all(np.diff(kept) >= 0)
+
+
+def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:
+    truth = np.diag(np.arange(1.0, 9.0)) + 0.5
+    counts, channel = draw(truth / truth.sum(), 50_000, f=0.5, seed=4)
+    objective = Objective(
+        likelihood=Likelihood.of(counts, sizes=(8, 8), channel=channel), centre=np.full((8, 8), 1 / 64), strength=10.0
+    )
+    point, plain = objective.at(objective.centre), 1
+    while objective.certificate(point) > 0.01:
+        point = objective.at(point.step)
+        plain += 1
+    ascent = ascend(objective, objective.centre, tolerance=0.01)
+    assert ascent.certificate <= 0.01
+    assert ascent.evaluations < plain / 4
+
+
+def _inside(joint: FloatArray) -> FloatArray:
+    return 0.95 * joint + 0.05 / joint.size
+
+
+def _long_em(objective: Objective, start: FloatArray) -> Point:
+    point = objective.at(start)
+    for _ in range(200):
+        point = objective.at(point.step)
+    return point

@@ -1,0 +1,70 @@
+"""The centre says what the levels below say, and no more."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.prior import Prior
+from tests.records.estimators.examples import draw
+
+
+def test_a_pair_is_drawn_to_the_product_of_its_marginals() -> None:
+    counts, channel = draw(np.array([[0.4, 0.1, 0.1], [0.05, 0.05, 0.3]]), 5_000, f=0.3, seed=1)
+    prior = Prior.learn(Likelihood.of(counts, sizes=(2, 3), channel=channel))
+    np.testing.assert_allclose(prior.centre, np.outer(*prior.marginals), rtol=1e-12)
+
+
+def test_a_single_attribute_is_drawn_to_the_uniform_distribution() -> None:
+    counts, channel = draw(np.array([0.6, 0.3, 0.1]), 5_000, f=0.3, seed=2)
+    prior = Prior.learn(Likelihood.of(counts, sizes=(3,), channel=channel))
+    np.testing.assert_allclose(prior.centre, 1 / 3)
+
+
+def test_more_attributes_are_drawn_to_their_pairs_without_any_effect_of_three() -> None:
+    """The odds ratio of two attributes is then the same for each value of a third."""
+    truth = np.random.default_rng(3).dirichlet(np.ones(8)).reshape(2, 2, 2)
+    counts, channel = draw(truth, 200_000, f=0.1, seed=3)
+    likelihood = Likelihood.of(counts, sizes=(2, 2, 2), channel=channel)
+    prior = Prior.learn(likelihood)
+    odds = prior.centre[0, 0] * prior.centre[1, 1] / (prior.centre[0, 1] * prior.centre[1, 0])
+    # But for one user of 200,000, who is distributed as the product.
+    assert odds[0] == pytest.approx(odds[1], rel=1e-3)
+    for i, j in combinations(range(3), 2):
+        other = 3 - i - j
+        np.testing.assert_allclose(prior.centre.sum(axis=other), truth.sum(axis=other), atol=0.01)
+
+
+def test_pairs_made_of_noise_rule_no_cell_out() -> None:
+    truth = np.zeros((4, 5, 6))
+    truth[[0, 1, 2, 3], [0, 2, 3, 4], [0, 2, 4, 5]] = 0.25
+    counts, channel = draw(truth, 50_000, f=0.5, seed=5)
+    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, channel=channel))
+    assert prior.centre.min() >= prior.basis.product.min() / 50_001
+
+
+def test_what_only_three_attributes_together_show_is_heard_when_reports_are_clear() -> None:
+    """Two fair coins and whether they agree: every pair is independent, so nothing but the joint can say it."""
+    truth = np.zeros((2, 2, 2))
+    truth[[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]] = 0.25
+    counts, channel = draw(truth, 20_000, f=0.3, seed=6)
+    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, channel=channel))
+    np.testing.assert_allclose(prior.centre, 1 / 8, atol=0.02)
+    assert prior.strength < 100
+    assert prior.dependence.p_value() <= 0.01
+
+
+def test_the_expected_joint_is_right_without_noise_and_the_centre_without_information() -> None:
+    truth = np.array([[0.3, 0.2], [0.1, 0.4]])
+    clear, channel = draw(truth, 2_000, f=1e-9, seed=4)
+    prior = Prior.learn(Likelihood.of(clear, sizes=(2, 2), channel=channel))
+    told = clear.unpacked().astype(float)
+    users = np.einsum("n,ni,nj->ij", clear.counts, told[:, :2], told[:, 2:]) / clear.reports
+    np.testing.assert_allclose(prior.expected, users, atol=1e-6)
+    drowned, channel = draw(truth, 20, f=0.99, seed=4)
+    prior = Prior.learn(Likelihood.of(drowned, sizes=(2, 2), channel=channel))
+    assert prior.resolved[1, 1] < 0.1
+    assert prior.expected.sum() == pytest.approx(1)

@@ -1,0 +1,68 @@
+"""The message of an estimates topic: what a consumer in any language may rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.records.answer import Estimate, WindowBounds
+from tests.client.examples import MINUTE_MS, estimate_of
+
+probabilities = st.floats(0, 1)
+
+
+def message(**changes: Any) -> bytes:
+    """A message as JSON with some of its top-level fields replaced."""
+    return json.dumps(json.loads(estimate_of().to_bytes()) | changes).encode()
+
+
+@given(st.lists(probabilities, min_size=6, max_size=6), st.floats(allow_nan=False, allow_infinity=False, min_value=0))
+def test_numbers_come_back_to_the_last_bit(cells: list[float], effective: float) -> None:
+    joint = np.array(cells).reshape(2, 3)
+    sent = estimate_of(probability=joint.tolist(), effective_reports=effective)
+    received = Estimate.from_bytes(sent.to_bytes())
+    assert received.joint().tobytes() == joint.tobytes()
+    assert received.effective_reports.hex() == effective.hex()
+    assert received == sent
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"{}", id="an empty object"),
+        pytest.param(b"\xff\xfe", id="not UTF-8"),
+        pytest.param(message(schema_version=2), id="another schema version"),
+        pytest.param(message(effective_reports=float("nan")), id="not a number"),
+        pytest.param(message(reports=-1), id="fewer reports than none"),
+    ],
+)
+def test_what_is_not_an_estimate_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="Estimate"):
+        Estimate.from_bytes(data)
+
+
+def test_finals_of_two_windows_have_two_keys_and_provisionals_one() -> None:
+    later = WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)
+    finals = {estimate_of().key, estimate_of(window=later).key, estimate_of(estimate="other").key}
+    assert len(finals) == 3
+    assert estimate_of(final=False).key == estimate_of(final=False, window=later).key
+    assert estimate_of(final=False).key not in finals
+
+
+def test_cells_that_do_not_fit_their_axes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
+        estimate_of(probability=[[1.0]]).joint()
+    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
+        estimate_of(standard_error=[0.0] * 6).standard_errors()
+
+
+def test_the_distance_of_two_distributions_is_half_their_absolute_difference() -> None:
+    estimate = estimate_of(probability=[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
+    assert estimate.distance(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]])) == 0.5
+    assert estimate.distance(estimate.joint()) == 0.0

@@ -1,0 +1,331 @@
+"""JointCollection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_ldp.collection.collection import MAX_BITS, MAX_PANES, CollectionError
+from stream_ldp.records.collection import JointCollection
+
+TEXT = """\
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
+attributes:
+  - {name: bathing, values: [no, yes]}
+  - {name: mobility, values: [none, some, full]}
+window: {size: 60s}
+estimates:
+  - {name: both, of: [bathing, mobility]}
+"""
+
+NOT_A_DURATION = "is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
+NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(CollectionError) as caught:
+        JointCollection.parse(text, source="survey.yaml")
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+    return list(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        # Not YAML, or no keys.
+        (TEXT, "", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "# nothing yet\n", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "survey", "1:1: expected keys such as `collection:` and `window:`"),
+        (TEXT, "\n- survey\n", "2:1: expected keys such as `collection:` and `window:`"),
+        ("  - {name: both", "\t- {name: both", r"8:1: not YAML: found character '\t' that cannot start any token"),
+        ("[no, yes]", "[no, yes", "4:37: not YAML: expected ',' or ']', but got '}'"),
+        ("survey\n", "survey\x07\n", "1:19: not YAML: character U+0007 is not allowed"),
+        ("window:", "[window]:", "6:1: not YAML: found unhashable key"),
+        # Keys: missing, misspelt, twice.
+        ("window: {size: 60s}\n", "", "1:1: window: this key is required"),
+        ("name: bathing, ", "", "4:5: attributes.0.name: this key is required"),
+        (
+            "size: 60s",
+            "size: 60s, idletimeout: 5s",
+            "6:21: window.idletimeout: unknown key; did you mean 'idle_timeout'?",
+        ),
+        ("f: 0.25", "f: 0.25, r: 1", "2:36: mechanism.r: unknown key; known are "),
+        ("estimates:", "estimate: []\nestimates:", "7:1: estimate: unknown key; known are "),
+        ("size: 60s", "size: 60s, size: 90s", "6:21: key 'size' is given twice"),
+        ("estimates:", "window: {size: 5s}\nestimates:", "7:1: key 'window' is given twice"),
+        # Names and values.
+        ("survey", "Care Survey", f"1:13: collection: {NAMES}"),
+        ("survey", "a" * 64, f"1:13: collection: {NAMES}"),
+        ("name: both", "name: both/2", f"8:12: estimates.0.name: {NAMES}"),
+        ("[no, yes]", "no", "4:29: attributes.0.values: expected a list, such as [no, yes]"),
+        ("[no, yes]", "[no]", "4:29: attributes.0.values: at least 2 needed"),
+        ("[no, yes]", "[[no], yes]", "4:30: attributes.0.values.0: expected text"),
+        ("[no, yes]", '["", yes]', "4:30: attributes.0.values.0: String should have at least 1 character"),
+        (
+            "[no, yes]",
+            '["a\\tb", yes]',
+            "4:30: attributes.0.values.0: control characters, such as a tab or a new line",
+        ),
+        ("[no, yes]", f"[no, {'x' * 201}]", "4:34: attributes.0.values.1: String should have at most 200 characters"),
+        ("[no, yes]", "[no, yes, no]", "4:39: attributes.0.values.2: values of attribute 'bathing' must be distinct"),
+        ("name: mobility", "name: bathing", "5:12: attributes.1.name: attribute names must be distinct"),
+        ("- {name: both", "- {name: both, of: [bathing]}\n  - {name: both", "9:12: estimates.1.name: estimate names"),
+        # The mechanism.
+        (
+            "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}",
+            "rr-ldp",
+            "2:12: mechanism: expected keys such as `kind:` and `f:`",
+        ),
+        ("rr-ldp", "rappor", "2:19: mechanism.kind: expected 'rr-ldp', got 'rappor'"),
+        ("f: 0.25", "f: high", "2:30: mechanism.f: 'high' is not a number"),
+        ("f: 0.25", "f: 0", "2:12: mechanism: f must be between 0 (no privacy) and 1 (no information)"),
+        ("f: 0.25", "f: nan", "2:12: mechanism: f must be between 0 (no privacy) and 1 (no information)"),
+        ("f: 0.25", "f: 1e-12", "2:12: mechanism: f must be between 0 (no privacy) and 1 (no information)"),
+        (", q: 0.75", "", "2:12: mechanism: p and q belong together: give both, or neither"),
+        ("p: 0.25", "p: 0.8", "2:12: mechanism: p (chance to send 1 for a 0) must be below q (for a 1)"),
+        ("q: 0.75", "q: 1.5", "2:12: mechanism: p and q are probabilities, got p=0.25, q=1.5"),
+        # Windows.
+        ("60s", "60", f"6:16: window.size: '60' {NOT_A_DURATION}"),
+        ("60s", "1.5h", f"6:16: window.size: '1.5h' {NOT_A_DURATION}"),
+        ("60s", "-5s", f"6:16: window.size: '-5s' {NOT_A_DURATION}"),
+        ("60s", "0s", "6:16: window.size: it should be greater than 0"),
+        ("60s", "99999999d", "6:16: window.size: '99999999d' is too long; at most 36600d"),
+        ("size: 60s", "size: 60s, grace: never", f"6:28: window.grace: 'never' {NOT_A_DURATION}"),
+        ("size: 60s", "size: 60s, hop: 7s", "6:26: window.hop: size must be a whole multiple of hop"),
+        ("size: 60s", "size: 1d, hop: 1ms", f"6:25: window.hop: size is 86,400,000 times hop; at most {MAX_PANES:,}"),
+        ("size: 60s", "size: 60s, idle_timeout: 0s", "6:35: window.idle_timeout: it should be greater than 0"),
+        ("size: 60s", "size: 60s, memory: 1", "6:29: window.memory: it should be less than or equal to 0.99"),
+        # Estimates.
+        ("mobility]", "mobilty]", "8:32: estimates.0.of.1: 'mobilty' is not an attribute; did you mean 'mobility'?"),
+        ("mobility]", "bathing]", "8:32: estimates.0.of.1: attributes of estimate 'both' must be distinct"),
+        ("[bathing, mobility]", "[]", "8:22: estimates.0.of: at least 1 needed"),
+        (
+            "mobility]",
+            "mobility], method: magic",
+            "8:51: estimates.0.method: expected 'em', 'lasso' or 'lremh', got 'magic'",
+        ),
+        ("mobility]", "mobility], delta: inf", "8:50: estimates.0.delta: it should be a finite number"),
+        ("mobility]", "mobility], every: soon", f"8:50: estimates.0.every: 'soon' {NOT_A_DURATION}"),
+    ],
+)
+def test_a_problem_is_let_through_or_put_elsewhere(right: str, wrong: str, problem: str) -> None:
+    assert right in TEXT
+    found = problems_of(TEXT.replace(right, wrong, 1))
+    assert len(found) == 1, "one mistake, one problem"
+    assert found[0].startswith(f"survey.yaml:{problem}")
+
+
+def test_only_the_first_of_several_problems_is_told() -> None:
+    found = problems_of(TEXT.replace("f: 0.25", "f: high").replace("60s", "60").replace("window", "windows"))
+    assert [problem.split(": ")[1] for problem in found] == ["window", "mechanism.f", "windows"]
+
+
+def test_an_estimate_or_a_report_is_too_large_for_a_record() -> None:
+    values = f"[{', '.join(map(str, range(400)))}]"
+    cells = TEXT.replace("[no, yes]", values).replace("[none, some, full]", values)
+    assert problems_of(cells) == ["survey.yaml:8:22: estimates.0.of: 160,000 cells; at most 131,072 can be solved"]
+    document = yaml.safe_load(TEXT)
+    document["attributes"][0]["values"] = [str(value) for value in range(MAX_BITS)]
+    document["estimates"][0]["of"] = ["mobility"]
+    with pytest.raises(ValueError, match=f"{MAX_BITS + 3:,} values in all; at most {MAX_BITS:,} fit a report"):
+        JointCollection.model_validate(document | {"window": {"size": 60_000}})
+
+
+def test_answers_become_booleans_and_numbers() -> None:
+    text = TEXT.replace("[none, some, full]", "[null, 1, 1.0, 0x1, on, 2001-01-01, ~]")
+    bathing, mobility = JointCollection.parse(text).attributes
+    assert bathing.values == ("no", "yes")
+    assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
+
+
+def test_a_window_has_other_defaults_than_it_documents() -> None:
+    window = JointCollection.parse(TEXT).window
+    assert (window.size_ms, window.pane_ms, window.grace_ms) == (60_000, 60_000, 5_000)
+    assert (window.idle_timeout_ms, window.ahead_ms, window.max_age_ms) == (10_000, 10_000, 86_400_000)
+    assert (window.memory, window.memory_windows) == (None, 1)
+    sliding = JointCollection.parse(TEXT.replace("60s", "2h, hop: 30 m, idle_timeout: never, memory: 0.5")).window
+    assert (sliding.size_ms, sliding.pane_ms, sliding.idle_timeout_ms) == (7_200_000, 1_800_000, None)
+    # 0.5^6 is the last weight of at least 1 %.
+    assert sliding.memory_windows == 7
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"\xff\xfe\x00\x01", "not UTF-8 text: invalid start byte at byte 0"),
+        (TEXT.encode("utf-16"), "not UTF-8 text: invalid start byte at byte 0"),
+        (b"collection: \x00\n", "1:13: not YAML: character U+0000 is not allowed"),
+    ],
+)
+def test_a_file_that_is_no_text_ends_in_a_traceback(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    path = tmp_path / "survey.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CollectionError) as caught:
+        JointCollection.load(path)
+    assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
+
+
+def test_a_directory_ends_in_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
+        JointCollection.load(tmp_path)
+
+
+@pytest.mark.parametrize("written", [TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()])
+def test_a_file_from_another_system_is_refused(tmp_path: Path, written: bytes) -> None:
+    path = tmp_path / "survey.yaml"
+    path.write_bytes(written)
+    assert JointCollection.load(path) == JointCollection.parse(TEXT)
+
+
+labels = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    names = draw(st.lists(labels, min_size=1, max_size=3, unique=True))
+    p, q = sorted(draw(st.lists(st.integers(1, 2**32 - 1), min_size=2, max_size=2, unique=True)))
+    return {
+        "collection": draw(st.from_regex(r"[a-z][a-z0-9_-]{0,5}[a-z0-9]", fullmatch=True)),
+        "mechanism": {
+            "kind": "rr-ldp",
+            "f": draw(st.integers(1, 2**31 - 2)) / 2**31,
+            "p": p / 2**32,
+            "q": q / 2**32,
+        },
+        "attributes": [
+            {"name": name, "values": draw(st.lists(labels, min_size=2, max_size=4, unique=True))} for name in names
+        ],
+        "window": {"size": "60s"},
+        "estimates": [{"name": "one", "of": [names[0]]}],
+    }
+
+
+def fingerprint(document: dict[str, Any]) -> bytes:
+    return JointCollection.parse(yaml.safe_dump(document, allow_unicode=True)).fingerprint
+
+
+@settings(deadline=None)
+@given(documents(), st.sampled_from(["60s", "1m", "90s, hop: 30s"]), st.data())
+def test_a_window_or_an_estimate_changes_what_a_report_means(
+    document: dict[str, Any], size: str, data: st.DataObject
+) -> None:
+    before = fingerprint(document)
+    window = {"size": "120s", "hop": "30s", "grace": "1s", "idle_timeout": "never", "memory": 0.5, "max_age": "2d"}
+    document["window"] |= {key: window[key] for key in data.draw(st.sets(st.sampled_from(sorted(window))))}
+    if "hop" in document["window"]:
+        document["window"]["size"] = "120s"
+    document["estimates"] = [
+        {"name": "other", "of": [attribute["name"] for attribute in document["attributes"]], "method": "em"}
+    ]
+    assert fingerprint(document) == before
+
+
+@pytest.mark.parametrize(
+    "what", ["name", "f", "p", "q", "no IRR", "attribute", "attributes", "value", "values", "order of values"]
+)
+@settings(deadline=None, max_examples=20)
+@given(document=documents())
+def test_reports_of_another_meaning_have_the_same_fingerprint(document: dict[str, Any], what: str) -> None:
+    before = fingerprint(document)
+    attribute = document["attributes"][-1]
+    unused = "".join(each["name"] for each in document["attributes"]) + "2"
+    values, mechanism = attribute["values"], document["mechanism"]
+    if what == "name":
+        document["collection"] += "2"
+    # The next threshold: the smallest other meaning that there is.
+    elif what == "f":
+        mechanism["f"] += 2**-31
+    elif what == "p":
+        mechanism["p"] -= 2**-32
+    elif what == "q":
+        mechanism["q"] += 2**-32
+    elif what == "no IRR":
+        del mechanism["p"], mechanism["q"]
+    elif what == "attribute":
+        attribute["name"] = unused
+        document["estimates"] = [{"name": "one", "of": [unused]}]
+    elif what == "attributes":
+        document["attributes"].append({"name": unused, "values": ["a", "b"]})
+    elif what == "value":
+        values[0] = "".join(values) + "2"
+    elif what == "values":
+        values.append("".join(values) + "2")
+    else:
+        values.reverse()
+    assert fingerprint(document) != before
+
+
+@pytest.mark.parametrize("spelling", ["0.25", ".25", "0.250", "25e-2", "2.5E-1", "0.2500000000001"])
+def test_the_spelling_of_a_number_changes_what_a_report_means(spelling: str) -> None:
+    """The last one is within half of 2^-32 of the others: the same thresholds, the same reports."""
+    text = TEXT.replace("0.25", spelling)
+    assert JointCollection.parse(text).fingerprint == JointCollection.parse(TEXT).fingerprint
+
+
+def test_attributes_in_another_order_have_the_same_fingerprint() -> None:
+    first, second = TEXT.splitlines()[3:5]
+    swapped = TEXT.replace(f"{first}\n{second}", f"{second}\n{first}")
+    assert JointCollection.parse(swapped).fingerprint != JointCollection.parse(TEXT).fingerprint
+
+
+@settings(deadline=None)
+@given(documents())
+def test_a_document_does_not_say_all_of_its_collection(document: dict[str, Any]) -> None:
+    collection = JointCollection.parse(yaml.safe_dump(document, allow_unicode=True))
+    again = JointCollection.model_validate(collection.document)
+    assert again == collection
+    assert again.fingerprint == collection.fingerprint
+
+
+SURVEY = JointCollection.parse(TEXT)
+
+
+def test_a_record_is_encoded_in_the_order_of_its_own_keys() -> None:
+    assert SURVEY.encode({"mobility": "full", "bathing": "no"}) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"bathing": "no"}, "attribute 'mobility' is missing"),
+        (
+            {"bathing": "no", "mobilty": "none"},
+            "'mobilty' is not an attribute of collection 'survey'; did you mean 'mobility'?",
+        ),
+        (
+            {"bathing": "no", "mobility": "SECRET"},
+            "attribute 'mobility': the given value is not one of none, some, full",
+        ),
+    ],
+)
+def test_a_record_that_cannot_be_encoded_is_guessed_at(record: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SURVEY.encode(record)
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1).filter(lambda value: value not in "attribute 'mobility': the given value is not one of"))
+def test_a_refused_answer_is_repeated_in_the_error(value: str) -> None:
+    """Nor in the errors that it was raised from: a traceback prints those too."""
+    with pytest.raises(ValueError, match="mobility") as caught:
+        SURVEY.encode({"bathing": "no", "mobility": f"<{value}>"})
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert f"<{value}>" not in str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+@pytest.mark.parametrize(
+    ("of", "bits"), [(["bathing"], (0, 1)), (["mobility"], (2, 3, 4)), (["mobility", "bathing"], (2, 3, 4, 0, 1))]
+)
+def test_the_bits_of_an_attribute_are_looked_for_elsewhere(of: list[str], bits: tuple[int, ...]) -> None:
+    assert SURVEY.bits_of(of) == bits

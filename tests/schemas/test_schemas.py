@@ -1,0 +1,52 @@
+"""The published schemas: what a consumer in any language may rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel
+
+from stream_ldp.records.answer import Estimate
+from stream_ldp.schemas import SCHEMAS, schema_of, schema_path
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.rounds import Round
+from tests.client.examples import estimate_of
+from tests.client.rankings import films, ranking_of, result_of
+
+
+def asked(phase: int) -> Round:
+    inquiry = films().method.first() if phase == 1 else ranking_of(epoch=7, phase=phase - 1).next_inquiry
+    assert inquiry is not None
+    return Round.of(films(), inquiry, epoch=7)
+
+
+EXAMPLES: dict[type[BaseModel], list[BaseModel]] = {
+    Estimate: [estimate_of(), estimate_of(final=False)],
+    Ranking: [result_of(7), ranking_of(epoch=7, phase=1), result_of(7, final=False)],
+    Round: [asked(1), asked(2)],
+}
+DAMAGE: dict[type[BaseModel], list[dict[str, Any]]] = {
+    Estimate: [{"reports": -1}, {"final": "yes"}, {"fingerprint": "xyz"}],
+    Ranking: [{"phase": 0}, {"items": [{"rank": 1}]}, {"fingerprint": "xyz"}],
+    Round: [{"phase": 0}, {"epsilon": 0}, {"candidates": [0.5]}, {"collection_fingerprint": "xyz"}],
+}
+
+
+@pytest.mark.parametrize("message", SCHEMAS)
+def test_a_published_schema_is_that_of_its_model(message: type[BaseModel]) -> None:
+    assert schema_path(message).read_text(encoding="utf-8") == schema_of(message), "run python -m stream_ldp.schemas"
+
+
+@pytest.mark.parametrize("message", SCHEMAS)
+def test_a_message_obeys_the_published_schema_and_a_damaged_one_does_not(message: type[BaseModel]) -> None:
+    schema = json.loads(schema_path(message).read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    for example in EXAMPLES[message]:
+        document = json.loads(example.model_dump_json())
+        validator.validate(document)
+        for damage in ({"schema_version": 2}, *DAMAGE[message]):
+            assert not validator.is_valid(document | damage), damage

@@ -1,0 +1,213 @@
+"""Before a worker starts: every way that a cluster is not ready for it, and what the operator is told."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.registry import Registration, RegistryError, read_registry, register
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames, TopicSpec, topic_specs
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.service.preflight import PreflightError, preflight
+
+CARE = """
+collection: care
+mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
+attributes:
+  - {name: bathing, values: [no, yes]}
+  - {name: mobility, values: [none, some, full]}
+window: {size: 60s}
+estimates: [{name: joint, of: [bathing, mobility]}]
+"""
+
+FILE = "care survey.yaml"
+
+
+def _care(*changes: tuple[str, str]) -> JointCollection:
+    text = CARE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return JointCollection.parse(text)
+
+
+def _specs(settings: Settings, *collections: JointCollection, partitions: int | None = None) -> dict[str, TopicSpec]:
+    specs = topic_specs(
+        collections,
+        prefix=settings.topic_prefix,
+        partials_partitions=settings.partials_partitions,
+        reports_partitions=partitions,
+    )
+    return {spec.name: spec for spec in specs}
+
+
+async def _create(settings: Settings, specs: dict[str, TopicSpec]) -> None:
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(list(specs.values()), replication=1)
+
+
+async def _ready(settings: Settings, collection: JointCollection) -> None:
+    await _create(settings, _specs(settings, collection))
+    await register(settings, [Registration.of(collection)])
+
+
+async def _refused(settings: Settings, collection: JointCollection) -> str:
+    with pytest.raises(PreflightError) as refused:
+        await preflight(settings, {FILE: collection})
+    return str(refused.value).replace(f"{settings.topic_prefix}.", "PREFIX.")
+
+
+def _create_command(settings: Settings) -> str:
+    return f"stream-ldp topics create '{FILE}' {settings.flags()}"
+
+
+async def test_a_cluster_that_is_ready_gives_the_partitions_of_every_topic(settings: Settings) -> None:
+    await _create(settings, _specs(settings, _care(), partitions=7))
+    await register(settings, [Registration.of(_care())])
+    names = TopicNames(prefix=settings.topic_prefix)
+    assert await preflight(settings, {FILE: _care()}) == {
+        names.collections: 1,
+        names.partials: 4,
+        names.reports("care"): 7,
+        names.estimates("care"): 1,
+        names.dead_letters("care"): 1,
+    }
+
+
+async def test_an_empty_cluster_is_answered_with_every_missing_topic_and_the_command_that_makes_them(
+    settings: Settings,
+) -> None:
+    assert await _refused(settings, _care()) == (
+        "topic PREFIX.collections does not exist\n"
+        "topic PREFIX.partials does not exist\n"
+        "topic PREFIX.care.reports does not exist\n"
+        "topic PREFIX.care.estimates does not exist\n"
+        "topic PREFIX.care.dead-letters does not exist\n"
+        f"  -> create it: {_create_command(settings)}"
+    )
+
+
+async def test_one_missing_topic_is_named_alone(settings: Settings) -> None:
+    specs = _specs(settings, _care())
+    del specs[TopicNames(prefix=settings.topic_prefix).dead_letters("care")]
+    await _create(settings, specs)
+    await register(settings, [Registration.of(_care())])
+    assert await _refused(settings, _care()) == (
+        f"topic PREFIX.care.dead-letters does not exist\n  -> create it: {_create_command(settings)}"
+    )
+
+
+async def test_topics_set_up_by_hand_are_held_against_what_the_service_relies_on(settings: Settings) -> None:
+    specs = {
+        name: TopicSpec(name=name, partitions=spec.partitions + 1, config={}, purpose="")
+        for name, spec in _specs(settings, _care()).items()
+    }
+    await _create(settings, specs)
+    await register(settings, [Registration.of(_care())])
+    problems = (await _refused(settings, _care())).splitlines()
+    week = 7 * 86_400_000
+    assert problems == [
+        "topic PREFIX.collections has cleanup.policy=delete, needs compact",
+        "topic PREFIX.collections has max.message.bytes=1048588, needs 16777216 or more",
+        "topic PREFIX.collections has 2 partitions, needs 1",
+        "topic PREFIX.partials has cleanup.policy=delete, needs compact,delete",
+        f"topic PREFIX.partials has retention.ms={week}, needs 777600000 or more",
+        "topic PREFIX.partials has max.message.bytes=1048588, needs 16777216 or more",
+        "topic PREFIX.partials has 5 partitions, needs 4",
+        f"topic PREFIX.care.reports has retention.ms={week}, needs 777600000 or more",
+        "topic PREFIX.care.reports has message.timestamp.type=CreateTime, needs LogAppendTime",
+        "topic PREFIX.care.estimates has cleanup.policy=delete, needs compact,delete",
+        f"topic PREFIX.care.estimates has retention.ms={week}, needs 2592000000 or more",
+        "topic PREFIX.care.estimates has max.message.bytes=1048588, needs 16777216 or more",
+        "topic PREFIX.care.estimates has 2 partitions, needs 1",
+        f"topic PREFIX.care.estimates has retention.ms={week}, which must be more than the {week} of "
+        "PREFIX.partials, or finals would be published twice",
+        f"topic PREFIX.care.dead-letters has retention.ms={week}, needs 1209600000 or more",
+        "topic PREFIX.care.dead-letters has max.message.bytes=1048588, needs 16777216 or more",
+        "topic PREFIX.care.dead-letters has 2 partitions, needs 1",
+        "  -> change it with Kafka's kafka-configs.sh or kafka-topics.sh, or ask for what is there "
+        "(--partitions, --partials-partitions)",
+    ]
+
+
+async def test_a_collection_that_nobody_registered_is_answered_with_the_command(settings: Settings) -> None:
+    await _create(settings, _specs(settings, _care()))
+    assert await _refused(settings, _care()) == (
+        f"collection care is not registered\n  -> register it: {_create_command(settings)}"
+    )
+
+
+async def test_a_second_worker_with_another_version_is_shown_both_fingerprints_and_what_differs(
+    settings: Settings,
+) -> None:
+    other = _care(("f: 0.25", "f: 0.5"), ("none, some, full", "none, full"))
+    await _ready(settings, _care())
+    problem, cure = (await _refused(settings, other)).splitlines()
+    assert problem.startswith(
+        f"collection care is registered with fingerprint {_care().fingerprint.hex()}, "
+        f"this one has {other.fingerprint.hex()}: "
+    )
+    assert re.search(r"mechanism\S*\.f \(registered: 0.25; here: 0.5\)", problem)
+    assert "attributes.mobility.values (registered: none, some, full; here: none, full)" in problem
+    assert "window" not in problem
+    assert cure == (
+        "  -> a name means one thing for ever: give this version of the collection a new name, in its first line"
+    )
+
+
+async def test_attributes_in_another_order_are_another_version_and_shown_as_such(settings: Settings) -> None:
+    await _ready(settings, _care())
+    lines = [line for line in CARE.splitlines() if line.startswith("  - ")]
+    swapped = _care(("\n".join(lines), "\n".join(reversed(lines))))
+    assert "attributes (registered: bathing, mobility; here: mobility, bathing)" in await _refused(settings, swapped)
+
+
+async def test_other_windows_or_estimates_need_all_workers_stopped_first(settings: Settings) -> None:
+    await _ready(settings, _care())
+    problem, cure = (await _refused(settings, _care(("60s", "30s"), ("name: joint", "name: both")))).splitlines()
+    assert problem.startswith("collection care has changed since it was registered: ")
+    assert re.search(r"window\.size\S* \(registered: 60000; here: 30000\)", problem)
+    assert "estimates (registered: joint; here: both)" in problem
+    assert cure == f"  -> stop all of its workers, then register it again: {_create_command(settings)}"
+
+
+async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: Settings) -> None:
+    await _ready(settings, _care())
+    changed = Registration.of(_care(("60s", "30s")))
+    await register(settings, [changed])
+    assert await read_registry(settings) == {"care": changed}
+
+
+async def test_something_else_in_the_registry_is_named_by_its_offset(settings: Settings) -> None:
+    await _ready(settings, _care())
+    topic = TopicNames(prefix=settings.topic_prefix).collections
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        await producer.send_and_wait(topic, key=b"films", value=b"not a registration")
+    with pytest.raises(RegistryError, match=f"offset 1 of topic {topic} is not a registration"):
+        await preflight(settings, {FILE: _care()})
+
+
+async def test_a_topic_that_the_cluster_cannot_make_is_refused_with_its_words(settings: Settings) -> None:
+    async with Cluster.connect(settings) as cluster:
+        with pytest.raises(ClusterError, match="replication factor of 3 cannot be reached because only 1 broker"):
+            await cluster.create(list(_specs(settings, _care()).values()), replication=3)
+
+
+async def test_replication_is_what_the_brokers_can_carry(settings: Settings) -> None:
+    async with Cluster.connect(settings) as cluster:
+        assert await cluster.usual_replication() == 1
+
+
+async def test_a_broker_that_is_not_there_is_noticed_within_seconds() -> None:
+    began = time.monotonic()
+    with pytest.raises(
+        BrokerUnreachable, match=r"^127\.0\.0\.1:1: connection refused: no broker listens on this port$"
+    ):
+        await preflight(Settings.load(brokers="127.0.0.1:1"), {FILE: _care()})
+    assert time.monotonic() - began < 10

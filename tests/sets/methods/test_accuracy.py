@@ -1,0 +1,90 @@
+"""How good the rankings are on populations with published figures. Seeded.
+
+Means of F1 and NDCG over five epochs have standard errors of 0.01 to 0.03 here; a bound is that of known figures
+which the product was planned on, and honest other seeds stay above it by two standard errors or more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream_ldp.cli.evaluate.heavy_hitters import read_transactions
+from stream_ldp.sets.evaluation import Measures, scores, trials
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods.methods import method
+from tests.benchmarks.zipf_sets import zipf_sets
+from tests.paths import DATA
+
+MUSHROOM = DATA / "mushroom.txt.gz"
+
+
+@pytest.fixture(scope="module")
+def zipf() -> ItemSets:
+    return zipf_sets()
+
+
+@pytest.fixture(scope="module")
+def mushroom() -> ItemSets:
+    if not MUSHROOM.exists():
+        pytest.skip(f"no {MUSHROOM.name}: the transactions are no part of this repository")
+    return read_transactions(MUSHROOM).sets
+
+
+def mean(sets: ItemSets, kind: str, *, epsilon: float, users: int, repeats: int = 5, **options: Any) -> Measures:
+    chosen = method(kind, domain=int(sets.items.max()) + 1, epsilon=epsilon, **options)
+    outcomes = trials(sets, methods=[(epsilon, chosen)], users=users, repeats=repeats, seed=0, clock=lambda: 0.0)
+    (score,) = scores(outcomes)
+    return score.mean
+
+
+def test_svim_finds_the_heavy_hitters_of_zipf_sets(zipf: ItemSets) -> None:
+    # Means of 20 other epochs: 0.75 as published and 0.91 where the set size is known.
+    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32).f1 >= 0.70
+    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32, set_size=15, repeats=2).f1 >= 0.80
+    # The frequencies of ranks 32 and 33 differ by 0.0008, half a standard error: one of 32 is missed in every other
+    # epoch, F1 0.969. The mean of 32 other epochs is 0.979.
+    nearly = mean(zipf, "svim", epsilon=4.0, users=400_000, k=32, repeats=8)
+    assert nearly.f1 >= 0.97
+    assert nearly.mse < 1e-4
+
+
+def test_users_in_groups_of_their_own_rank_zipf_sets_better_than_a_parted_epsilon(zipf: ItemSets) -> None:
+    # Over other seeds 0.91 to 0.93, 0.75 to 0.80, and 0.08 to 0.16 with sampling SH and the paper's combination.
+    found = {
+        name: mean(zipf, kind, epsilon=3.0, users=100_000, k=32, repeats=2, **options).f1
+        for name, kind, options in (
+            ("users", "gfim-users", {"set_size": 15}),
+            ("budget", "gfim", {"set_size": 15}),
+            ("paper", "gfim", {"set_size": 30, "hash_bits": 1, "combine": "paper"}),
+        )
+    }
+    assert found["users"] > found["budget"] > 0.65 > 0.3 > found["paper"]
+
+
+#: NDCG at epsilon 1, 3 and 6 of a first implementation with 100,000 users and 30 candidates, the best of several |E|.
+KNOWN = {
+    "gfim": (0.66, 0.76, 0.83),
+    "gfim-users": (0.60, 0.81, 0.85),
+    "ldpminer": (0.59, 0.82, 0.89),
+    "svim": (0.89, 0.93, 0.97),
+}
+
+
+@pytest.mark.parametrize("kind", list(KNOWN))
+def test_mushrooms_are_ranked_as_well_as_is_known(mushroom: ItemSets, kind: str) -> None:
+    found = [
+        mean(mushroom, kind, epsilon=epsilon, users=100_000, k=10, set_size=23, repeats=10).ndcg
+        for epsilon in (1.0, 3.0, 6.0)
+    ]
+    assert all(ours >= theirs for ours, theirs in zip(found, KNOWN[kind], strict=True)), found
+
+
+def test_as_published_the_mushroom_figures_are_those_known(mushroom: ItemSets) -> None:
+    """That NDCG means here what it meant there: 20 epochs, standard errors near 0.015."""
+    for kind, expected in (("gfim", 0.80), ("ldpminer", 0.82)):
+        published = mean(
+            mushroom, kind, epsilon=3.0, users=100_000, k=10, set_size=23, repeats=20, hash_bits=1, combine="paper"
+        )
+        assert published.ndcg == pytest.approx(expected, abs=0.07)

@@ -1,0 +1,102 @@
+"""SVIM learns how many candidates sets hold, and pads to that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stream_ldp.mechanisms import SeededEntropy, frequencies
+from stream_ldp.sets.methods.methods import method
+from stream_ldp.sets.phases import Inquiry, Standing
+from tests.sets.methods.examples import answers_of
+
+#: 8 candidates of 40 items.
+SVIM = method("svim", domain=40, k=4, k_max=8, epsilon=18.0)
+BEFORE = Standing(items=np.arange(8), frequency=np.linspace(0.3, 0.1, 8), standard_error=np.full(8, 0.01))
+COUNTING = Inquiry(phase=2, candidates=BEFORE.items, padding=1)
+
+
+def _after_counts(parts: list[float], *, users: int = 10_000) -> Inquiry:
+    """What phase 3 asks if these parts of the users hold 0, 1, ... candidates."""
+    counts = np.repeat(np.arange(9), np.round(np.array(parts + [0.0] * (9 - len(parts))) * users).astype(int))
+    sums = answers_of(SVIM, COUNTING, [list(range(count)) for count in counts.tolist()])
+    standing, inquiry = SVIM.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
+    assert standing is BEFORE
+    assert inquiry is not None
+    assert inquiry.candidates is BEFORE.items
+    return inquiry
+
+
+def test_nine_in_ten_sets_with_candidates_are_left_whole_and_the_others_made_up_for() -> None:
+    # Of those who hold any: 60 % one, 32 % two, 4 % three, 4 % five.
+    inquiry = _after_counts([0.5, 0.3, 0.16, 0.02, 0.0, 0.02])
+    assert inquiry.padding == 2
+    # Counts are fitted with one mode: the 0.02 with five candidates become 0.01 with four and 0.01 with five.
+    assert inquiry.correction == pytest.approx((0.3 + 0.32 + 0.06 + 0.09) / (0.3 + 0.32 + 0.04 + 0.04), abs=0.01)
+
+
+def test_sets_without_candidates_decide_nothing() -> None:
+    assert (_after_counts([1.0]).padding, _after_counts([1.0]).correction) == (1, 1.0)
+    few, many = _after_counts([0.9, 0.0, 0.1]), _after_counts([0.0, 0.0, 1.0])
+    assert few.padding == many.padding == 2
+    assert (few.correction, many.correction) == pytest.approx((1.0, 1.0))
+
+
+def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None:
+    """Seeded. 20,000 answers at epsilon 1 about 0 to 64 candidates, of which sets hold 2 to 6.
+
+    Noise gives half of the other counts some part of the users; with these left in, the median is above 30.
+    """
+    svim = method("svim", domain=200, k=32, k_max=64, epsilon=1.0)
+    counting = Inquiry(phase=2, candidates=np.arange(64), padding=1)
+    before = Standing(items=np.arange(64), frequency=np.zeros(64), standard_error=np.ones(64))
+    rng = np.random.default_rng(0)
+    paddings = []
+    for seed in range(20):
+        held = [list(range(count)) for count in rng.integers(2, 7, size=20_000).tolist()]
+        sums = answers_of(svim, counting, held, seed=seed)
+        _, inquiry = svim.solve(counting, sums=sums, reports=20_000, before=before)
+        assert inquiry is not None
+        paddings.append(inquiry.padding)
+    assert np.median(paddings) < 12
+
+
+def test_without_counts_all_candidates_are_padded_to() -> None:
+    nothing: NDArray[np.int64] = np.zeros(SVIM.oracle(COUNTING).counters, dtype=np.int64)
+    _, inquiry = SVIM.solve(COUNTING, sums=nothing, reports=0, before=BEFORE)
+    assert inquiry is not None
+    assert (inquiry.padding, inquiry.correction) == (8, 1.0)
+
+
+def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None:
+    inquiry = Inquiry(phase=3, candidates=BEFORE.items, padding=2)
+    sums = answers_of(SVIM, inquiry, [[0, 1], [0], [0], []] * 250)
+    alone, end = SVIM.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
+    assert end is None
+    fresh = 2 * frequencies(SVIM.oracle(inquiry), sums, reports=1_000)
+    assert alone.frequency == pytest.approx(np.sort(fresh)[::-1])
+
+    knowing = method("svim", domain=40, k=4, k_max=8, epsilon=18.0, set_size=2)
+    both, _ = knowing.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
+    first = both.frequency[both.items.tolist().index(0)]
+    assert 0.3 < first < fresh[0]
+    assert (both.standard_error <= 0.01).all()
+
+
+def test_what_makes_up_for_larger_sets_is_taken_for_certain() -> None:
+    """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
+    subject = method("svim", domain=40, k=2, epsilon=2.0)
+    candidates = np.arange(4)
+    before = Standing(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
+    certain, corrected = (
+        Inquiry(phase=3, candidates=candidates, padding=2, correction=correction) for correction in (1.0, 1.5)
+    )
+    oracle = subject.oracle(certain)
+    rows = oracle.perturb(np.repeat(candidates, (60, 30, 10, 0)), entropy=SeededEntropy(3))
+    sums = oracle.sums(rows)
+    plain, _ = subject.solve(certain, sums=sums, reports=len(rows), before=before)
+    doubtful, _ = subject.solve(corrected, sums=sums, reports=len(rows), before=before)
+    assert doubtful.frequency == pytest.approx(1.5 * plain.frequency)
+    expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 6)
+    assert doubtful.standard_error == pytest.approx(expected)

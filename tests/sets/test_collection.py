@@ -1,0 +1,204 @@
+"""Item collection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.collection.located import CollectionError
+from stream_ldp.kinds import parse_collection
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.methods.methods import MAX_DOMAIN
+from stream_ldp.sets.schedule import Epochs, Schedule
+
+TEXT = """\
+collection: films
+mechanism: {kind: gfim, epsilon: 4, k: 2, set_size: 5}
+items: {size: 16}
+window: {size: 60s}
+"""
+
+WHOLE = "2:12: mechanism: "
+MANY = "{kind: gfim, epsilon: 4, k: 2, set_size: 5}\nitems: {size: 16}"
+
+
+def problems_of(text: str) -> tuple[str, ...]:
+    with pytest.raises(CollectionError) as caught:
+        parse_collection(text, source="films.yaml")
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("gfim", "gfim2", "2:19: mechanism.kind: expected 'rr-ldp', 'gfim', 'gfim-users', 'ldpminer' or 'svim', got"),
+        ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
+        ("gfim", "svim, combine: paper", f"{WHOLE}svim has no combine: leave it out"),
+        ("gfim", "ldpminer, finalists: 2", f"{WHOLE}ldpminer has no finalists: leave it out"),
+        ("epsilon: 4, ", "", "2:12: mechanism.epsilon: this key is required"),
+        ("epsilon: 4", "epsilon: high", "2:34: mechanism.epsilon: 'high' is not a number"),
+        ("epsilon: 4", "epsilon: 0", f"{WHOLE}epsilon is 0.0; a positive number"),
+        ("epsilon: 4", "epsilon: nan", f"{WHOLE}epsilon is nan; a positive number"),
+        ("epsilon: 4", "epsilon: 60", f"{WHOLE}phase 1 has an epsilon of 36; from 0.001 to 22"),
+        ("k: 2, ", "", "2:12: mechanism.k: this key is required"),
+        ("k: 2", "k: 1.5", "2:40: mechanism.k: '1.5' is not a whole number"),
+        ("k: 2", "k: 17", f"{WHOLE}k is 17; from 1 to the 16 items of the domain"),
+        ("k: 2", "k: 0", f"{WHOLE}k is 0; from 1 to the 16 items of the domain"),
+        (", set_size: 5", "", f"{WHOLE}gfim needs set_size: how many items a set has"),
+        ("set_size: 5", "set_size: 0", f"{WHOLE}set_size is 0; from 1 to the 16 items"),
+        ("set_size: 5", "set_size: 5, k_max: 1", f"{WHOLE}k_max is 1; from k, 2, to the 16 items"),
+        ("set_size: 5", "set_size: 5, k_max: 17", f"{WHOLE}k_max is 17; from k, 2, to the 16 items"),
+        (
+            MANY,
+            MANY.replace("5}", "5, k_max: 65537}").replace("16}", "99999}"),
+            f"{WHOLE}k_max is 65,537; at most 65,",
+        ),
+        ("set_size: 5", "set_size: 5, finalists: 1", f"{WHOLE}finalists is 1; from k, 2, to k_max, 6"),
+        (
+            "set_size: 5",
+            "set_size: 5, split: [0.5, 0.6]",
+            f"{WHOLE}split is (0.5, 0.6); two positive parts that sum to",
+        ),
+        ("set_size: 5", "set_size: 5, combine: mean", "2:65: mechanism.combine: expected 'paper' or 'variance', got"),
+        ("set_size: 5", "set_size: 5, hash_bits: 9", f"{WHOLE}hash_bits is 9; from 1 (sampling SH) to 8"),
+        ("set_size: 5", "set_size: 5, sise: 1", "2:56: mechanism.sise: unknown key; known are k_max, split"),
+        ("items: {size: 16}\n", "", "1:1: items: this key is required"),
+        ("{size: 16}", "16", "3:8: items: expected keys such as `size:` and `names:`"),
+        ("{size: 16}", "{}", "3:8: items: give either `size`, the number of items, or `names`, a list of them"),
+        ("{size: 16}", "{size: 2, names: [a, b]}", "3:8: items: give either `size`, the number of items, or `names`"),
+        ("{size: 16}", "{size: 0}", "3:15: items.size: it should be greater than or equal to 1"),
+        ("{size: 16}", "{size: 1}", f"{WHOLE}the domain has 1 items; from 2 to 1,048,576"),
+        ("{size: 16}", f"{{size: {MAX_DOMAIN + 1}}}", "3:15: items.size: it should be less than or equal to 1048576"),
+        (
+            "{size: 16}",
+            "{names: [a, b, a]}",
+            "3:23: items.names.2: names of items must be distinct, 'a' is given twice",
+        ),
+        ("{size: 16}", "{names: [a, '']}", "3:20: items.names.1: String should have at least 1 character"),
+        ("{size: 16}", "{names: []}", "3:16: items.names: at least 1 needed"),
+        ("window: {size: 60s}\n", "", "1:1: window: this key is required"),
+        ("60s", "60s, hop: 30s", "4:26: window.hop: a phase takes a whole window: leave hop out"),
+        ("60s", "60s, memory: 0.5", "4:29: window.memory: every epoch asks anew: leave memory out"),
+        ("60s", "60s, idle_timeout: never", "4:35: window.idle_timeout: clients are silent until they know"),
+        ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
+        ("60s}", "60s}\nepochs: weekly", "5:9: epochs: it should be 'sequential' or 'pipelined'"),
+        ("60s}", "60s}\nevery: 0s", "5:8: every: it should be greater than 0"),
+        ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are epochs, every"),
+    ],
+)
+def test_a_wrong_file_is_taken_or_its_fault_is_said_to_be_elsewhere(right: str, wrong: str, problem: str) -> None:
+    assert right in TEXT
+    (found,) = problems_of(TEXT.replace(right, wrong))
+    assert found.startswith(f"films.yaml:{problem}")
+
+
+def test_the_largest_domain_is_refused() -> None:
+    collection = ItemCollection.parse(TEXT.replace("16", str(MAX_DOMAIN)))
+    assert collection.method.oracle(collection.method.first()).counters >= MAX_DOMAIN
+
+
+def fingerprint(right: str = "", wrong: str = "") -> bytes:
+    assert right in TEXT
+    return parse_collection(TEXT.replace(right, wrong)).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("films", "apps"),
+        ("gfim", "gfim-users"),
+        ("epsilon: 4", "epsilon: 4.5"),
+        ("set_size: 5", "set_size: 6"),
+        ("set_size: 5", "set_size: 5, hash_bits: 1"),
+        ("set_size: 5", "set_size: 5, split: [0.5, 0.5]"),
+        ("{size: 16}", "{size: 17}"),
+        ("{size: 16}", "{names: [a, b, c, d, e]}"),
+        ("60s", "61s"),
+        ("60s}", "60s}\nepochs: pipelined"),
+    ],
+)
+def test_answers_of_another_meaning_have_the_same_fingerprint(right: str, wrong: str) -> None:
+    assert fingerprint(right, wrong) != fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("60s}", "60s, grace: 1s, idle_timeout: 9s, ahead: 1s, max_age: 1h}"),
+        ("60s}", "60s}\nevery: 7s"),
+        ("60s}", "60s}\nepochs: sequential"),
+        ("60s", "1m"),
+        ("epsilon: 4, k: 2", "k: 2, epsilon: 4.0"),
+        ("k: 2", "k: 3"),
+        ("set_size: 5", "set_size: 5, k_max: 9, finalists: 4, combine: paper"),
+    ],
+)
+def test_the_same_answers_have_another_fingerprint(right: str, wrong: str) -> None:
+    """How long is waited, how many are wanted, and how a file is written: no answer is made otherwise."""
+    assert fingerprint(right, wrong) == fingerprint()
+
+
+def test_the_order_of_names_means_nothing() -> None:
+    first, second = (fingerprint("{size: 16}", f"{{names: [{names}, c, d, e]}}") for names in ("a, b", "b, a"))
+    assert first != second
+
+
+@pytest.mark.parametrize("name", ["16", "007", "-1", "1.0", " 1", "\u0661", "", "one"])
+def test_an_unknown_item_is_taken_or_repeated(name: str) -> None:
+    """What a user holds is nobody's business, not even the log's."""
+    collection = ItemCollection.parse(TEXT)
+    with pytest.raises(
+        ValueError, match=re.escape("an item of the set is not a whole number from 0 to 15")
+    ) as caught:
+        collection.encode(["3", name])
+    assert str(caught.value).endswith("0 to 15")
+    named = ItemCollection.parse(TEXT.replace("{size: 16}", "{names: [secret, b, c, d, e]}"))
+    with pytest.raises(ValueError, match=r"^an item of the set is not among the collection's items$"):
+        named.encode([name])
+
+
+def test_items_are_encoded_as_others() -> None:
+    assert ItemCollection.parse(TEXT).encode(["7", "0", "7", "15"]) == [0, 7, 15]
+    named = ItemCollection.parse(TEXT.replace("{size: 16}", "{names: ['7', b, no, d, e]}"))
+    assert named.encode(["no", "7"]) == [0, 2]
+    assert [named.items.name(item) for item in range(3)] == ["7", "b", "no"]
+    assert ItemCollection.parse(TEXT).encode([]) == []
+
+
+@given(
+    size_ms=st.integers(1, 10**7),
+    phases=st.integers(1, 5),
+    epochs=st.sampled_from(Epochs),
+    epoch=st.integers(-(10**9), 10**9),
+    data=st.data(),
+)
+def test_a_phase_is_asked_in_a_window_of_another_epoch(
+    size_ms: int, phases: int, epochs: Epochs, epoch: int, data: st.DataObject
+) -> None:
+    schedule = Schedule(size_ms=size_ms, phases=phases, epochs=epochs)
+    phase = data.draw(st.integers(1, phases))
+    window_ms = schedule.window_of(epoch, phase)
+    assert window_ms % size_ms == 0
+    assert schedule.epoch_at(window_ms, phase) == epoch
+    # The phases of an epoch follow each other.
+    assert schedule.window_of(epoch, 1) + (phase - 1) * size_ms == window_ms
+    asked = {other: schedule.epoch_at(window_ms, other) for other in range(1, phases + 1)}
+    if epochs is Epochs.SEQUENTIAL:
+        assert asked == {other: epoch if other == phase else None for other in asked}
+        assert schedule.window_of(epoch, phases) + size_ms == schedule.window_of(epoch + 1, 1)
+    else:
+        assert asked == {other: epoch + phase - other for other in asked}
+        assert schedule.window_of(epoch + 1, 1) == schedule.window_of(epoch, 1) + size_ms
+
+
+@pytest.mark.parametrize("name", ["007", "16", "-1", "1.0", " 1", "²", "1" * 5_000])
+def test_another_text_means_an_item(name: str) -> None:
+    """Numbers of thousands of digits are not even read: Python refuses them with words of its own."""
+    collection = parse_collection(TEXT)
+    assert isinstance(collection, ItemCollection)
+    with pytest.raises(ValueError, match="an item of the set is not a whole number from 0 to 15") as caught:
+        collection.encode([name])
+    assert name not in str(caught.value) or name in "0 to 15"

@@ -1,0 +1,51 @@
+"""Many sets in two arrays are the sets that they are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.sets.item_sets import ItemSets
+
+DOMAIN = 12
+SETS = st.lists(st.lists(st.integers(0, DOMAIN - 1), max_size=6), max_size=8)
+
+
+def listed(sets: ItemSets) -> list[list[int]]:
+    """Each user's items in their order."""
+    return [sets.items[start:end].tolist() for start, end in zip(sets.offsets[:-1], sets.offsets[1:], strict=True)]
+
+
+@given(SETS)
+def test_a_repeated_item_is_held_once_and_nothing_else_changes(given_sets: list[list[int]]) -> None:
+    sets = ItemSets.of(given_sets)
+    assert listed(sets) == [list(dict.fromkeys(each)) for each in given_sets]
+    assert len(sets) == len(given_sets)
+    assert sets.sizes.tolist() == [len(set(each)) for each in given_sets]
+
+
+@given(SETS, st.data())
+def test_users_are_taken_in_the_order_asked_for_even_twice(given_sets: list[list[int]], data: st.DataObject) -> None:
+    sets = ItemSets.of(given_sets)
+    users = data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10)) if len(sets) else []
+    taken = sets.take(np.array(users, dtype=np.int64))
+    assert listed(taken) == [listed(sets)[user] for user in users]
+
+
+@given(SETS, st.permutations(range(DOMAIN)), st.integers(0, DOMAIN))
+def test_a_restricted_set_holds_the_places_of_the_candidates_in_it(
+    given_sets: list[list[int]], order: list[int], count: int
+) -> None:
+    candidates = order[:count]
+    sets = ItemSets.of(given_sets)
+    restricted = sets.restricted(np.array(candidates, dtype=np.int64), domain=DOMAIN)
+    assert listed(restricted) == [
+        [candidates.index(item) for item in each if item in candidates] for each in listed(sets)
+    ]
+
+
+def test_frequencies_are_parts_of_all_users_also_of_those_who_hold_nothing() -> None:
+    sets = ItemSets.of([[0, 2], [2], [], [2, 0, 0]])
+    assert sets.frequencies(4).tolist() == [0.5, 0.0, 0.75, 0.0]
+    assert ItemSets.of([]).frequencies(2).tolist() == [0.0, 0.0]

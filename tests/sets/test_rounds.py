@@ -1,0 +1,169 @@
+"""What a round may ask, what its fingerprint stands for, and what is refused whoever says it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.rounds import Round, RoundRefused
+from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
+
+GFIM = collection_of()
+ASKED = round_of(GFIM, epoch=5, candidates=[3, 1, 7], padding=2)
+
+
+def changed(**changes: Any) -> Round:
+    return ASKED.model_copy(update=changes)
+
+
+@given(
+    epoch=st.integers(-(2**40), 2**40),
+    phase=st.integers(1, 3),
+    candidates=st.lists(st.integers(0, 15), min_size=1, max_size=16, unique=True),
+    data=st.data(),
+)
+def test_a_round_that_was_told_is_read_as_another_or_refused(
+    epoch: int, phase: int, candidates: list[int], data: st.DataObject
+) -> None:
+    asked = Round.first(GFIM, epoch=epoch)
+    if phase > 1:
+        padding = data.draw(st.integers(1, len(candidates)))
+        asked = Round.of(GFIM, inquiry_of(phase, candidates, padding=padding), epoch=epoch)
+    read = Round.from_bytes(asked.to_bytes())
+    assert read == asked
+    assert (read.fingerprint, read.key) == (asked.fingerprint, f"{epoch}|{phase}".encode())
+    assert read.check(GFIM) == GFIM.method.phases[phase - 1]
+    again = read.inquiry.candidates
+    assert (again is None) if phase == 1 else (again is not None and again.tolist() == candidates)
+    assert read.end_ms - read.start_ms == SIZE_MS
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed(collection_fingerprint="00" * 16),
+        changed(epoch=6),
+        changed(phase=3),
+        changed(candidates=(3, 1)),
+        changed(candidates=(1, 3, 7)),
+        changed(candidates=(3, 17)),
+        changed(padding=1),
+    ],
+    ids=["collection", "epoch", "phase", "fewer", "other order", "other digits", "padding"],
+)
+def test_answers_to_another_question_have_the_same_fingerprint(other: Round) -> None:
+    assert other.fingerprint != ASKED.fingerprint
+    assert len(other.fingerprint) == 16
+
+
+def test_a_first_phase_has_a_fingerprint_of_its_own_in_every_epoch() -> None:
+    """Its answers need no telling."""
+    assert {Round.first(GFIM, epoch=epoch).fingerprint for epoch in range(3)} == {GFIM.fingerprint}
+
+
+@pytest.mark.parametrize(
+    ("forged", "why"),
+    [
+        (changed(collection_fingerprint="00" * 16), "made for collection fingerprint 0000"),
+        (changed(phase=4), "phase 4 of a method that has 3"),
+        (changed(epsilon=ASKED.epsilon * 1.001), "asks for epsilon 1.6016, the collection allows 1.6"),
+        (changed(start_ms=ASKED.start_ms + 1), "phase 2 of epoch 5 begins at 160000 ms and lasts a window"),
+        (changed(end_ms=ASKED.end_ms + SIZE_MS), "phase 2 of epoch 5 begins at 160000 ms and lasts a window"),
+        (changed(epoch=6), "phase 2 of epoch 6 begins at 190000 ms and lasts a window"),
+        (changed(candidates=None), "the first phase asks about all items, the later ones about candidates"),
+        (changed(candidates=()), "0 candidates; from 1 to 16"),
+        (changed(candidates=(1, 2, 1)), "a candidate is named twice"),
+        (changed(candidates=(1, 2, 16)), "a candidate is not one of the items 0 to 15"),
+        (changed(candidates=(1, 2, -1)), "a candidate is not one of the items 0 to 15"),
+        (changed(padding=4), "pads sets to 4, with only 3 candidates"),
+    ],
+)
+def test_a_round_that_the_collection_never_asks_is_answered(forged: Round, why: str) -> None:
+    with pytest.raises(RoundRefused, match=f"^{why}"):
+        forged.check(GFIM)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"candidates": (1, 2)}, {"padding": 2}],
+)
+def test_a_first_phase_is_asked_otherwise_than_the_collection_says(changes: dict[str, Any]) -> None:
+    with pytest.raises(RoundRefused):
+        Round.first(GFIM, epoch=0).model_copy(update=changes).check(GFIM)
+
+
+@pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
+@pytest.mark.parametrize("epsilon", [0.01, 4, 22])
+def test_a_round_is_taken_whose_answers_cannot_be_perturbed(kind: str, epsilon: float) -> None:
+    """The paper's form of ldpminer answers one bit for each candidate, of which a report has at most 2^16."""
+    for options in ("set_size: 3", "set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 8"):
+        collection = collection_of(kind, options=options, size=70_000, epsilon=epsilon)
+        for count in (1, 2, 2**16):
+            for padding in (1, count):
+                asked = round_of(collection, candidates=list(range(count)), padding=padding)
+                assert collection.method.oracle(asked.inquiry).bits > 0
+                asked.check(collection)
+        with pytest.raises(RoundRefused, match="65537 candidates; from 1 to 65536"):
+            round_of(collection, candidates=list(range(2**16 + 1))).check(collection)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epoch": 10**30, "start_ms": (3 * 10**30 + 1) * SIZE_MS, "end_ms": (3 * 10**30 + 2) * SIZE_MS},
+        {"schema_version": 2},
+        {"phase": 0},
+        {"padding": 0},
+        {"epsilon": 0},
+        {"epsilon": "NaN"},
+        {"collection_fingerprint": "zz"},
+        {"candidates": [1.5]},
+        {"candidates": ["1"]},
+        {"candidates": [True]},
+        {"candidates": "all"},
+    ],
+    ids=str,
+)
+def test_what_is_no_round_is_read_as_one(changes: dict[str, Any]) -> None:
+    """Whatever is on the topic: a worker or a client that fails over it would do so for ever."""
+    with pytest.raises(ValueError, match=r"^\w+(\.\d+)?: "):
+        Round.from_bytes(json.dumps(json.loads(ASKED.to_bytes()) | changes).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage", b"[]", b"null", b"\xff\xfe", b"{" * 10_000])
+def test_bytes_that_are_no_round_are_read_as_one(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^record: "):
+        Round.from_bytes(data)
+
+
+def test_a_ranking_expects_answers_of_another_fingerprint_than_its_round_has() -> None:
+    """The one is computed where answers are merged, the other where they are sent."""
+    final = Ranking.model_validate(
+        {
+            "collection": GFIM.name,
+            "fingerprint": GFIM.fingerprint.hex(),
+            "method": "gfim",
+            "epoch": 5,
+            "phase": 1,
+            "phases": 3,
+            "window": {"start_ms": 15 * SIZE_MS, "end_ms": 16 * SIZE_MS},
+            "final": True,
+            "reports": 0,
+            "reports_per_phase": [0],
+            "items": [],
+            "candidates": [],
+            "next_phase": {"padding": 2, "correction": 1.0, "candidates": [3, 1, 7]},
+            "plausibility": {"statistic": 0, "degrees_of_freedom": 0, "p_value": 1, "flagged": False},
+            "privacy": {"per_epoch": 4, "phases": [2.4, 1.6, 1.6], "assumption": ""},
+        }
+    )
+    assert final.next_fingerprint == ASKED.fingerprint
+    inquiry = final.next_inquiry
+    assert inquiry is not None
+    assert Round.of(GFIM, inquiry, epoch=5) == ASKED
+    assert final.model_copy(update={"next_phase": None}).next_fingerprint is None

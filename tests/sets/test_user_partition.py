@@ -1,0 +1,51 @@
+"""Which group a user is in: one in an epoch, drawn as if at random, and the same after every restart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.sets.user_partition import group_words
+
+FINGERPRINT = bytes(range(16))
+SECRET = bytes(range(32))
+SECRETS = [number.to_bytes(32, "big") for number in range(20_000)]
+
+
+def test_a_release_moves_users_to_other_groups() -> None:
+    (word,) = group_words([SECRET], fingerprint=FINGERPRINT, epoch=9_500_000)
+    # By Python's hashlib, from the formula in the function's documentation.
+    assert word.tobytes().hex() == "48e55dde"
+
+
+def test_a_word_does_not_depend_on_who_and_when_and_for_what() -> None:
+    words = {
+        int(group_words([secret], fingerprint=fingerprint, epoch=epoch)[0])
+        for secret in (SECRET, SECRETS[0])
+        for fingerprint in (FINGERPRINT, bytes(16))
+        for epoch in (-1, 0, 1, 2**40)
+    }
+    assert len(words) == 16, "of 16 words two are equal with probability 3e-8"
+
+
+def test_groups_are_uneven_or_go_together_from_epoch_to_epoch() -> None:
+    words = np.stack([group_words(SECRETS, fingerprint=FINGERPRINT, epoch=epoch) for epoch in range(2)])
+    eighths = words // np.uint32(RESOLUTION // 8)
+    counts = np.zeros((8, 8))
+    np.add.at(counts, (eighths[0], eighths[1]), 1)
+    expected = len(SECRETS) / 64
+    # Chi-square with 63 degrees of freedom: above 131 with probability 1e-6. The words are always the same.
+    assert ((counts - expected) ** 2 / expected).sum() < 131
+
+
+def test_many_users_have_other_words_than_each_by_himself() -> None:
+    together = group_words(SECRETS[:5], fingerprint=FINGERPRINT, epoch=7)
+    alone = [group_words([secret], fingerprint=FINGERPRINT, epoch=7)[0] for secret in SECRETS[:5]]
+    assert together.tolist() == alone
+    assert group_words([], fingerprint=FINGERPRINT, epoch=7).shape == (0,)
+
+
+def test_a_short_secret_is_one() -> None:
+    with pytest.raises(ValueError, match=r"a user secret has 32 bytes"):
+        group_words([SECRET, b"short"], fingerprint=FINGERPRINT, epoch=0)

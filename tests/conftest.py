@@ -16,6 +16,9 @@ from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Fixtures that tests of several rooms use.
+pytest_plugins = ["tests.client.fakes"]
+
 # A slow machine must not decide a test.
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")

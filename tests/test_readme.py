@@ -108,7 +108,7 @@ def test_every_command_of_the_readme_exists() -> None:
     assert shown <= commands | groups
 
 
-def test_the_python_of_the_readme_imports_what_there_is_and_takes_the_arguments_that_there_are() -> None:
+def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:
     (code,) = blocks(README, "python")
     tree = ast.parse(code)
     names: dict[str, Any] = {}

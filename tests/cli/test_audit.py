@@ -53,7 +53,7 @@ def collection(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_exact_answer_is_not_the_published_one(collection: Path) -> None:
+def test_the_exact_audit_gives_the_published_epsilons(collection: Path) -> None:
     answer = document(collection, "--exact")
     table = {(row["neighbours"], row["reports"]): row for row in answer["results"]}
     assert list(table) == [(neighbours, reports) for neighbours in (1, 2) for reports in (1, 2, 3, "inf")]
@@ -67,11 +67,11 @@ def test_the_exact_answer_is_not_the_published_one(collection: Path) -> None:
     assert answer["probabilities_as_stated"] is True
 
 
-def test_a_mechanism_is_not_what_its_collection_has(collection: Path) -> None:
+def test_a_mechanism_is_audited_like_the_collection_that_has_it(collection: Path) -> None:
     assert document(collection, "--exact") == document(MECHANISM, "--exact")
 
 
-def test_the_formula_seems_to_cover_a_record_that_changes(collection: Path) -> None:
+def test_the_exact_audit_shows_that_a_changing_record_costs_more(collection: Path) -> None:
     changing = document(collection, "--exact")["changing"]
     assert {row["reports"] for row in changing} == {2, 3, 4}
     assert all(row["enumerated"] > row["if_constant"] for row in changing)
@@ -81,12 +81,12 @@ def test_the_formula_seems_to_cover_a_record_that_changes(collection: Path) -> N
     assert six["enumerated"] == pytest.approx(2.888, abs=5e-4)
 
 
-def test_json_has_a_number_that_json_does_not() -> None:
+def test_an_infinite_epsilon_is_a_string_in_json() -> None:
     changing = document("rr-ldp:f=0.5,sizes=2", "--exact")["changing"]
     assert {row["enumerated"] for row in changing} == {"inf"}
 
 
-def test_an_epsilon_looks_smaller_than_it_is_in_the_table(collection: Path) -> None:
+def test_the_table_rounds_an_epsilon_up(collection: Path) -> None:
     """0.53714293..., 1.07428586..., 4.39444915... and, for one that changes, 1.21762372..."""
     result = run(collection, "--exact")
     assert result.exit_code == 0
@@ -96,14 +96,14 @@ def test_an_epsilon_looks_smaller_than_it_is_in_the_table(collection: Path) -> N
 
 
 @pytest.mark.parametrize("sizes", ["x".join(["24"] * 16), "60x2x33", "2"])
-def test_a_collection_that_users_have_is_too_large_to_enumerate(sizes: str) -> None:
+def test_a_collection_as_large_as_users_have_can_be_enumerated(sizes: str) -> None:
     answer = document(f"rr-ldp:f=0.25,p=0.25,q=0.75,sizes={sizes}", "--exact")
     assert len(answer["results"]) == 4 * (sizes.count("x") + 1)
     assert {row["reports"] for row in answer["changing"]} >= {2, 3, 4}
 
 
 @pytest.mark.parametrize("kind", [broken.QuantisesF, broken.NeverClearsOneBit, broken.SwapsPAndQ])
-def test_the_exact_audit_passes_a_mechanism_that_does_not_do_what_it_states(
+def test_the_exact_audit_fails_a_mechanism_that_does_not_do_what_it_states(
     kind: type[RRLDP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audited, "RRLDP", kind)
@@ -113,14 +113,14 @@ def test_the_exact_audit_passes_a_mechanism_that_does_not_do_what_it_states(
     assert "does not have the probabilities that it states" in result.stderr
 
 
-def test_the_attack_passes_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_attack_fails_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audited, "RRLDP", broken.NeverClears)
     result = run("rr-ldp:f=0.5,sizes=2x3", "--trials", 1_000, "--seed", 1)
     assert result.exit_code == 1
     assert "attacks show more than the epsilon that is claimed" in result.stderr
 
 
-def test_an_attack_cannot_be_repeated_from_its_seed() -> None:
+def test_an_attack_can_be_repeated_from_its_seed() -> None:
     def rows(seed: int) -> list[dict[str, Any]]:
         found = document("rr-ldp:f=0.3,sizes=2", "--trials", 300, "--seed", seed)["results"]
         return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
@@ -129,7 +129,7 @@ def test_an_attack_cannot_be_repeated_from_its_seed() -> None:
     assert rows(5) != rows(6)
 
 
-def test_an_attack_is_on_other_than_the_systems_randomness_without_a_seed(
+def test_without_a_seed_an_attack_uses_the_operating_systems_randomness(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bounds hold with confidence 0.9999: an honest run of this test fails once in 10,000."""
@@ -141,7 +141,7 @@ def test_an_attack_is_on_other_than_the_systems_randomness_without_a_seed(
     assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in answer["results"])
 
 
-def test_the_table_of_an_attack_lacks_a_column() -> None:
+def test_the_table_of_an_attack_has_all_its_columns() -> None:
     result = run(MECHANISM, "--trials", 200, "--seed", 1)
     assert result.exit_code == 0
     for shown in ("target", "neighbours", "reports", "epsilon", "bound", "trials", "seconds", "client, changing"):
@@ -162,7 +162,7 @@ def item_collection(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_epoch_of_item_sets_is_not_the_sum_of_a_users_phases(item_collection: Path) -> None:
+def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: Path) -> None:
     answer = document(item_collection, "--exact")
     assert answer["probabilities_as_stated"] is True
     assert answer["miniature"].startswith("6 items")
@@ -180,7 +180,7 @@ def test_an_epoch_of_item_sets_is_not_the_sum_of_a_users_phases(item_collection:
     assert "in miniature: 6 items" in shown.stdout
 
 
-def test_an_epoch_of_item_sets_is_not_attacked(item_collection: Path) -> None:
+def test_an_epoch_of_item_sets_is_attacked_phase_by_phase_and_as_a_whole(item_collection: Path) -> None:
     rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
     assert [row["target"] for row in rows] == ["phase 1", "phase 2", "phase 3", "epoch", "epoch, singly"]
     # Everybody answers the first phase, and one of the others.
@@ -189,7 +189,7 @@ def test_an_epoch_of_item_sets_is_not_attacked(item_collection: Path) -> None:
     assert rows[0]["lower_bound"] > 0.9
 
 
-def test_the_exact_audit_passes_a_biased_sampler(item_collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exact_audit_fails_a_biased_sampler(item_collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_enumeration, "respond", broken.respond_with_the_first_item)
     result = run(item_collection, "--exact")
     assert result.exit_code == 1
@@ -204,7 +204,7 @@ def test_the_exact_audit_passes_a_biased_sampler(item_collection: Path, monkeypa
         lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon),
     ],
 )
-def test_the_exact_audit_passes_a_phase_that_costs_too_much(
+def test_the_exact_audit_fails_a_phase_that_costs_too_much(
     twin: Any, item_collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item_collection.write_text(item_collection.read_text().replace("gfim", "ldpminer"))
@@ -215,14 +215,14 @@ def test_the_exact_audit_passes_a_phase_that_costs_too_much(
     assert "DISPROVED: 2 of 3 claims; the code has the probabilities that it states" in result.stderr
 
 
-def test_the_exact_audit_passes_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audited, "UnaryResponse", broken.SpendsEpsilonOnEachBit)
     result = run("unary:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED: 1 of 1 claims; the code has the probabilities that it states" in result.stderr
 
 
-def test_the_exact_audit_passes_what_it_cannot_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audited, "HadamardResponse", broken.SendsDummiesPlainly)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
@@ -241,7 +241,7 @@ def test_the_exact_audit_passes_what_it_cannot_find_out(monkeypatch: pytest.Monk
         ("set-hadamard:size=100000,slots=5,epsilon=2,hash_bits=5", 2.0),
     ],
 )
-def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float) -> None:
+def test_an_oracle_is_audited_for_its_own_epsilon(mechanism: str, epsilon: float) -> None:
     exact = document(mechanism, "--exact")
     (row,) = exact["results"]
     assert row["enumerated"] == pytest.approx(row["claimed"], abs=1e-9, rel=0)
@@ -270,27 +270,27 @@ def test_an_oracle_is_audited_for_another_epsilon(mechanism: str, epsilon: float
         ("rr-ldp:f=half,sizes=2", "could not convert string to float: 'half'"),
     ],
 )
-def test_a_mechanism_that_cannot_be_read_is_not_explained(subject: str, message: str) -> None:
+def test_why_a_mechanism_cannot_be_read_is_explained(subject: str, message: str) -> None:
     result = run(subject, "--exact")
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_a_missing_file_is_not_explained() -> None:
+def test_a_missing_file_is_named() -> None:
     result = run("nowhere.yaml", "--exact")
     assert result.exit_code == 1
     assert "nowhere.yaml: cannot be read" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["--trials", "--confidence", "--seed"])
-def test_an_option_without_effect_is_taken(option: str) -> None:
+def test_an_option_without_effect_is_refused(option: str) -> None:
     result = run(MECHANISM, "--exact", option, 1000 if option == "--trials" else 0)
     assert result.exit_code == 2
     assert "--exact draws nothing" in result.stderr
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 99])
-def test_a_confidence_in_percent_is_taken(confidence: float) -> None:
+def test_a_confidence_that_is_not_between_0_and_1_is_refused(confidence: float) -> None:
     result = run(MECHANISM, "--confidence", confidence)
     assert result.exit_code == 2
     assert "--confidence is between 0 and 1" in result.stderr

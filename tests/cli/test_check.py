@@ -16,7 +16,7 @@ def check(*files: Path) -> Result:
     return CliRunner().invoke(app, ["check", *map(str, files)], env={"COLUMNS": "500"})
 
 
-def test_a_summary_is_not_that_of_the_file(tmp_path: Path) -> None:
+def test_a_good_file_is_summarised_on_one_line(tmp_path: Path) -> None:
     file = write_survey(tmp_path / "survey.yaml", window="hop: 30s")
     done = check(file)
     assert (done.exit_code, done.stderr) == (0, "")
@@ -26,7 +26,7 @@ def test_a_summary_is_not_that_of_the_file(tmp_path: Path) -> None:
     )
 
 
-def test_checking_stops_at_the_first_bad_file(tmp_path: Path) -> None:
+def test_checking_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     good = write_survey(tmp_path / "good.yaml")
     typo = write_survey(tmp_path / "typo.yaml", window="grase: 5s")
     binary, missing = tmp_path / "binary.yaml", tmp_path / "missing.yaml"
@@ -40,18 +40,18 @@ def test_checking_stops_at_the_first_bad_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--strict", "survey.yaml"]])
-def test_a_usage_error_looks_like_a_bad_file(arguments: list[str]) -> None:
+def test_a_usage_error_exits_with_2_unlike_a_bad_file(arguments: list[str]) -> None:
     assert CliRunner().invoke(app, ["check", *arguments]).exit_code == 2
 
 
-def test_a_directory_is_taken_for_a_file(tmp_path: Path) -> None:
+def test_a_directory_is_refused(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert done.exit_code == 2
     assert "is a directory" in done.stderr
 
 
 @pytest.mark.parametrize("epsilon", ["100", "1e-12"])
-def test_an_epsilon_that_no_probability_realises_is_found_by_the_first_client(epsilon: str, tmp_path: Path) -> None:
+def test_an_epsilon_that_no_probability_can_realise_is_refused_with_its_place(epsilon: str, tmp_path: Path) -> None:
     file = tmp_path / "films.yaml"
     file.write_text(
         f"collection: films\nmechanism: {{kind: gfim, epsilon: {epsilon}, k: 2, set_size: 3}}\n"

@@ -36,7 +36,7 @@ def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> 
     assert float(found[2]) < 0.05
 
 
-def test_the_films_are_seen_in_the_order_of_the_list_by_users_with_one_to_eight_of_them() -> None:
+def test_each_user_has_seen_1_to_8_films_and_earlier_films_are_more_popular() -> None:
     films = Films(users=5_000)
     sizes = films._sets.sizes
     assert (sizes.min(), sizes.max()) == (1, 8)

@@ -49,7 +49,7 @@ def _untimed(document: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_json_says_all_that_settles_the_numbers(sets: Path) -> None:
+def test_the_json_gives_every_setting_that_determines_the_numbers(sets: Path) -> None:
     flags = (
         "--repeats",
         "3",
@@ -92,14 +92,14 @@ def test_the_json_says_all_that_settles_the_numbers(sets: Path) -> None:
         assert each["seconds"] > 0.0
 
 
-def test_what_is_not_given_is_every_line_ten_times_with_sets_as_large_as_nine_in_ten(sets: Path) -> None:
+def test_defaults_are_all_lines_ten_repeats_seed_0_and_a_set_size_for_nine_in_ten(sets: Path) -> None:
     settings = _json(sets, "--methods", "svim")["settings"]
     assert (settings["users"], settings["repeats"], settings["seed"]) == (200, 10, 0)
     assert settings["set_size"] == 3
     assert [settings[name] for name in ("k_max", "finalists", "combine", "hash_bits")] == [None] * 4
 
 
-def test_set_size_0_is_svim_that_does_not_know_it(sets: Path) -> None:
+def test_set_size_0_leaves_svim_to_learn_it_and_is_refused_by_gfim(sets: Path) -> None:
     document = _json(sets, "--methods", "svim", "--set-size", "0")
     assert document["settings"]["set_size"] is None
     assert _untimed(document) != _untimed(_json(sets, "--methods", "svim"))
@@ -107,7 +107,7 @@ def test_set_size_0_is_svim_that_does_not_know_it(sets: Path) -> None:
     assert (result.exit_code, "gfim needs set_size" in result.stderr) == (2, True)
 
 
-def test_the_seed_settles_every_number_but_the_seconds(sets: Path) -> None:
+def test_the_seed_determines_every_number_but_the_seconds(sets: Path) -> None:
     assert _untimed(_json(sets, "--seed", "1")) == _untimed(_json(sets, "--seed", "1"))
     assert _untimed(_json(sets, "--seed", "1")) != _untimed(_json(sets, "--seed", "2"))
 
@@ -119,7 +119,7 @@ def test_a_method_has_the_same_numbers_whatever_is_evaluated_beside_it(sets: Pat
     assert beside == _untimed(_json(sets, "--methods", "svim"))
 
 
-def test_nearly_without_noise_the_heavy_hitters_are_found(tmp_path: Path) -> None:
+def test_with_hardly_any_noise_the_heavy_hitters_are_found(tmp_path: Path) -> None:
     """Seeded. 2,000 users with one item each: 60, 30 and 10 % of them."""
     data = _written(tmp_path / "singles.txt", *["b"] * 60, *["a"] * 30, *["c"] * 10)
     for each in _json(data, "--users", "2000", "--repeats", "2", epsilon="15")["results"]:
@@ -128,7 +128,7 @@ def test_nearly_without_noise_the_heavy_hitters_are_found(tmp_path: Path) -> Non
         assert each["mse"] < 0.002
 
 
-def test_a_gzipped_file_is_the_same_file_and_names_may_be_words(sets: Path, tmp_path: Path) -> None:
+def test_gzipped_files_and_items_named_by_words_give_the_same_numbers(sets: Path, tmp_path: Path) -> None:
     zipped = tmp_path / "sets.txt.gz"
     zipped.write_bytes(gzip.compress(sets.read_bytes()))
     assert _untimed(_json(zipped)) == _untimed(_json(sets))
@@ -181,7 +181,7 @@ def test_the_table_shows_every_method_with_its_numbers(sets: Path) -> None:
         (SETS, ("--users", "0"), "'--users'"),
     ],
 )
-def test_what_cannot_be_evaluated_is_told(
+def test_input_that_cannot_be_evaluated_is_refused_with_the_reason(
     tmp_path: Path, lines: list[str], flags: tuple[str, ...], message: str
 ) -> None:
     result = _run(_written(tmp_path / "sets.txt", *lines), *flags)
@@ -189,7 +189,7 @@ def test_what_cannot_be_evaluated_is_told(
     assert message in " ".join(result.stderr.split())
 
 
-def test_a_file_that_cannot_be_read_is_told(sets: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(sets: Path, tmp_path: Path) -> None:
     for name, content, message in (
         ("plain.txt.gz", sets.read_bytes(), "its name ends in .gz, but it is not gzip, or damaged or cut short"),
         (
@@ -208,7 +208,7 @@ def test_a_file_that_cannot_be_read_is_told(sets: Path, tmp_path: Path) -> None:
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
 
-def test_what_is_measured_is_what_is_published() -> None:
+def test_measures_are_of_the_published_items_and_frequencies() -> None:
     standing = Standing(
         items=np.array([2, 1, 3]), frequency=np.array([1.4, 0.3, -0.2]), standard_error=np.full(3, 0.1)
     )
@@ -219,7 +219,7 @@ def test_what_is_measured_is_what_is_published() -> None:
     assert found.mse == pytest.approx((0.2**2 + 0.5**2) / 2)
 
 
-def test_a_score_is_of_all_repeats_of_its_method_epsilon_and_k() -> None:
+def test_a_score_summarises_all_repeats_of_one_method_epsilon_and_k() -> None:
     def trial(ndcg: float, *, epsilon: float = 1.0, k: int = 2) -> Trial:
         found = Measures(ndcg=ndcg, re=2 * ndcg, f1=1.0, mse=0.0, seconds=ndcg)
         return Trial(method="svim", epsilon=epsilon, k=k, measures=found)
@@ -232,7 +232,7 @@ def test_a_score_is_of_all_repeats_of_its_method_epsilon_and_k() -> None:
     assert (third.k, third.mean.ndcg) == (3, 0.5)
 
 
-def test_seconds_are_those_of_the_epoch_by_the_given_clock() -> None:
+def test_seconds_are_the_duration_of_the_epoch_by_the_given_clock() -> None:
     ticks = iter([1.0, 1.5, 7.0, 9.0])
     svim = method("svim", domain=3, k=1, epsilon=1.0)
     outcomes = trials(

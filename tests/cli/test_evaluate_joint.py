@@ -94,14 +94,14 @@ def _decoded(counts: RowCounts) -> list[tuple[int, int, int]]:
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def test_the_distance_is_half_of_all_that_the_cells_differ_by() -> None:
+def test_the_distance_is_half_the_sum_of_absolute_cell_differences() -> None:
     # |0.5-0.4| + |0.2-0.2| + |0-0.1| + |0-0.1| + |0-0.2| + |0.3-0| = 0.8
     joint = np.array([[0.4, 0.2, 0.1], [0.1, 0.2, 0.0]])
     assert [each.avd for each in _trials([Fixed(joint)])] == [pytest.approx(0.4)]
     assert average_variation_distance(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1.0
 
 
-def test_each_user_of_a_repeat_reports_his_own_record_once() -> None:
+def test_each_user_reports_their_own_record_once_per_repeat() -> None:
     fake = Fixed(np.full((2, 3), 1 / 6))
     _trials([fake])
     assert _decoded(fake.seen[0]) == [(0, 0, 5), (0, 1, 2), (1, 2, 3)]
@@ -116,7 +116,7 @@ def test_the_truth_is_that_of_the_users_drawn_not_of_the_table() -> None:
         assert each.avd == pytest.approx(0.5 * np.abs(truth - 1 / 6).sum())
 
 
-def test_nobody_is_drawn_twice_until_there_are_more_users_than_records() -> None:
+def test_nobody_is_drawn_twice_unless_there_are_more_users_than_records() -> None:
     distinct = np.array([[a, b] for a in range(2) for b in range(3)])
     fake = Fixed(np.full((2, 3), 1 / 6))
     _trials([fake], distinct, users=6, repeats=5)
@@ -127,7 +127,7 @@ def test_nobody_is_drawn_twice_until_there_are_more_users_than_records() -> None
     assert len(set(more.seen[0].counts.tolist())) > 1, "each record exactly 100 times: not drawn but repeated"
 
 
-def test_every_method_gets_the_same_reports_and_every_repeat_others() -> None:
+def test_every_method_gets_the_same_reports_and_every_repeat_new_ones() -> None:
     one, other = Fixed(np.full((2, 3), 1 / 6)), Fixed(np.full((2, 3), 1 / 6), method=Method.LASSO)
     _trials([one, other], f=0.5, repeats=3)
     assert one.seen == other.seen
@@ -144,7 +144,7 @@ def _trial(avd: float, *, method: Method = Method.EM, certified: bool = True, it
     return Trial(method=method, stop=Stop.PAPER, avd=avd, seconds=2 * avd, iterations=iterations, certified=certified)
 
 
-def test_a_score_is_of_all_repeats_of_its_method() -> None:
+def test_a_score_summarises_all_repeats_of_one_method() -> None:
     lasso = _trial(0.5, method=Method.LASSO)
     em = [_trial(0.25), _trial(0.75, certified=False, iterations=4)]
     first, second = scores([lasso, *em])
@@ -176,7 +176,7 @@ def _json(data: Path, *flags: str, **changes: Any) -> dict[str, Any]:
     return json.loads(result.stdout)  # type: ignore[no-any-return]
 
 
-def test_the_json_says_all_that_settles_the_numbers(table: Path) -> None:
+def test_the_json_gives_every_setting_that_determines_the_numbers(table: Path) -> None:
     document = _json(table, "--repeats", "2", "--users", "30", "--seed", "7", "--p", "0.1", "--q", "0.9")
     mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.1, q=0.9)
     assert document["settings"] == {
@@ -207,13 +207,13 @@ def test_the_json_says_all_that_settles_the_numbers(table: Path) -> None:
         assert each["seconds"] > 0.0
 
 
-def test_what_is_not_given_is_every_record_ten_times_by_all_methods(table: Path) -> None:
+def test_defaults_are_all_records_ten_repeats_seed_0_and_no_instantaneous_response(table: Path) -> None:
     settings = _json(table)["settings"]
     assert (settings["users"], settings["repeats"], settings["seed"]) == (10, 10, 0)
     assert (settings["p"], settings["q"]) == (None, None)
 
 
-def test_methods_run_in_the_order_and_form_asked_for(table: Path) -> None:
+def test_methods_run_in_the_requested_order_with_the_requested_stop_and_delta(table: Path) -> None:
     fine = _json(table, "--methods", "lremh,em", "--stop", "paper", "--repeats", "1", "--delta", "1e-9")
     assert [(each["method"], each["stop"]) for each in fine["results"]] == [("lremh", "paper"), ("em", "paper")]
     assert [each["avd_sd"] for each in fine["results"]] == [0.0, 0.0]
@@ -226,7 +226,7 @@ def _untimed(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [{name: value for name, value in each.items() if name != "seconds"} for each in document["results"]]
 
 
-def test_the_seed_settles_every_number_but_the_seconds(table: Path) -> None:
+def test_the_seed_determines_every_number_but_the_seconds(table: Path) -> None:
     flags = ("--repeats", "2", "--methods", "em,lasso", "--seed")
     assert _untimed(_json(table, *flags, "1")) == _untimed(_json(table, *flags, "1"))
     assert _untimed(_json(table, *flags, "1")) != _untimed(_json(table, *flags, "2"))
@@ -238,7 +238,7 @@ def test_with_hardly_any_noise_the_truth_is_found(table: Path) -> None:
     assert _json(table, *flags, f=0.001)["results"][0]["avd"] < 1e-3
 
 
-def test_a_gzipped_table_is_the_same_table(table: Path, tmp_path: Path) -> None:
+def test_a_gzipped_table_gives_the_same_numbers(table: Path, tmp_path: Path) -> None:
     zipped = tmp_path / "people.csv.gz"
     zipped.write_bytes(gzip.compress(table.read_bytes()))
     flags = ("--repeats", "1", "--methods", "em")
@@ -248,7 +248,7 @@ def test_a_gzipped_table_is_the_same_table(table: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "order"), [(["10", "9", "-1"], ["-1", "9", "10"]), (["10", "9", "b"], ["10", "9", "b"])]
 )
-def test_integers_come_in_the_order_of_numbers_and_all_else_in_that_of_text(
+def test_integers_are_ordered_as_numbers_and_all_other_values_as_text(
     tmp_path: Path, values: list[str], order: list[str]
 ) -> None:
     # Noise is drawn by the place of a value: tables that differ by names in the same order have the same results.
@@ -259,7 +259,7 @@ def test_integers_come_in_the_order_of_numbers_and_all_else_in_that_of_text(
     assert _untimed(_json(given, *flags, of="a", f=0.5)) == _untimed(_json(named, *flags, of="a", f=0.5))
 
 
-def test_quotes_blank_lines_and_a_byte_order_mark_are_no_trouble(tmp_path: Path, table: Path) -> None:
+def test_quotes_blank_lines_and_a_byte_order_mark_do_not_change_the_numbers(tmp_path: Path, table: Path) -> None:
     other = _written(
         tmp_path / "other.csv", "\ufeffbathing,name,age", '"no","a ""b"", c",0', "", *_swapped(LINES[2:])
     )
@@ -333,7 +333,7 @@ def test_the_table_shows_every_method_with_cells_and_epsilon(table: Path) -> Non
         ),
     ],
 )
-def test_what_cannot_be_evaluated_is_told(
+def test_input_that_cannot_be_evaluated_is_refused_with_the_reason(
     tmp_path: Path, lines: list[str], flags: tuple[str, ...], of: str, message: str
 ) -> None:
     result = _run(_written(tmp_path / "people.csv", *lines), *flags, of=of)
@@ -341,7 +341,7 @@ def test_what_cannot_be_evaluated_is_told(
     assert message in result.stderr
 
 
-def test_a_file_that_cannot_be_read_is_told(table: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(table: Path, tmp_path: Path) -> None:
     def problem(path: Path) -> str:
         result = _run(path)
         assert (result.exit_code, result.stdout) == (2, ""), result.output
@@ -363,7 +363,7 @@ def test_a_file_that_cannot_be_read_is_told(table: Path, tmp_path: Path) -> None
     assert "unnamed.csv: not text in UTF-8; the name of a gzipped file must end in .gz" in problem(path)
 
 
-def test_dependence_is_found_where_there_is_some(tmp_path: Path) -> None:
+def test_dependence_between_attributes_is_found(tmp_path: Path) -> None:
     """Two answers that agree in 9 of 10 records: the product of the marginals is at 0.4 from the truth.
 
     Seeded. The sampling error of 5,000 reports at f = 0.5 is near 0.02 (each of 4 cells has one near 0.01).

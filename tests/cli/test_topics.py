@@ -56,7 +56,7 @@ def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings,
     assert _existing(settings)[TopicNames(prefix=settings.topic_prefix).reports("care")].partitions == 3
 
 
-def test_create_does_not_touch_a_topic_that_will_not_do(settings: Settings, file: Path) -> None:
+def test_create_names_an_unsuitable_topic_and_does_not_change_it(settings: Settings, file: Path) -> None:
     name = TopicNames(prefix=settings.topic_prefix).estimates("care")
     by_hand = TopicSpec(name=name, partitions=1, config={"cleanup.policy": "delete"}, purpose="")
 
@@ -72,14 +72,14 @@ def test_create_does_not_touch_a_topic_that_will_not_do(settings: Settings, file
     assert asyncio.run(read_registry(settings)) == {}
 
 
-def test_other_partitions_than_asked_for_are_not_passed_over(settings: Settings, file: Path) -> None:
+def test_another_number_of_partitions_than_requested_is_an_error(settings: Settings, file: Path) -> None:
     assert _run(settings, "create", file, "--partitions", "2").exit_code == 0
     result = _run(settings, "create", file, "--partitions", "4")
     assert result.exit_code == 1
     assert "care.reports has 2 partitions, needs 4" in result.stderr
 
 
-def test_a_registered_name_keeps_its_meaning_and_nothing_is_made_for_another(settings: Settings, file: Path) -> None:
+def test_a_registered_name_keeps_its_meaning_and_another_version_is_refused(settings: Settings, file: Path) -> None:
     assert _run(settings, "create", file).exit_code == 0
     registered = asyncio.run(read_registry(settings))
     file.write_text(CARE.replace("f: 0.25", "f: 0.5"))
@@ -90,7 +90,7 @@ def test_a_registered_name_keeps_its_meaning_and_nothing_is_made_for_another(set
     assert asyncio.run(read_registry(settings)) == registered
 
 
-def test_new_windows_are_registered_and_say_that_workers_must_stop(settings: Settings, file: Path) -> None:
+def test_changed_windows_are_registered_with_the_warning_to_stop_all_workers(settings: Settings, file: Path) -> None:
     assert _run(settings, "create", file).exit_code == 0
     file.write_text(CARE.replace("60s", "30s"))
     refused = _run(settings, "list", file)
@@ -102,7 +102,7 @@ def test_new_windows_are_registered_and_say_that_workers_must_stop(settings: Set
     assert asyncio.run(read_registry(settings)) == {"care": Registration.of(JointCollection.load(file))}
 
 
-def test_two_files_of_one_name_are_refused(settings: Settings, file: Path, tmp_path: Path) -> None:
+def test_two_files_with_collections_of_one_name_are_refused(settings: Settings, file: Path, tmp_path: Path) -> None:
     twin = tmp_path / "twin.yaml"
     twin.write_text(CARE)
     result = _run(settings, "create", file, twin)
@@ -110,7 +110,7 @@ def test_two_files_of_one_name_are_refused(settings: Settings, file: Path, tmp_p
     assert result.stderr == f"{file} and {twin} hold collections of the same name: a name means one thing\n"
 
 
-def test_a_broker_that_is_not_there_is_one_line_and_no_traceback(file: Path) -> None:
+def test_an_unreachable_broker_gives_one_line_and_no_traceback(file: Path) -> None:
     result = CliRunner().invoke(app, ["create", str(file), "--brokers", "127.0.0.1:1"])
     assert result.exit_code == 1
     assert result.stderr == "127.0.0.1:1: connection refused: no broker listens on this port\n"

@@ -21,7 +21,7 @@ from stream_ldp.sets.user_partition import group_words
 from tests.client.examples import MINUTE_MS
 
 if TYPE_CHECKING:
-    from tests.client.conftest import FakeBroker
+    from tests.client.fakes import FakeBroker
 
 __all__ = [
     "EPOCH",

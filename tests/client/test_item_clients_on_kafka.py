@@ -70,7 +70,7 @@ class Clock:
         return now_ms() - self._behind
 
 
-async def test_a_round_that_was_there_before_is_not_found_or_a_stale_one_answered(
+async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_ones(
     topics: Settings, tmp_path: Path
 ) -> None:
     ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
@@ -106,7 +106,7 @@ async def test_a_round_that_was_there_before_is_not_found_or_a_stale_one_answere
     assert await answers_to(topics, asked) == 11
 
 
-async def test_a_round_that_comes_while_a_client_waits_is_not_answered(topics: Settings) -> None:
+async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: Settings) -> None:
     ledger = PrivacyLedger.in_memory(secret=SECRET)
     clock, answers = Clock(), asyncio.Queue[Round]()
     asked = film_round(2, epoch=clock.epoch, collection=COLLECTION)

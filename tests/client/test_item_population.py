@@ -15,8 +15,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round, RoundRefused
-from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS
+from tests.client.fakes import FakeBroker
 from tests.client.items import (
     EPOCH,
     NOISELESS,
@@ -64,7 +64,9 @@ def play(work: Coroutine[Any, Any, None]) -> None:
     run_in_virtual_time(work)
 
 
-def test_users_are_left_out_or_asked_by_two_groups(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_every_user_reports_in_exactly_the_phases_that_ask_them(
+    broker: FakeBroker, loop_timeline: LoopTimeline
+) -> None:
     rounds = publish_epochs(loop_timeline, EPOCH, EPOCH + 1, candidates=range(8))
     told: list[tuple[Round, int]] = []
 
@@ -85,7 +87,7 @@ def test_users_are_left_out_or_asked_by_two_groups(broker: FakeBroker, loop_time
     assert told == [(asked, USERS if asked.phase == 1 else answers[i].total) for i, asked in enumerate(rounds)]
 
 
-def test_an_answer_is_not_of_its_users_set(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_report_is_about_an_item_of_its_users_set(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     held = ItemSets.of([[3, 5]] * 1_000)
 
     async def scenario() -> None:
@@ -99,7 +101,7 @@ def test_an_answer_is_not_of_its_users_set(broker: FakeBroker, loop_timeline: Lo
     assert abs(answers.supports[3] - 500) < 100, "seeded; else 6 standard deviations"
 
 
-def test_a_group_is_another_in_the_next_phase_or_the_same_in_the_next_epoch(
+def test_the_user_partition_holds_for_an_epoch_and_is_drawn_anew_in_the_next(
     broker: FakeBroker, loop_timeline: LoopTimeline
 ) -> None:
     # Each of 8 users shows himself by the one film he holds.
@@ -127,7 +129,7 @@ def test_a_group_is_another_in_the_next_phase_or_the_same_in_the_next_epoch(
     play(scenario())
 
 
-def test_users_with_secrets_change_their_group_with_a_restart(
+def test_users_with_secrets_keep_their_place_in_the_user_partition_after_a_restart(
     broker: FakeBroker, loop_timeline: LoopTimeline
 ) -> None:
     secrets = [user.to_bytes(32, "big") for user in range(USERS)]
@@ -146,7 +148,9 @@ def test_users_with_secrets_change_their_group_with_a_restart(
         population(loop_timeline, secrets=secrets[:1])
 
 
-def test_answers_come_all_at_once_or_outside_the_window(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_reports_are_spread_evenly_over_the_rest_of_the_window(
+    broker: FakeBroker, loop_timeline: LoopTimeline
+) -> None:
     loop_timeline.now_ms = minutes(0.25)
 
     async def scenario() -> None:
@@ -162,7 +166,7 @@ def test_answers_come_all_at_once_or_outside_the_window(broker: FakeBroker, loop
     assert gaps.min() >= gaps.max() - 1, "in milliseconds"
 
 
-def test_a_users_place_tells_when_he_answers(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_users_place_does_not_tell_when_they_report(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     held = ItemSets.of([[0, 4]] * 500 + [[1, 5]] * 500)
 
     async def scenario() -> None:
@@ -176,7 +180,7 @@ def test_a_users_place_tells_when_he_answers(broker: FakeBroker, loop_timeline: 
     assert abs(answers.supports[[0, 4]].sum() - 50) < 25
 
 
-def test_users_who_are_too_late_answer_a_closed_round(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_closed_round_gets_no_reports(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     loop_timeline.now_ms = minutes(1)
 
     async def scenario() -> None:
@@ -188,7 +192,7 @@ def test_users_who_are_too_late_answer_a_closed_round(broker: FakeBroker, loop_t
 
 
 @pytest.mark.parametrize(("minute", "first"), [(0.4, 0), (0.6, 1), (1.5, 1), (2.9, 1)])
-def test_an_epoch_is_begun_that_has_hardly_time_left(
+def test_an_epoch_is_begun_only_in_the_first_half_of_its_first_window(
     broker: FakeBroker, loop_timeline: LoopTimeline, minute: float, first: int
 ) -> None:
     loop_timeline.now_ms = minutes(minute)
@@ -202,7 +206,7 @@ def test_an_epoch_is_begun_that_has_hardly_time_left(
     assert begun == [first, first + 1]
 
 
-def test_epochs_that_overlap_wait_for_each_other(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_epochs_that_overlap_do_not_wait_for_each_other(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     pipelined = films(mechanism=NOISELESS, epochs="pipelined")
     first = 3 * EPOCH
     rounds = [
@@ -223,7 +227,7 @@ def test_epochs_that_overlap_wait_for_each_other(broker: FakeBroker, loop_timeli
     assert totals[1] + totals[2] == totals[4] + totals[5] == USERS
 
 
-def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_repeated_round_gets_no_further_reports(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     for seconds in (5, 10, 30):
         loop_timeline.publish(clear_round(2), at_ms=minutes(1) + 1_000 * seconds)
 
@@ -235,7 +239,7 @@ def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, loop_tim
     assert answers_sent(broker, clear_round(1), clear_round(2), collection=CLEAR)[1].total < USERS
 
 
-def test_a_seed_plays_other_answers_or_the_same_ids(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_seed_repeats_the_reports_but_not_the_batch_ids(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     noisy, runs = films(), []
     for seed in (1, 1, 2):
         broker.sent.clear()
@@ -251,7 +255,7 @@ def test_a_seed_plays_other_answers_or_the_same_ids(broker: FakeBroker, loop_tim
     assert not runs[0][1] & runs[1][1]
 
 
-def test_a_forged_round_is_answered(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_forged_round_is_refused(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     async def scenario() -> None:
         async with population(loop_timeline) as users:
             with pytest.raises(RoundRefused, match=r"allows"):
@@ -261,7 +265,7 @@ def test_a_forged_round_is_answered(broker: FakeBroker, loop_timeline: LoopTimel
     assert broker.sent == []
 
 
-def test_lost_answers_are_not_said(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_lost_reports_raise_an_error(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     broker.error = MessageSizeTooLargeError()
 
     async def scenario() -> None:
@@ -273,7 +277,7 @@ def test_lost_answers_are_not_said(broker: FakeBroker, loop_timeline: LoopTimeli
     assert broker.stopped == ["sender", "client"]
 
 
-def test_what_has_left_when_the_block_ends_is_not_waited_for(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_the_end_of_the_block_waits_for_reports_in_flight(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     async def scenario() -> None:
         broker.holding = True
         async with population(loop_timeline, max_reports=100) as users:
@@ -286,7 +290,7 @@ def test_what_has_left_when_the_block_ends_is_not_waited_for(broker: FakeBroker,
     play(scenario())
 
 
-def test_brokers_that_cannot_be_asked_are_not_named(
+def test_an_error_in_fetching_rounds_is_raised(
     broker: FakeBroker, loop_timeline: LoopTimeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: object, **__: object) -> None:
@@ -302,7 +306,7 @@ def test_brokers_that_cannot_be_asked_are_not_named(
         play(scenario())
 
 
-def test_a_missing_topic_is_waited_for(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+def test_a_missing_topic_raises_an_error_at_once(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     broker.topics.remove("stream-ldp.films.rounds")
 
     async def scenario() -> None:

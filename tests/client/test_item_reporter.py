@@ -30,8 +30,8 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.sampling import respond
-from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS
+from tests.client.fakes import FakeBroker
 from tests.client.items import (
     EPOCH,
     NOISELESS,
@@ -65,9 +65,7 @@ def publish_epoch(timeline: Timeline) -> None:
         timeline.publish(asked, at_ms=asked.start_ms + 10_000)
 
 
-async def test_a_phase_that_asks_the_user_is_passed_over_or_one_that_asks_others_answered(
-    broker: FakeBroker, timeline: Timeline
-) -> None:
+async def test_a_user_reports_in_exactly_the_phases_that_ask_them(broker: FakeBroker, timeline: Timeline) -> None:
     publish_epoch(timeline)
     told: list[Round] = []
     async with reporter(timeline, on_answer=told.append) as sender:
@@ -82,7 +80,7 @@ async def test_a_phase_that_asks_the_user_is_passed_over_or_one_that_asks_others
     assert answers[1].times_ms[0] >= rounds()[1].start_ms + 10_000, "before it was asked"
 
 
-async def test_the_answer_is_about_another_set_than_the_one_held(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_report_is_about_the_set_that_is_held_when_it_is_made(broker: FakeBroker, timeline: Timeline) -> None:
     asked = [film_round(phase, collection=CLEAR) for phase in (1, 2)]
     timeline.publish(asked[1], at_ms=minutes(1))
     secret = secret_of_group(2, collection=CLEAR)
@@ -97,7 +95,7 @@ async def test_the_answer_is_about_another_set_than_the_one_held(broker: FakeBro
     assert second.supports[0] == 1, "the first candidate is item 4"
 
 
-async def test_an_empty_set_is_told_by_its_silence_and_a_large_one_refused(
+async def test_a_user_with_no_items_and_one_with_all_items_each_send_a_report(
     broker: FakeBroker, timeline: Timeline
 ) -> None:
     everything = CLEAR.items.names or ()
@@ -110,7 +108,7 @@ async def test_an_empty_set_is_told_by_its_silence_and_a_large_one_refused(
     assert answers.total == 2
 
 
-async def test_an_unknown_item_is_repeated_or_changes_what_is_held(
+async def test_an_unknown_item_is_not_repeated_and_does_not_change_the_set_held(
     broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -125,7 +123,7 @@ async def test_an_unknown_item_is_repeated_or_changes_what_is_held(
     assert answers.supports[[1, 6]].sum() == 1
 
 
-async def test_a_user_who_has_not_said_what_he_holds_answers(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_user_reports_only_after_saying_what_they_hold(broker: FakeBroker, timeline: Timeline) -> None:
     async with reporter(timeline, spread=False) as sender:
         timeline.until_ms = minutes(0.5)
         for _ in range(100):
@@ -137,7 +135,7 @@ async def test_a_user_who_has_not_said_what_he_holds_answers(broker: FakeBroker,
     assert answers_sent(broker, film_round(1))[0].total == 1
 
 
-async def test_who_comes_late_waits_for_the_next_epoch(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_user_who_joins_late_reports_in_the_current_epoch(broker: FakeBroker, timeline: Timeline) -> None:
     publish_epoch(timeline)
     timeline.now_ms = minutes(1.7)
     async with reporter(timeline) as sender:
@@ -146,7 +144,9 @@ async def test_who_comes_late_waits_for_the_next_epoch(broker: FakeBroker, timel
     assert [each.total for each in answers_sent(broker, *rounds())] == [0, 1, 0]
 
 
-async def test_moments_are_outside_the_window_or_all_the_same(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_report_times_are_spread_over_what_is_left_of_the_window(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
     begun = 17_000
     for seed in range(60):
         timeline.now_ms = minutes(0) + begun
@@ -161,7 +161,7 @@ async def test_moments_are_outside_the_window_or_all_the_same(broker: FakeBroker
     assert np.histogram(times, bins=4, range=(begun, MINUTE_MS - 500))[0].min() > 0
 
 
-async def test_an_answer_that_need_not_be_spread_waits(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_report_that_need_not_be_spread_is_sent_at_once(broker: FakeBroker, timeline: Timeline) -> None:
     timeline.publish(film_round(2), at_ms=minutes(1.25))
     async with reporter(timeline, spread=False) as sender:
         await sender.hold(())
@@ -171,7 +171,7 @@ async def test_an_answer_that_need_not_be_spread_waits(broker: FakeBroker, timel
     assert second.times_ms == [minutes(1.25)]
 
 
-async def test_a_window_that_is_nearly_over_is_answered(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_window_that_is_nearly_over_gets_no_report(broker: FakeBroker, timeline: Timeline) -> None:
     timeline.now_ms = minutes(1) - 500
     async with reporter(timeline, spread=False) as sender:
         await sender.hold(())
@@ -179,7 +179,7 @@ async def test_a_window_that_is_nearly_over_is_answered(broker: FakeBroker, time
     assert broker.sent == []
 
 
-async def test_a_machine_that_slept_through_a_window_answers_it(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_window_that_the_machine_slept_through_gets_no_report(broker: FakeBroker, timeline: Timeline) -> None:
     for woken in (minutes(1) - 500, minutes(1), minutes(2)):
         timeline.now_ms = minutes(0)
         # Seeded: the answer is due after more than a second.
@@ -206,7 +206,7 @@ def opened(path: Path, **terms: Any) -> PrivacyLedger:
 
 
 @pytest.mark.parametrize("back", [0, 30_000, 3 * MINUTE_MS], ids=["at once", "within the window", "an epoch"])
-async def test_a_restart_or_a_clock_set_back_lets_a_phase_be_answered_twice(
+async def test_a_phase_gets_one_report_despite_a_restart_or_a_clock_set_back(
     broker: FakeBroker, timeline: Timeline, ledger_file: Path, back: int
 ) -> None:
     publish_epoch(timeline)
@@ -224,7 +224,7 @@ async def test_a_restart_or_a_clock_set_back_lets_a_phase_be_answered_twice(
     assert opened(ledger_file).spending.epsilon == phases[0].epsilon + phases[1].epsilon
 
 
-async def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_repeated_round_gets_no_second_report(broker: FakeBroker, timeline: Timeline) -> None:
     for seconds in (10, 20, 50):
         timeline.publish(film_round(2), at_ms=minutes(1) + 1_000 * seconds)
     async with reporter(timeline, spread=False) as sender:
@@ -234,7 +234,7 @@ async def test_a_round_that_comes_again_is_answered_again(broker: FakeBroker, ti
     assert sender.refused == 0
 
 
-async def test_a_round_that_comes_anew_before_its_answer_is_answered_as_it_was(
+async def test_a_round_revised_before_its_report_is_due_is_reported_on_as_revised(
     broker: FakeBroker, timeline: Timeline
 ) -> None:
     before, after = film_round(2), film_round(2, candidates=[1, 3])
@@ -246,7 +246,7 @@ async def test_a_round_that_comes_anew_before_its_answer_is_answered_as_it_was(
     assert [each.total for each in answers_sent(broker, film_round(1), before, after)] == [1, 0, 1]
 
 
-async def test_an_answer_leaves_before_it_is_counted(
+async def test_a_report_leaves_only_after_it_is_counted(
     broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receive, counted = broker.receive, []
@@ -263,7 +263,7 @@ async def test_an_answer_leaves_before_it_is_counted(
     assert counted == [1, 2]
 
 
-async def test_the_end_of_the_block_drops_an_answer_that_is_counted(
+async def test_the_end_of_the_block_still_sends_a_report_that_is_being_counted(
     broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fsync, begun = os.fsync, asyncio.Event()
@@ -302,7 +302,7 @@ FORGED: dict[str, Callable[[Round], Round]] = {
 
 
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
-async def test_a_forged_round_is_answered_or_ends_the_answering(
+async def test_a_forged_round_gets_no_report_and_a_later_honest_one_does(
     broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture, forge: Callable[[Round], Round]
 ) -> None:
     timeline.publish(forge(film_round(2)), at_ms=minutes(1))
@@ -319,7 +319,7 @@ async def test_a_forged_round_is_answered_or_ends_the_answering(
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
-async def test_a_record_that_is_no_round_ends_the_answering(
+async def test_a_record_that_is_not_a_round_is_passed_over(
     broker: FakeBroker, timeline: Timeline, garbage: bytes
 ) -> None:
     timeline.publish(garbage, at_ms=minutes(1))
@@ -331,7 +331,7 @@ async def test_a_record_that_is_no_round_ends_the_answering(
     assert sender.answered == 2
 
 
-async def test_rounds_that_are_over_are_answered_or_counted_as_refused(
+async def test_rounds_that_are_over_get_no_report_and_do_not_count_as_refused(
     broker: FakeBroker, timeline: Timeline
 ) -> None:
     # Late on the topic, and of an older version of the collection.
@@ -345,7 +345,7 @@ async def test_rounds_that_are_over_are_answered_or_counted_as_refused(
 
 
 @given(st.data())
-def test_a_round_that_is_not_refused_cannot_be_answered(data: st.DataObject) -> None:
+def test_a_round_is_either_refused_or_can_be_reported_on(data: st.DataObject) -> None:
     asked = film_round(2).model_copy(
         update={
             "phase": data.draw(st.integers(1, 4)),
@@ -367,7 +367,7 @@ def test_a_round_that_is_not_refused_cannot_be_answered(data: st.DataObject) -> 
 # What may be spent.
 
 
-async def test_a_phase_that_is_too_dear_keeps_a_cheaper_one_from_being_answered(
+async def test_a_cheap_phase_gets_a_report_although_a_dearer_one_exceeds_the_budget(
     broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
 ) -> None:
     publish_epoch(timeline)
@@ -384,7 +384,9 @@ async def test_a_phase_that_is_too_dear_keeps_a_cheaper_one_from_being_answered(
 
 
 @pytest.mark.parametrize("left", [0.0, 0.3])
-async def test_a_spent_budget_is_exceeded_or_not_told(broker: FakeBroker, timeline: Timeline, left: float) -> None:
+async def test_a_spent_budget_raises_an_error_and_is_never_exceeded(
+    broker: FakeBroker, timeline: Timeline, left: float
+) -> None:
     publish_epoch(timeline)
     spent = films().method.phases[0].epsilon + films().method.phases[1].epsilon
     async with reporter(timeline, terms=Terms(budget=spent + left)) as sender:
@@ -398,7 +400,7 @@ async def test_a_spent_budget_is_exceeded_or_not_told(broker: FakeBroker, timeli
     assert sender.answered == 2
 
 
-async def test_answers_to_another_collection_are_forgotten(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_reports_to_another_collection_count_against_the_budget(broker: FakeBroker, timeline: Timeline) -> None:
     other = films(epochs="pipelined")
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
     ledger.spend_phase(other, phase=1, epoch=EPOCH)
@@ -413,7 +415,7 @@ async def test_answers_to_another_collection_are_forgotten(broker: FakeBroker, t
 # Nothing is lost silently.
 
 
-async def test_a_lost_answer_is_not_said(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_lost_report_raises_an_error(broker: FakeBroker, timeline: Timeline) -> None:
     broker.error = MessageSizeTooLargeError()
 
     async def scenario() -> None:
@@ -430,7 +432,7 @@ async def test_a_lost_answer_is_not_said(broker: FakeBroker, timeline: Timeline)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_a_full_disk_lets_an_answer_out_or_is_not_said(
+async def test_a_full_disk_raises_an_error_and_lets_no_report_out(
     broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -454,7 +456,7 @@ async def test_a_full_disk_lets_an_answer_out_or_is_not_said(
 
 
 @pytest.mark.parametrize("topic", ["reports", "rounds"])
-async def test_a_missing_topic_is_waited_for(broker: FakeBroker, timeline: Timeline, topic: str) -> None:
+async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker, timeline: Timeline, topic: str) -> None:
     broker.topics.remove(f"stream-ldp.films.{topic}")
     with pytest.raises(MissingTopic, match=rf"(?s)stream-ldp\.films\.{topic} does not exist.*topics create"):
         async with reporter(timeline):
@@ -463,7 +465,7 @@ async def test_a_missing_topic_is_waited_for(broker: FakeBroker, timeline: Timel
     assert timeline.stopped == ([] if topic == "reports" else ["consumer"])
 
 
-async def test_a_reporter_that_is_not_open_takes_a_set(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_reporter_that_is_not_open_refuses_a_set(broker: FakeBroker, timeline: Timeline) -> None:
     sender = reporter(timeline)
     with pytest.raises(RuntimeError, match=r"not open"):
         await sender.hold({"Alien"})
@@ -477,7 +479,7 @@ async def test_a_reporter_that_is_not_open_takes_a_set(broker: FakeBroker, timel
     assert timeline.stopped == ["consumer"]
 
 
-async def test_waiting_for_the_end_outlasts_the_block(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_waiting_for_the_end_does_not_outlast_the_block(broker: FakeBroker, timeline: Timeline) -> None:
     async with reporter(timeline) as sender:
         waiting = asyncio.create_task(sender.stopped())
         await asyncio.sleep(0)
@@ -485,6 +487,6 @@ async def test_waiting_for_the_end_outlasts_the_block(broker: FakeBroker, timeli
         await waiting
 
 
-def test_the_ledger_of_another_user_is_used(timeline: Timeline) -> None:
+def test_the_ledger_of_another_user_is_refused(timeline: Timeline) -> None:
     with pytest.raises(ValueError, match=r"of a user with another secret"):
         reporter(timeline, ledger=PrivacyLedger.in_memory(secret=bytes(32)))

@@ -107,7 +107,7 @@ async def test_every_report_arrives_once(topics: Settings) -> None:
     assert len(set(decoded.batch_ids)) == len(decoded.batch_ids)
 
 
-async def test_a_missing_topic_is_said_at_once_and_not_made_by_asking(settings: Settings) -> None:
+async def test_a_missing_topic_raises_an_error_at_once_and_is_not_created(settings: Settings) -> None:
     async with asyncio.timeout(20):
         for _ in range(2):
             with pytest.raises(
@@ -120,7 +120,7 @@ async def test_a_missing_topic_is_said_at_once_and_not_made_by_asking(settings: 
         assert not [topic for topic in await client.list_topics() if topic.startswith(settings.topic_prefix)]
 
 
-async def test_a_broker_that_is_not_there_is_said_at_once() -> None:
+async def test_an_unreachable_broker_raises_an_error_at_once() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can
         nowhere = Settings.load(brokers=f"127.0.0.1:{taken.getsockname()[1]}")
@@ -131,7 +131,7 @@ async def test_a_broker_that_is_not_there_is_said_at_once() -> None:
                 await Subscriber("care-survey", settings=nowhere).__aenter__()
 
 
-async def test_a_broker_that_comes_back_gets_every_report_once_and_one_that_does_not_is_not_waited_for(
+async def test_a_restarted_broker_gets_every_report_once_and_a_dead_one_is_given_up(
     mortal: EmbeddedKafka,
 ) -> None:
     settings = Settings.load(brokers=mortal.bootstrap)
@@ -175,7 +175,7 @@ async def take(subscriber: Subscriber, count: int) -> list[Estimate]:
         return [await anext(subscriber) for _ in range(count)]
 
 
-async def test_history_and_news(topics: Settings) -> None:
+async def test_a_subscriber_gets_the_history_the_news_or_both(topics: Settings) -> None:
     await publish(topics, of_minute(0), of_minute(1))
     async with Subscriber("care-survey", settings=topics, from_beginning=True, follow=False) as history:
         assert [estimate async for estimate in history] == [of_minute(0), of_minute(1)]
@@ -196,7 +196,7 @@ async def test_an_empty_topic_has_no_history(topics: Settings) -> None:
         assert [estimate async for estimate in history] == []
 
 
-async def test_a_group_goes_on_where_it_stopped_and_repeats_what_may_not_have_been_dealt_with(
+async def test_a_group_resumes_where_it_stopped_and_repeats_what_may_be_unprocessed(
     topics: Settings, prefix: str
 ) -> None:
     await publish(topics, *map(of_minute, range(4)))

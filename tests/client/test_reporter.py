@@ -17,8 +17,8 @@ from stream_ldp.client import DeliveryError, MissingTopic, Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.collection import JointCollection
-from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS, collection_of
+from tests.client.fakes import FakeBroker
 
 SECRET = bytes(range(32))
 RECORD = {"bathing": "no", "mobility": "some"}
@@ -50,7 +50,7 @@ async def test_what_was_reported_arrives_as_batches_that_a_worker_reads(broker: 
     assert broker.stopped == ["producer"]
 
 
-async def test_the_same_answer_always_has_the_same_permanent_response(broker: FakeBroker) -> None:
+async def test_the_same_record_always_has_the_same_permanent_response(broker: FakeBroker) -> None:
     async with reporter(PERMANENT_ONLY) as sender:
         for _ in range(20):
             await sender.report(RECORD)
@@ -61,7 +61,7 @@ async def test_the_same_answer_always_has_the_same_permanent_response(broker: Fa
     assert broker.decoded(PERMANENT_ONLY).rows[0].tolist() == expected * 20
 
 
-async def test_each_user_has_the_response_of_their_own_secret(broker: FakeBroker) -> None:
+async def test_each_user_has_the_permanent_response_of_their_own_secret(broker: FakeBroker) -> None:
     secrets = [bytes([user]) * 32 for user in range(50)]
     async with reporter(PERMANENT_ONLY, max_reports=7) as sender:
         await sender.report_many(users(50), secrets=secrets)
@@ -108,7 +108,7 @@ async def test_a_batch_that_does_not_fill_leaves_when_its_linger_is_over(broker:
     assert broker.decoded().counts.tolist() == [1, 1]
 
 
-async def test_a_full_batch_leaves_while_the_caller_reports_on_without_a_pause(broker: FakeBroker) -> None:
+async def test_a_full_batch_leaves_while_the_caller_keeps_reporting_without_a_pause(broker: FakeBroker) -> None:
     async with reporter(max_reports=1) as sender:
         for reported in range(1, 4):
             await sender.report(RECORD)
@@ -125,7 +125,7 @@ async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> 
     assert decoded.counts.tolist() == [2, 1]
 
 
-async def test_a_batch_fits_a_record_however_many_reports_it_may_have(broker: FakeBroker) -> None:
+async def test_a_batch_fits_in_a_record_however_many_reports_it_may_hold(broker: FakeBroker) -> None:
     async with reporter(max_reports=10**7) as sender:
         await sender.report_many(users(1_100_000), secrets=None)
     assert broker.decoded().counts.sum() == 1_100_000
@@ -230,7 +230,7 @@ async def test_a_batch_that_is_never_acknowledged_is_lost_and_closing_does_not_w
     assert broker.stopped == ["sender", "client"], "the producer's own stop waits for ever"
 
 
-async def test_after_a_loss_nothing_more_is_sent_and_all_of_it_is_counted(broker: FakeBroker) -> None:
+async def test_after_a_loss_nothing_more_is_sent_and_every_report_counts_as_lost(broker: FakeBroker) -> None:
     broker.error = MessageSizeTooLargeError()
 
     async def scenario() -> None:
@@ -248,7 +248,7 @@ async def test_after_a_loss_nothing_more_is_sent_and_all_of_it_is_counted(broker
     assert len(broker.sent) == 1
 
 
-async def test_a_lost_call_counts_all_of_its_batches(broker: FakeBroker) -> None:
+async def test_every_batch_of_a_failed_call_counts_as_lost(broker: FakeBroker) -> None:
     broker.error = MessageSizeTooLargeError()
     now = [0]
 
@@ -279,7 +279,7 @@ async def test_a_closed_reporter_leaves_nothing_behind(broker: FakeBroker) -> No
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_with_too_many_batches_on_their_way_report_waits(broker: FakeBroker) -> None:
+async def test_reporting_waits_while_too_many_batches_are_in_flight(broker: FakeBroker) -> None:
     broker.holding = True
     async with reporter(max_reports=10, max_in_flight=3) as sender:
         reporting = asyncio.create_task(sender.report_many(users(1_000), secrets=None))
@@ -292,7 +292,7 @@ async def test_with_too_many_batches_on_their_way_report_waits(broker: FakeBroke
     assert broker.decoded().counts.sum() == 1_000
 
 
-async def test_lingering_batches_do_not_go_past_the_bound(broker: FakeBroker) -> None:
+async def test_lingering_batches_do_not_exceed_the_bound_on_batches_in_flight(broker: FakeBroker) -> None:
     broker.holding = True
     async with reporter(linger=0.0, max_in_flight=2) as sender:
         for _ in range(50):
@@ -339,7 +339,7 @@ async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker) -> Non
     assert broker.stopped == ["producer"]
 
 
-async def test_a_record_that_does_not_fit_is_refused_without_its_value_and_without_harm(broker: FakeBroker) -> None:
+async def test_refusing_a_record_that_does_not_fit_shows_no_value_and_loses_no_report(broker: FakeBroker) -> None:
     async with reporter() as sender:
         await sender.report(RECORD)
         with pytest.raises(
@@ -352,7 +352,7 @@ async def test_a_record_that_does_not_fit_is_refused_without_its_value_and_witho
     assert broker.decoded().counts.sum() == 1
 
 
-async def test_a_user_without_a_secret_is_not_reported_by_mistake(broker: FakeBroker) -> None:
+async def test_a_report_without_a_valid_secret_of_its_user_is_refused(broker: FakeBroker) -> None:
     async with reporter(secret=None) as sender:
         with pytest.raises(ValueError, match=r"needs the user's secret"):
             await sender.report(RECORD)
@@ -375,7 +375,7 @@ async def test_a_reporter_that_is_not_open_says_so(broker: FakeBroker) -> None:
         await sender.flush()
 
 
-async def test_neither_secret_nor_answer_is_logged_sent_or_shown(
+async def test_neither_secret_nor_value_is_logged_sent_or_shown(
     broker: FakeBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

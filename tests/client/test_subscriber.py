@@ -123,7 +123,7 @@ async def test_estimates_come_typed_and_in_order(topic: Topic) -> None:
     assert topic.consumers[0].stopped
 
 
-async def test_only_what_is_wanted_comes(topic: Topic) -> None:
+async def test_only_the_estimates_that_are_asked_for_are_handed_out(topic: Topic) -> None:
     one, other = of_minute(0), of_minute(0, estimate="other")
     topic.write(of_minute(0, final=False), one, other, of_minute(0, estimate="third"))
     assert await topic.read(finals_only=True, estimates=["bathing-mobility", "other"]) == [one, other]
@@ -154,7 +154,7 @@ async def test_a_provisional_estimate_of_a_window_that_is_open_may_be_revised(to
 
 
 @pytest.mark.parametrize("stranger", [b"{}", b"\x00", None, estimate_of().to_bytes()[:-2]])
-async def test_a_record_that_is_no_estimate_is_named_and_the_next_step_goes_on_behind_it(
+async def test_a_record_that_is_not_an_estimate_is_named_and_reading_goes_on_after_it(
     topic: Topic, stranger: bytes | None
 ) -> None:
     topic.write(of_minute(0))
@@ -168,7 +168,7 @@ async def test_a_record_that_is_no_estimate_is_named_and_the_next_step_goes_on_b
         assert await anext(estimates) == of_minute(1)
 
 
-async def test_without_the_beginning_only_what_comes_later_is_handed_out(topic: Topic) -> None:
+async def test_without_the_history_only_later_estimates_are_handed_out(topic: Topic) -> None:
     topic.write(of_minute(0))
     async with subscribe() as estimates:
         topic.write(of_minute(1))
@@ -183,7 +183,7 @@ async def test_a_missing_topic_is_named_with_the_cure(topic: Topic) -> None:
     assert topic.consumers[0].stopped
 
 
-async def test_who_reads_answers_of_the_other_kind_is_told_how(topic: Topic) -> None:
+async def test_a_subscriber_of_the_wrong_kind_is_told_which_one_to_use(topic: Topic) -> None:
     topic.existing = {"stream-ldp.care-survey.heavy-hitters"}
     with pytest.raises(
         MissingTopic, match=r"estimates does not exist, but .*heavy-hitters does: .*RankingSubscriber"
@@ -200,7 +200,7 @@ def test_a_group_member_that_does_not_follow_is_refused() -> None:
         subscribe(group="readers", follow=False)
 
 
-async def test_rankings_come_typed_and_only_the_results_if_no_others_are_wanted(heavy_hitters: Topic) -> None:
+async def test_rankings_come_typed_and_can_be_limited_to_results(heavy_hitters: Topic) -> None:
     written = [ranking_of(epoch=3, phase=1), result_of(3, final=False), result_of(3), ranking_of(epoch=4, phase=1)]
     heavy_hitters.write(*written)
     assert await heavy_hitters.rankings() == written
@@ -214,7 +214,7 @@ async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_oth
     assert await heavy_hitters.rankings() == news
 
 
-async def test_a_record_that_is_no_ranking_is_named(heavy_hitters: Topic) -> None:
+async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> None:
     heavy_hitters.write(estimate_of())
     with pytest.raises(NotARanking, match=rf"topic {RANKINGS}, partition 0, offset 0: not a ranking: method: Field"):
         await heavy_hitters.rankings()

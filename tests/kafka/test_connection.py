@@ -111,7 +111,9 @@ async def _refused(**flags: Any) -> str:
     return str(refused.value).partition(": ")[2]
 
 
-async def test_a_worker_can_work_over_tls_with_a_password(admitted: dict[str, Any], prefix: str) -> None:
+async def test_topics_can_be_set_up_and_checked_over_tls_with_a_password(
+    admitted: dict[str, Any], prefix: str
+) -> None:
     settings = Settings.load(**admitted, topic_prefix=prefix)
     specs = topic_specs([COLLECTION], prefix=prefix, partials_partitions=4)
     async with Cluster.connect(settings) as cluster:
@@ -121,7 +123,7 @@ async def test_a_worker_can_work_over_tls_with_a_password(admitted: dict[str, An
 
 
 @pytest.mark.parametrize("wrong", [{"sasl_password": "falsch"}, {"sasl_username": "nobody"}])
-async def test_a_wrong_password_and_an_unknown_user_are_called_so(
+async def test_a_wrong_password_or_an_unknown_user_is_named_as_the_cause(
     admitted: dict[str, Any], wrong: dict[str, str]
 ) -> None:
     flags = {**admitted, **wrong}
@@ -130,12 +132,14 @@ async def test_a_wrong_password_and_an_unknown_user_are_called_so(
     )
 
 
-async def test_a_mechanism_that_the_broker_does_not_take_is_named_with_the_others(admitted: dict[str, Any]) -> None:
+async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:
     problem = await _refused(**admitted, sasl_mechanism="PLAIN")
     assert problem == "the broker does not take sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
 
 
-async def test_an_authority_that_is_not_the_brokers_is_named(admitted: dict[str, Any], certificates: Path) -> None:
+async def test_an_untrusted_broker_certificate_is_named_with_the_authorities_in_use(
+    admitted: dict[str, Any], certificates: Path
+) -> None:
     other = certificates / "other-ca.pem"
     problem = await _refused(**{**admitted, "tls_ca_file": other})
     assert problem.startswith("TLS: the broker's certificate is not trusted: ")
@@ -159,7 +163,7 @@ async def test_plaintext_on_a_tls_port_is_suspected(admitted: dict[str, Any]) ->
     assert problem == "the broker hung up: does this port want TLS or a password? security_protocol is PLAINTEXT"
 
 
-async def test_tls_without_the_password_that_the_port_wants_is_suspected(admitted: dict[str, Any]) -> None:
+async def test_a_missing_password_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:
     only_tls = {name: value for name, value in admitted.items() if not name.startswith("sasl")}
     problem = await _refused(**{**only_tls, "security_protocol": "SSL"})
     assert problem == (
@@ -167,7 +171,7 @@ async def test_tls_without_the_password_that_the_port_wants_is_suspected(admitte
     )
 
 
-async def test_a_password_on_a_port_that_takes_none_is_called_so(secured: SecuredKafka) -> None:
+async def test_a_password_on_a_port_that_takes_none_is_named_as_the_cause(secured: SecuredKafka) -> None:
     problem = await _refused(
         brokers=secured.bootstrap, security_protocol="SASL_PLAINTEXT", sasl_username="admin", sasl_password="geheim"
     )
@@ -189,11 +193,11 @@ async def test_every_broker_that_cannot_be_reached_is_listed_with_its_cause() ->
     )
 
 
-async def test_one_broker_that_answers_is_enough(kafka: EmbeddedKafka) -> None:
+async def test_one_reachable_broker_is_enough(kafka: EmbeddedKafka) -> None:
     await check_connection(Settings.load(brokers=f"127.0.0.1:1,{kafka.bootstrap}"))
 
 
-async def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> None:
+async def test_a_silent_server_is_given_up_on_after_the_timeout() -> None:
     hung_up = asyncio.Event()
 
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -209,7 +213,7 @@ async def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> Non
         await hung_up.wait()
 
 
-async def test_a_broker_that_sends_its_clients_elsewhere_is_found_out(secured: SecuredKafka) -> None:
+async def test_a_broker_that_sends_its_clients_to_a_dead_address_is_named_with_it(secured: SecuredKafka) -> None:
     misled = f"127.0.0.1:{secured.misleading_port}"
     with pytest.raises(BrokerUnreachable) as refused:
         await check_connection(Settings.load(brokers=misled))

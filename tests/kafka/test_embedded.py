@@ -61,7 +61,7 @@ async def test_a_broker_killed_and_restarted_has_lost_no_record_and_kept_its_add
 
 
 @pytest.mark.usefixtures("kafka")
-def test_a_data_directory_used_again_holds_its_topics_under_new_ports(tmp_path: Path) -> None:
+def test_a_reused_data_directory_keeps_its_topics_under_new_ports(tmp_path: Path) -> None:
     with EmbeddedKafka(data=tmp_path) as first:
         asyncio.run(_create(first.bootstrap, "kept"))
         asyncio.run(_produce(first.bootstrap, "kept", b"stopped in good order"))
@@ -89,7 +89,7 @@ def test_no_broker_outlives_a_parent_that_is_killed() -> None:
 
 
 @pytest.mark.usefixtures("kafka")
-def test_the_broker_command_stops_the_broker_in_good_order_on_sigterm(tmp_path: Path) -> None:
+def test_the_broker_command_stops_the_broker_cleanly_on_sigterm(tmp_path: Path) -> None:
     program = "import typer; from stream_ldp.cli.broker import broker; typer.run(broker)"
     port = EmbeddedKafka().port
     command = [sys.executable, "-u", "-c", program, "--port", str(port), "--data", str(tmp_path / "data")]
@@ -112,7 +112,7 @@ def test_a_broker_that_cannot_start_is_quoted(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kafka")
-def test_a_broker_that_does_not_answer_in_time_is_reported_and_leaves_nothing_behind(
+def test_a_broker_that_starts_too_slowly_is_an_error_and_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(embedded, "START_TIMEOUT_SECONDS", 0.0)
@@ -184,7 +184,7 @@ def test_an_interrupted_fetch_is_not_taken_for_a_finished_one(
     assert sorted(jar.name for jar in embedded._fetch_jars().iterdir()) == ["a.jar", "b.jar"]
 
 
-def test_of_two_fetches_at_once_the_second_takes_the_first_ones_jars(
+def test_of_two_simultaneous_fetches_the_later_one_uses_the_jars_of_the_first(
     tmp_path: Path, script: Callable[[str, str], None]
 ) -> None:
     other = tmp_path / "cache" / f"kafka-{embedded.KAFKA_VERSION}-log4j-{embedded.LOG4J_VERSION}"

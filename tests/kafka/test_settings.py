@@ -83,7 +83,7 @@ def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path)
         Settings.load(config=file)
 
 
-def test_a_file_with_every_line_commented_out_is_no_mistake(file: Path) -> None:
+def test_a_file_with_every_line_commented_out_leaves_the_defaults(file: Path) -> None:
     file.write_text("# brokers: 127.0.0.1:9092\n")
     assert Settings.load(config=file).brokers == "127.0.0.1:9092"
 
@@ -100,7 +100,7 @@ def test_a_password_file_may_end_with_a_newline(file: Path) -> None:
     assert settings.password == "geheim "
 
 
-def test_the_password_is_in_nothing_that_is_printed(file: Path) -> None:
+def test_no_printed_text_contains_the_password(file: Path) -> None:
     file.write_text("geheim")
     from_file = {key: value for key, value in SASL_SSL.items() if key != "sasl_password"}
     for settings in (Settings.load(**SASL_SSL), Settings.load(**from_file, sasl_password_file=file)):
@@ -112,7 +112,7 @@ def test_the_password_is_in_nothing_that_is_printed(file: Path) -> None:
     assert "geheim" not in str(refused.value)
 
 
-def test_what_print_config_prints_can_be_used_as_the_file(file: Path) -> None:
+def test_the_output_of_print_config_can_be_used_as_the_settings_file(file: Path) -> None:
     settings = Settings.load(brokers="a:1,b:2", partials_partitions=8, security_protocol="SSL")
     file.write_text(settings.printable())
     assert Settings.load(config=file).model_dump(exclude={"config"}) == settings.model_dump(exclude={"config"})
@@ -137,7 +137,7 @@ def test_faust_gets_tls_whenever_aiokafka_gets_it() -> None:
     assert Settings.load().faust_credentials() is None
 
 
-def test_faust_proves_the_password_as_aiokafka_does() -> None:
+def test_faust_authenticates_as_aiokafka_does() -> None:
     settings = Settings.load(**SASL_SSL, sasl_mechanism="SCRAM-SHA-256")
     credentials: Any = settings.faust_credentials()
     options = settings.client_options()
@@ -146,13 +146,13 @@ def test_faust_proves_the_password_as_aiokafka_does() -> None:
     assert credentials.password == options["sasl_plain_password"] == "geheim"
 
 
-def test_a_broker_of_another_name_than_its_certificate_is_not_trusted() -> None:
+def test_a_broker_whose_name_differs_from_its_certificate_is_not_trusted() -> None:
     context = Settings.load(security_protocol="SSL").ssl_context()
     assert context is not None
     assert context.check_hostname
 
 
-def test_a_tls_file_of_another_kind_is_named(file: Path) -> None:
+def test_a_tls_file_that_is_not_pem_is_named(file: Path) -> None:
     file.write_text("not PEM")
     with pytest.raises(SettingsError, match=r"tls_ca_file .*settings\.yaml is not a PEM certificate"):
         Settings.load(security_protocol="SSL", tls_ca_file=file).ssl_context()
@@ -161,7 +161,7 @@ def test_a_tls_file_of_another_kind_is_named(file: Path) -> None:
 
 
 @pytest.mark.timeout(30)
-def test_an_encrypted_key_is_refused_instead_of_asked_for_at_the_terminal(tmp_path: Path) -> None:
+def test_an_encrypted_key_is_refused_without_a_prompt_at_the_terminal(tmp_path: Path) -> None:
     encrypted = "req -x509 -newkey rsa:2048 -subj /CN=us -passout pass:x -keyout key.pem -out cert.pem"
     subprocess.run(["openssl", *encrypted.split()], cwd=tmp_path, check=True, capture_output=True)
     settings = Settings.load(

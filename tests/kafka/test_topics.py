@@ -83,7 +83,7 @@ def test_collections_share_partials_and_registry_and_nothing_else() -> None:
     ]
 
 
-def test_names_are_names_that_kafka_takes() -> None:
+def test_even_the_longest_topic_names_are_valid_in_kafka() -> None:
     names = TopicNames(prefix="x" * 100)
     longest = "c" * 63
     for name in (names.reports(longest), names.estimates(longest), names.dead_letters(longest), names.partials):
@@ -161,7 +161,7 @@ def test_reports_may_have_any_number_of_partitions_unless_one_is_asked_for() -> 
     assert asked.problems(existing) == ["topic p.care.reports has 48 partitions, needs 8"]
 
 
-def test_another_number_of_partials_partitions_would_part_a_collection_from_its_merge() -> None:
+def test_another_number_of_partials_partitions_is_a_problem() -> None:
     spec = _specs(_collection())["p.partials"]
     existing = {spec.name: replace(_as_declared(spec), partitions=8)}
     assert spec.problems(existing) == ["topic p.partials has 8 partitions, needs 4"]

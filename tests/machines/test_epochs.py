@@ -242,7 +242,7 @@ def machine(collection: ItemCollection) -> type[Epochs]:
 
 
 @pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
-def test_a_road_leads_to_another_answer_than_the_batch(which: tuple[str, str]) -> None:
+def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     run(machine(COLLECTIONS[which]), examples=12)
 
 
@@ -254,7 +254,7 @@ def test_a_road_leads_to_another_answer_than_the_batch(which: tuple[str, str]) -
     ],
     ids=["rounds share a name", "one final is kept"],
 )
-def test_the_machine_overlooks_a_broken_rule(rule_: str, broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_notices_a_broken_rule(rule_: str, broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule_, broken)
     with pytest.raises((WrongError, ValueError)):
         run(machine(COLLECTIONS["ldpminer", "pipelined"]), examples=12)
@@ -263,5 +263,5 @@ def test_the_machine_overlooks_a_broken_rule(rule_: str, broken: object, monkeyp
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
-def test_one_road_of_many_leads_to_another_answer_than_the_batch(which: tuple[str, str]) -> None:
+def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     run(machine(COLLECTIONS[which]), examples=2_000)

@@ -254,14 +254,14 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_a_road_leads_to_another_answer_than_the_batch(collection: str) -> None:
+def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> None:
     run(_machine(collection), examples=100)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("collection", COLLECTIONS)
-def test_one_road_of_many_leads_to_another_answer_than_the_batch(collection: str) -> None:
+def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(collection: str) -> None:
     run(_machine(collection), examples=5_000)
 
 
@@ -413,14 +413,16 @@ def _name(parameter: object) -> str:
 
 
 @pytest.mark.parametrize(("broken", "history"), CONTROLS, ids=_name)
-def test_a_broken_rule_goes_unseen(broken: dict[str, object], history: Callable[[Pipeline], None]) -> None:
+def test_a_broken_rule_fails_the_history_in_which_it_matters(
+    broken: dict[str, object], history: Callable[[Pipeline], None]
+) -> None:
     _live(_machine("tumbling")(), history)
     with pytest.raises(WrongError):
         _live(_machine("tumbling", broken)(), history)
 
 
 @pytest.mark.parametrize("broken", [broken for broken, _ in CONTROLS[:3]], ids=_name)
-def test_the_machine_overlooks_a_broken_rule(broken: dict[str, object]) -> None:
+def test_the_machine_notices_a_broken_rule(broken: dict[str, object]) -> None:
     with pytest.raises(WrongError):
         run(_machine("sliding", broken), examples=300)
 

@@ -77,14 +77,14 @@ def inputs(oracle: FrequencyOracle, users: int, seed: int) -> NDArray[np.int64]:
 
 
 @small
-def test_the_code_does_something_else_than_it_states(oracle: FrequencyOracle) -> None:
+def test_the_output_distribution_is_the_stated_one(oracle: FrequencyOracle) -> None:
     realised = realised_law(oracle)
     assert np.array_equal(realised, stated_law(oracle))
     assert {sum(row) for row in realised.tolist()} == {1}
 
 
 @small
-def test_a_report_tells_more_than_epsilon(oracle: FrequencyOracle) -> None:
+def test_a_report_tells_no_more_than_epsilon(oracle: FrequencyOracle) -> None:
     """Nor less, but of a domain of one value, which has no other to be told from."""
     columns = [column for column in realised_law(oracle).T.tolist() if any(column)]
     loss = math.log(max(max(column) / min(column) for column in columns))
@@ -95,7 +95,7 @@ def test_a_report_tells_more_than_epsilon(oracle: FrequencyOracle) -> None:
 
 
 @small
-def test_an_estimate_is_biased(oracle: FrequencyOracle) -> None:
+def test_an_estimate_is_unbiased(oracle: FrequencyOracle) -> None:
     law = realised_law(oracle).astype(np.float64)
     rows = every_row(oracle)
     possible = np.flatnonzero(law.any(axis=0))
@@ -107,7 +107,7 @@ def test_an_estimate_is_biased(oracle: FrequencyOracle) -> None:
 
 
 @small
-def test_a_standard_error_is_not_that_of_its_estimate(oracle: FrequencyOracle) -> None:
+def test_a_standard_error_is_that_of_its_estimate(oracle: FrequencyOracle) -> None:
     """Of the estimate from one report of value 0: its variance over all reports."""
     law = realised_law(oracle)[0].astype(np.float64)
     rows = every_row(oracle)
@@ -122,7 +122,7 @@ def test_a_standard_error_is_not_that_of_its_estimate(oracle: FrequencyOracle) -
 
 
 @small
-def test_a_row_that_nobody_sends_is_valid_or_one_that_somebody_sends_is_not(oracle: FrequencyOracle) -> None:
+def test_exactly_the_rows_that_can_be_sent_are_valid(oracle: FrequencyOracle) -> None:
     width = -(-oracle.bits // 8)
     rows = np.arange(2 ** (8 * width), dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :width]
     sent = np.zeros(len(rows), dtype=np.bool_)
@@ -130,7 +130,7 @@ def test_a_row_that_nobody_sends_is_valid_or_one_that_somebody_sends_is_not(orac
     assert np.array_equal(oracle.valid(rows), sent)
 
 
-def test_a_number_beyond_the_choices_is_valid_in_two_bytes() -> None:
+def test_a_number_beyond_the_choices_is_invalid_in_two_bytes() -> None:
     oracle = DirectResponse(size=300, dummies=1, epsilon=1.0)
     said = np.array([0, 255, 256, 300, 301, 511, 512, 65535])
     rows = said.astype("<u2").view(np.uint8).reshape(-1, 2)
@@ -140,7 +140,7 @@ def test_a_number_beyond_the_choices_is_valid_in_two_bytes() -> None:
 @pytest.mark.parametrize("oracle", [*SMALL, *LARGE], ids=repr)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 40), max_size=3).map(sorted))
-def test_a_report_counts_more_or_less_in_another_batch(oracle: FrequencyOracle, seed: int, cuts: list[int]) -> None:
+def test_a_report_counts_the_same_in_any_batch(oracle: FrequencyOracle, seed: int, cuts: list[int]) -> None:
     rows = oracle.perturb(inputs(oracle, 40, seed), entropy=SeededEntropy(seed))
     assert rows.dtype == np.uint8
     assert rows.shape == (40, -(-oracle.bits // 8))
@@ -153,7 +153,7 @@ def test_a_report_counts_more_or_less_in_another_batch(oracle: FrequencyOracle, 
 
 
 @pytest.mark.parametrize("oracle", [*SMALL, *LARGE], ids=repr)
-def test_no_reports_are_not_an_estimate_of_nothing(oracle: FrequencyOracle) -> None:
+def test_without_reports_all_estimates_are_zero_with_infinite_errors(oracle: FrequencyOracle) -> None:
     rows = oracle.perturb(np.array([], dtype=np.int64), entropy=OSEntropy())
     assert rows.shape == (0, -(-oracle.bits // 8))
     assert oracle.valid(rows).shape == (0,)
@@ -166,7 +166,7 @@ def test_no_reports_are_not_an_estimate_of_nothing(oracle: FrequencyOracle) -> N
 
 
 @pytest.mark.parametrize("oracle", LARGE, ids=repr)
-def test_a_large_domain_is_estimated_further_off_than_it_says(oracle: FrequencyOracle) -> None:
+def test_estimates_of_a_large_domain_are_as_close_as_their_standard_errors_say(oracle: FrequencyOracle) -> None:
     """4,000 reports of value 3, as many of dummies: within 5 standard errors, which fails for 1 seed in 10^6."""
     values = np.where(np.arange(8_000) % 2, 3, oracle.size)
     if isinstance(oracle, DirectResponse):
@@ -179,7 +179,7 @@ def test_a_large_domain_is_estimated_further_off_than_it_says(oracle: FrequencyO
 
 
 @pytest.mark.parametrize("size", [2, 3, 8, 33, 64])
-def test_one_hash_bit_is_not_a_sign_of_the_matrix(size: int) -> None:
+def test_one_hash_bit_is_a_sign_of_the_matrix(size: int) -> None:
     """Sampling SH: a report is a row of the matrix and a sign; support is half of 1 and the sum of row times sign."""
     oracle = HadamardResponse(size=size, epsilon=1.0)
     matrix = hadamard(oracle.rows)
@@ -193,7 +193,7 @@ def test_one_hash_bit_is_not_a_sign_of_the_matrix(size: int) -> None:
 
 
 @pytest.mark.parametrize("hash_bits", [2, 3, 5])
-def test_a_report_supports_other_values_than_those_with_its_hash(hash_bits: int) -> None:
+def test_a_report_supports_exactly_the_values_with_its_hash(hash_bits: int) -> None:
     oracle = HadamardResponse(size=50, epsilon=2.0, hash_bits=hash_bits)
     rows = oracle.perturb(inputs(oracle, 300, hash_bits), entropy=SeededEntropy(hash_bits))
     bits = np.unpackbits(rows, axis=1, count=oracle.bits, bitorder="little").astype(np.int64)
@@ -205,7 +205,7 @@ def test_a_report_supports_other_values_than_those_with_its_hash(hash_bits: int)
     assert oracle.index_bits == 6 * hash_bits
 
 
-def test_a_report_has_another_layout() -> None:
+def test_a_report_has_the_documented_layout() -> None:
     """Rows 6 and 5, three bits each, then two bits of hash: of value 3, the parities of 6 & 3 and 5 & 3, 1 and 1."""
     oracle = HadamardResponse(size=8, epsilon=1.0, hash_bits=2)
     rows = np.array([6 + 8, 5 + 16])
@@ -221,7 +221,7 @@ def test_a_report_has_another_layout() -> None:
     assert unary.perturb(np.array([8, 1, 9]), entropy=ChosenWords(0)).tolist() == [[0, 1], [2, 0], [0, 0]]
 
 
-def test_the_same_words_make_other_rows_than_before() -> None:
+def test_the_same_words_make_the_rows_of_the_golden_file() -> None:
     kinds: dict[str, Any] = {"hadamard": HadamardResponse, "direct": DirectResponse, "unary": UnaryResponse}
     for example in json.loads((GOLDEN / "oracles.json").read_text()):
         oracle = kinds[example["kind"]](**example["parameters"])
@@ -236,7 +236,7 @@ def test_the_same_words_make_other_rows_than_before() -> None:
     size=st.integers(2, 4096),
     hash_bits=st.integers(1, 8),
 )
-def test_more_is_spent_than_was_asked_for(epsilon: float, kind: str, size: int, hash_bits: int) -> None:
+def test_no_more_is_spent_than_was_asked_for(epsilon: float, kind: str, size: int, hash_bits: int) -> None:
     """And not much less: one more 2^-32 of a kept value, or hash, or bit, would be too much."""
     oracle: HadamardResponse | DirectResponse | UnaryResponse
     match kind:
@@ -263,7 +263,7 @@ def test_more_is_spent_than_was_asked_for(epsilon: float, kind: str, size: int, 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 @pytest.mark.parametrize("kind", [HadamardResponse, DirectResponse, UnaryResponse])
-def test_an_epsilon_that_is_none_is_taken(kind: Any, epsilon: float) -> None:
+def test_an_epsilon_that_is_not_positive_and_finite_is_refused(kind: Any, epsilon: float) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive and finite, got"):
         kind(size=8, epsilon=epsilon)
 
@@ -288,7 +288,7 @@ def test_an_epsilon_that_is_none_is_taken(kind: Any, epsilon: float) -> None:
         (lambda: UnaryResponse(size=2**16 + 1, epsilon=1.0), "got size=65537"),
     ],
 )
-def test_parameters_of_no_mechanism_are_taken(make: Any, message: str) -> None:
+def test_parameters_of_no_mechanism_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ValueError) as raised:  # noqa: PT011  # the message is compared below, as it stands
         make()
     assert message in str(raised.value)
@@ -303,13 +303,13 @@ def test_parameters_of_no_mechanism_are_taken(make: Any, message: str) -> None:
         ([[0]], "integers of shape (n,), got int64 of shape (1, 1)"),
     ],
 )
-def test_values_of_no_user_are_perturbed(values: Any, message: str) -> None:
+def test_values_that_no_user_can_have_are_refused(values: Any, message: str) -> None:
     with pytest.raises(ValueError) as raised:  # noqa: PT011  # the message is compared below, as it stands
         DirectResponse(size=5, dummies=2, epsilon=1.0).perturb(np.array(values), entropy=OSEntropy())
     assert message in str(raised.value)
 
 
-def test_the_largest_hadamard_response_overflows_a_word() -> None:
+def test_the_largest_hadamard_response_does_not_overflow_a_word() -> None:
     """Of 2^24 rows, an index takes 24 bits; eight of them and the hash take 200."""
     oracle = HadamardResponse(size=2**24, epsilon=5.0, hash_bits=8)
     assert (oracle.bits, oracle.counters) == (200, 2**25)
@@ -317,6 +317,6 @@ def test_the_largest_hadamard_response_overflows_a_word() -> None:
     assert [row.tobytes().hex() for row in rows] == ["ff" * 24 + "00", "ff" * 24 + "00"]
 
 
-def test_a_probability_is_not_a_multiple_of_the_resolution() -> None:
+def test_a_probability_is_a_multiple_of_the_resolution() -> None:
     p, _ = DirectResponse(size=5, epsilon=1.0).support
     assert p * RESOLUTION == DirectResponse(size=5, epsilon=1.0).kept

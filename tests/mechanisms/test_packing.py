@@ -20,7 +20,7 @@ def packed(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
 
 
 @given(packed())
-def test_a_field_changes_on_the_way(example: tuple[list[int], list[list[int]]]) -> None:
+def test_fields_come_back_unchanged_from_packed_rows(example: tuple[list[int], list[list[int]]]) -> None:
     widths, fields = example
     arrays = [np.array(field, dtype=np.int64) for field in fields]
     rows = pack(arrays, widths)
@@ -35,14 +35,14 @@ def test_a_field_changes_on_the_way(example: tuple[list[int], list[list[int]]]) 
 
 
 @pytest.mark.parametrize("bits", range(1, 17))
-def test_a_bit_beyond_the_report_is_not_seen(bits: int) -> None:
+def test_a_set_bit_beyond_the_report_is_detected(bits: int) -> None:
     width = -(-bits // 8)
     rows = np.packbits(np.eye(8 * width, dtype=np.uint8), axis=1, bitorder="little")
     assert unused_clear(rows, bits).tolist() == [bit < bits for bit in range(8 * width)]
 
 
 @pytest.mark.parametrize("rows", [np.zeros((4, 1), np.uint8), np.zeros((4, 3), np.uint8), np.zeros(4, np.uint8)])
-def test_rows_of_another_mechanism_are_read(rows: Any) -> None:
+def test_rows_of_another_shape_are_refused(rows: Any) -> None:
     for read in (lambda: unpack(rows, [5, 4]), lambda: unused_clear(rows, 9)):
         with pytest.raises(ValueError, match=r"reports of 9 bits have rows of shape \(n, 2\)"):
             read()

@@ -19,11 +19,11 @@ SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
     ("neighbours", "reports", "epsilon"),
     [(1, 1, 0.5371), (2, 1, 1.0743), (2, 2, 2.0170), (2, 3, 2.7556), (2, 10, 4.2993), (2, math.inf, 4.3944)],
 )
-def test_epsilon_is_another_than_the_derivation_gives(neighbours: int, reports: float, epsilon: float) -> None:
+def test_epsilon_is_what_the_derivation_gives(neighbours: int, reports: float, epsilon: float) -> None:
     assert SURVEY.epsilon(neighbours=neighbours, reports=reports) == pytest.approx(epsilon, abs=5e-5)
 
 
-def test_epsilon_leaves_out_attributes_unless_told_otherwise() -> None:
+def test_epsilon_covers_all_attributes_unless_told_otherwise() -> None:
     assert SURVEY.epsilon() == SURVEY.epsilon(neighbours=2)
 
 
@@ -43,14 +43,14 @@ mechanisms = st.builds(
 
 @settings(deadline=None)
 @given(mechanisms, st.integers(1, 10**6))
-def test_more_reports_cost_less_or_a_lifetime_is_exceeded(mechanism: RRLDP, reports: int) -> None:
+def test_more_reports_cost_no_less_and_never_more_than_reporting_for_ever(mechanism: RRLDP, reports: int) -> None:
     fewer, more = mechanism.epsilon(reports=reports), mechanism.epsilon(reports=reports + 1)
     assert fewer <= more <= mechanism.epsilon(reports=math.inf)
 
 
 @settings(deadline=None)
 @given(mechanisms)
-def test_epsilon_is_rounded_down(mechanism: RRLDP) -> None:
+def test_epsilon_is_rounded_up_to_the_next_float64(mechanism: RRLDP) -> None:
     """Against 100 digits: what is returned is the next float64 above the value, and not the one after it."""
     flip = mechanism.flip_threshold
     with localcontext(prec=100):
@@ -60,28 +60,28 @@ def test_epsilon_is_rounded_down(mechanism: RRLDP) -> None:
 
 
 @pytest.mark.parametrize("reports", [0, -1, 1.5, math.nan, -math.inf])
-def test_a_number_of_reports_that_cannot_be_is_given_an_epsilon(reports: float) -> None:
+def test_an_impossible_number_of_reports_is_refused(reports: float) -> None:
     with pytest.raises(ValueError, match="positive whole number"):
         SURVEY.epsilon(reports=reports)
 
 
 @pytest.mark.parametrize("neighbours", [0, 3])
-def test_more_neighbours_than_attributes_are_given_an_epsilon(neighbours: int) -> None:
+def test_an_impossible_number_of_neighbours_is_refused(neighbours: int) -> None:
     with pytest.raises(ValueError, match="differ in 1 to 2 attributes"):
         SURVEY.epsilon(neighbours=neighbours)
 
 
 @pytest.mark.parametrize("reports", [2, 3, math.inf])
-def test_the_formula_for_a_constant_record_is_claimed_for_one_that_changes(reports: float) -> None:
+def test_the_formula_for_a_constant_record_is_not_claimed_for_a_changing_one(reports: float) -> None:
     with pytest.raises(NotCovered, match="only while the record does not change"):
         SURVEY.privacy_loss(reports=reports, values=Values.CHANGING)
 
 
-def test_one_report_is_refused_where_the_record_may_change_later() -> None:
+def test_one_report_is_covered_even_if_the_record_may_change_later() -> None:
     assert SURVEY.privacy_loss(values=Values.CHANGING).epsilon == SURVEY.epsilon()
 
 
-def test_a_loss_does_not_name_its_neighbours_and_assumption() -> None:
+def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
     for_ever = SURVEY.privacy_loss(reports=math.inf)
     assert for_ever.assumption == "any two records; a user's record does not change"
     assert SURVEY.privacy_loss().assumption == "any two records"
@@ -97,7 +97,7 @@ def test_a_loss_does_not_name_its_neighbours_and_assumption() -> None:
     share=st.floats(0.01, 1),
     data=st.data(),
 )
-def test_parameters_for_an_epsilon_exceed_it_or_waste_it(
+def test_parameters_for_an_epsilon_neither_exceed_nor_waste_it(
     sizes: tuple[int, ...], for_ever: float, share: float, data: st.DataObject
 ) -> None:
     neighbours = data.draw(st.integers(1, len(sizes)))
@@ -113,7 +113,7 @@ def test_parameters_for_an_epsilon_exceed_it_or_waste_it(
 
 @settings(deadline=None)
 @given(for_ever=st.floats(0.5, 10), share=st.floats(0.05, 0.99), q=st.floats(0.01, 1))
-def test_another_response_with_the_same_epsilon_is_more_accurate(for_ever: float, share: float, q: float) -> None:
+def test_no_other_response_with_the_same_epsilon_is_more_accurate(for_ever: float, share: float, q: float) -> None:
     """Of all (p, q) that cost as much, found by bisection for any q, none counts a rare value more accurately."""
     best = RRLDP.with_epsilon(sizes=(2,), for_ever=for_ever, per_report=share * for_ever)
     low, high = 0.0, q
@@ -136,7 +136,7 @@ def _rare_variance(mechanism: RRLDP) -> float:
 
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3)])
-def test_a_larger_epsilon_is_not_more_accurate(sizes: tuple[int, ...]) -> None:
+def test_a_larger_epsilon_is_more_accurate(sizes: tuple[int, ...]) -> None:
     """What can be had at an epsilon: the standard error to expect of a value's share, and of a cell of the joint."""
     errors = [
         cell_error(RRLDP.with_epsilon(sizes=sizes, for_ever=4, per_report=once), sizes, reports=10_000)
@@ -146,7 +146,7 @@ def test_a_larger_epsilon_is_not_more_accurate(sizes: tuple[int, ...]) -> None:
     assert errors[0] > 2 * errors[-1]
 
 
-def test_the_permanent_response_alone_costs_less_than_was_asked_for() -> None:
+def test_the_permanent_response_alone_costs_what_was_asked_for() -> None:
     mechanism = RRLDP.with_epsilon(sizes=(2, 3), for_ever=4)
     assert (mechanism.p, mechanism.q) == (None, None)
     assert mechanism.epsilon() == mechanism.epsilon(reports=math.inf) == pytest.approx(4, abs=1e-7)
@@ -164,6 +164,6 @@ def test_the_permanent_response_alone_costs_less_than_was_asked_for() -> None:
         ({"for_ever": 1, "neighbours": 3}, "differ in 1 to 2 attributes"),
     ],
 )
-def test_parameters_are_made_up_for_an_epsilon_that_cannot_be(wanted: dict[str, float], message: str) -> None:
+def test_parameters_for_an_impossible_epsilon_are_refused(wanted: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RRLDP.with_epsilon(sizes=(2, 3), **wanted)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def _law(oracle: SetHadamardResponse, held: tuple[int, ...], rows: tuple[int, ..
     return law
 
 
-def test_no_two_sets_of_any_sizes_differ_by_more_than_epsilon() -> None:
+def test_output_distributions_of_any_two_sets_differ_by_at_most_epsilon() -> None:
     worst = Fraction(1)
     for rows in itertools.product(range(SIZE), repeat=2):
         laws = [_law(ORACLE, held, rows) for held in SETS]
@@ -59,7 +59,7 @@ def test_no_two_sets_of_any_sizes_differ_by_more_than_epsilon() -> None:
     assert 1.0 - 1e-8 < ORACLE.epsilon <= 1.0
 
 
-def test_the_word_that_favours_the_sets_hashes_is_compared_with_their_number() -> None:
+def test_one_of_the_sets_hashes_is_sent_exactly_for_words_below_the_joint_threshold() -> None:
     rows = (1, 2)  # items are their own hashes
     for held, kept in (((3,), 1), ((0, 3), 2)):
         edge = kept * ORACLE.kept
@@ -69,7 +69,7 @@ def test_the_word_that_favours_the_sets_hashes_is_compared_with_their_number() -
 
 
 @pytest.mark.parametrize("held", [held for held in SETS if len(held) <= ORACLE.slots])
-def test_an_item_is_supported_with_p_and_any_other_with_q_over_all_rows(held: tuple[int, ...]) -> None:
+def test_a_held_item_is_supported_with_probability_p_and_any_other_with_q(held: tuple[int, ...]) -> None:
     p, q = ORACLE.support
     support = np.zeros(SIZE)
     for rows in itertools.product(range(SIZE), repeat=2):
@@ -80,7 +80,7 @@ def test_an_item_is_supported_with_p_and_any_other_with_q_over_all_rows(held: tu
     assert support == pytest.approx([p if item in held else q for item in range(SIZE)], abs=1e-12)
 
 
-def test_large_sets_are_estimated_without_bias_up_to_l_and_lower_beyond() -> None:
+def test_sets_of_up_to_l_items_are_estimated_without_bias_and_larger_ones_too_low() -> None:
     """Seeded. Of 200 mean z values of 40 runs, one beyond 4 comes up once in 80 such tests."""
     oracle = SetHadamardResponse(size=50, slots=8, epsilon=2.0, hash_bits=6)
     rng = np.random.default_rng(3)
@@ -101,7 +101,7 @@ def test_large_sets_are_estimated_without_bias_up_to_l_and_lower_beyond() -> Non
     assert 8 / 24 - 0.05 < estimate[:24].mean() < 0.6
 
 
-def test_one_value_is_a_set_of_one_and_a_dummy_an_empty_set() -> None:
+def test_a_value_is_reported_as_a_set_of_one_and_a_dummy_as_an_empty_set() -> None:
     values = np.array([0, 3, 4, 2])
     rows = ORACLE.perturb(values, entropy=SeededEntropy(1))
     sets = ItemSets.of([[0], [3], [], [2]])
@@ -129,6 +129,6 @@ def test_the_variance_grows_with_l_and_not_with_its_square() -> None:
         ({"size": 0}, "got size=0"),
     ],
 )
-def test_what_cannot_be_a_response_is_refused(changes: dict[str, float], message: str) -> None:
+def test_impossible_parameters_are_refused(changes: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SetHadamardResponse(**{"size": SIZE, "slots": 2, "epsilon": 1.0, "hash_bits": 2, **changes})  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ estimates: [{name: joint, of: [bathing, mobility]}]
 """
 
 
-def test_a_batch_of_crafted_reports_is_told_apart_and_counted_all_the_same() -> None:
+def test_a_batch_of_crafted_reports_is_found_implausible_but_still_counted() -> None:
     collection = JointCollection.parse(TEXT)
     values = np.random.default_rng(1).integers(2, size=(500, 2))
     honest = collection.mechanism.perturb(values, entropy=SeededEntropy(1))
@@ -36,6 +36,6 @@ def test_a_batch_of_crafted_reports_is_told_apart_and_counted_all_the_same() -> 
     assert counted.reports == 600
 
 
-def test_a_turn_without_a_good_batch_has_nothing_to_tell() -> None:
+def test_a_turn_with_only_invalid_batches_counts_no_reports() -> None:
     counted = SourcePartition(JointCollection.parse(TEXT), partition=0).count([0], [0], [b"garbage"])
     assert (counted.implausible, counted.reports, len(counted.rejected)) == (0, 0, 1)

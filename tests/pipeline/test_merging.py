@@ -59,7 +59,7 @@ def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: Joi
     return merge
 
 
-def test_counts_of_another_collection_or_partition_are_merged() -> None:
+def test_counts_of_another_collection_or_an_unknown_partition_are_refused() -> None:
     merge = merge_of(partitions=2)
     with pytest.raises(PartialError, match=r"of fingerprint 00 cannot be merged into collection 'care-survey'"):
         merge.apply(partial(1, fingerprint="00"))
@@ -68,7 +68,7 @@ def test_counts_of_another_collection_or_partition_are_merged() -> None:
     assert merge.panes == 0
 
 
-def test_a_window_is_final_before_all_partitions_have_passed_it() -> None:
+def test_a_window_is_final_only_once_all_partitions_have_passed_it() -> None:
     merge = merge_of(partial(3), watermark(CLOSED_MS), partitions=2)
     assert (merge.watermark_ms, merge.due()) == (None, [])
     merge.apply(watermark(CLOSED_MS - 1, partition=1))
@@ -77,7 +77,7 @@ def test_a_window_is_final_before_all_partitions_have_passed_it() -> None:
     assert (merge.due(), merge.open()) == ([(0, JOINT)], [])
 
 
-def test_finals_are_due_in_another_order_than_that_of_time() -> None:
+def test_finals_are_due_in_the_order_of_time() -> None:
     merge = merge_of(
         partial(1, spec=MARGINAL, pane_ms=MINUTE_MS),
         partial(1, pane_ms=MINUTE_MS),
@@ -90,14 +90,14 @@ def test_finals_are_due_in_another_order_than_that_of_time() -> None:
     assert merge.due() == [(0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)]
 
 
-def test_a_final_of_another_window_length_is_not_the_start_or_decides_too_much() -> None:
+def test_a_final_of_another_window_length_decides_only_windows_that_ended_by_then() -> None:
     """The windows were 90 s long before; the one that ended at 90 s has decided what ended before it."""
     merge = merge_of(partial(1), partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(window=WindowBounds(start_ms=0, end_ms=90_000)))
     assert merge.due() == [(MINUTE_MS, JOINT)]
 
 
-def test_an_earlier_final_that_is_read_later_is_started_from() -> None:
+def test_the_warm_start_is_from_the_latest_final_not_the_one_read_last() -> None:
     merge = merge_of(partial(1, pane_ms=2 * MINUTE_MS), watermark(10 * MINUTE_MS))
     latest = estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS))
     merge.decide(latest)
@@ -107,12 +107,12 @@ def test_an_earlier_final_that_is_read_later_is_started_from() -> None:
     assert np.array_equal(start, latest.joint())
 
 
-def test_panes_of_another_length_are_added() -> None:
+def test_panes_of_another_length_are_ignored() -> None:
     merge = merge_of(partial(1, pane_length_ms=30_000), partial(1, pane_ms=30_000, pane_length_ms=30_000))
     assert merge.panes == 0
 
 
-def test_a_final_does_not_start_from_the_one_before() -> None:
+def test_a_final_starts_from_the_one_before() -> None:
     merge = merge_of(partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     assert warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3)) is None
     before = estimate_of()
@@ -122,14 +122,14 @@ def test_a_final_does_not_start_from_the_one_before() -> None:
     assert np.array_equal(start, before.joint())
 
 
-def test_a_final_starts_from_one_of_another_shape() -> None:
+def test_a_final_does_not_start_from_one_of_another_shape() -> None:
     """The estimate had its name, and other attributes, before."""
     merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(estimate=MARGINAL.name))
     assert warm_start(merge.question(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
 
 
-def test_a_segment_is_left_out_or_counted_twice() -> None:
+def test_every_segment_is_counted_exactly_once() -> None:
     merge = merge_of(
         partial(5, end=10),
         partial(2, segment=1, end=10),
@@ -141,14 +141,14 @@ def test_a_segment_is_left_out_or_counted_twice() -> None:
     assert merge.question(0, JOINT, final=False).reports == 7 + 2 + 11
 
 
-def test_a_former_owner_adds_to_what_its_successor_closed() -> None:
+def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
     """It reads on, and does not know that the partition was silent for so long that the window was closed."""
     merge = merge_of(partial(5, epoch=2, end=10), partial(9, epoch=1, end=99), partial(1, epoch=1, segment=1, end=99))
     merge.apply(watermark(CLOSED_MS, epoch=2))
     assert merge.question(0, JOINT, final=True).reports == 5
 
 
-def test_a_window_that_only_a_former_owner_counted_is_published() -> None:
+def test_a_window_that_only_a_former_owner_counted_is_not_published() -> None:
     merge = merge_of(watermark(CLOSED_MS, epoch=2), partial(9, epoch=1), watermark(CLOSED_MS - 1, epoch=1))
     assert merge.due() == []
 
@@ -156,7 +156,7 @@ def test_a_window_that_only_a_former_owner_counted_is_published() -> None:
 REMEMBERING = collection_of(window="grace: 5s, memory: 0.2")
 
 
-def test_what_a_former_owner_closed_itself_is_lost_with_it() -> None:
+def test_what_a_former_owner_closed_itself_is_kept() -> None:
     merge = merge_of(
         partial(9, epoch=1, collection=REMEMBERING),
         watermark(CLOSED_MS, epoch=1, collection=REMEMBERING),
@@ -173,7 +173,7 @@ def test_what_a_former_owner_closed_itself_is_lost_with_it() -> None:
     assert [part.reports for part in before] == [9]
 
 
-def test_remembered_windows_weigh_as_much_as_the_window_itself() -> None:
+def test_the_weight_of_remembered_windows_decays_with_age() -> None:
     """Weights 1, 1/5 and 1/25; 1/125 is below one in a hundred. Kish's number: (sum w n)^2 / sum w^2 n."""
     reports = (40, 100, 500, 10_000)
     merge = merge_of(
@@ -193,13 +193,13 @@ def test_remembered_windows_weigh_as_much_as_the_window_itself() -> None:
     assert (counts.counts / effective).tolist() == pytest.approx([40 / 80, 20 / 80, 20 / 80])
 
 
-def test_a_window_without_reports_has_an_effective_number_of_them() -> None:
+def test_a_window_without_reports_has_an_effective_number_of_zero() -> None:
     question = Merge(REMEMBERING, partitions=1).question(0, REMEMBERING.estimates[0], final=False)
     assert (question.reports, row_counts(question, bits=5).reports) == (0, 0)
 
 
 @pytest.mark.parametrize(("window", "looks_at"), [("grace: 5s", 1), ("grace: 5s, memory: 0.2", 3), ("hop: 30s", 1)])
-def test_a_pane_is_forgotten_while_a_window_looks_at_it_or_kept_for_ever(window: str, looks_at: int) -> None:
+def test_a_pane_is_kept_until_the_last_window_that_needs_it_closes(window: str, looks_at: int) -> None:
     collection = collection_of(window=window)
     pane_ms = collection.window.pane_ms
     merge = merge_of(partial(1, collection=collection), collection=collection)

@@ -34,12 +34,12 @@ partials = st.builds(
 
 
 @given(st.one_of(watermarks, partials))
-def test_a_record_is_read_as_another(record: Partial | Watermark) -> None:
+def test_a_record_is_read_back_unchanged(record: Partial | Watermark) -> None:
     assert decode(encode(record, writer="w")[1]) == record
 
 
 @given(partials, st.integers(1, 10))
-def test_a_record_outlives_the_one_that_replaces_it(record: Partial, later: int) -> None:
+def test_a_partial_shares_its_key_only_with_those_that_replace_it(record: Partial, later: int) -> None:
     """Compaction keeps the last of a key: what one owner says again of the same segment, and nothing else."""
     fields = {name: getattr(record, name) for name in Partial.__slots__}
     key, _ = encode(record, writer="w")
@@ -58,7 +58,7 @@ def test_a_record_outlives_the_one_that_replaces_it(record: Partial, later: int)
 
 
 @given(watermarks, st.integers(1, 10))
-def test_a_watermark_outlives_the_one_that_replaces_it(record: Watermark, later: int) -> None:
+def test_a_watermark_shares_its_key_only_with_those_that_replace_it(record: Watermark, later: int) -> None:
     """Whoever says it again: the last watermark of an ownership may be told by its successor."""
     fields = {name: getattr(record, name) for name in Watermark.__slots__}
     key, _ = encode(record, writer="w")
@@ -82,12 +82,12 @@ def test_a_watermark_outlives_the_one_that_replaces_it(record: Watermark, later:
         b'{"collection":"c","fingerprint":"f","partition":0,"epoch":1,"pane":[0,1],"of":["a"],"segment":0,"end":1}\n\0',
     ],
 )
-def test_a_record_of_something_else_is_read_or_stops_the_reader_otherwise(value: bytes) -> None:
+def test_bytes_that_are_no_record_raise_a_partial_error(value: bytes) -> None:
     with pytest.raises(PartialError, match="not a partial of this release"):
         decode(value)
 
 
-def test_a_collection_moves_to_another_partition_with_a_release() -> None:
+def test_the_partition_of_a_collection_is_the_same_in_every_release() -> None:
     """Its partials would be where no merge looks. The CRC-32 of these nine digits is its published check value."""
     assert partition_of("123456789", partitions=2**32) == 0xCBF43926
     assert partition_of("123456789", partitions=8) == 6

@@ -47,13 +47,13 @@ def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourceParti
     return state
 
 
-def test_a_checkpoint_is_read_as_another() -> None:
+def test_a_checkpoint_is_read_back_unchanged() -> None:
     for watermark_ms in (None, NOW):
         checkpoint = Checkpoint(epoch=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_epoch=2)
         assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
 
 
-def test_a_checkpoint_is_longer_than_a_broker_takes() -> None:
+def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
     """offset.metadata.max.bytes is 4,096 by default."""
     largest = 2**63
     checkpoint = Checkpoint(
@@ -63,12 +63,12 @@ def test_a_checkpoint_is_longer_than_a_broker_takes() -> None:
 
 
 @pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
-def test_the_commit_of_another_program_is_believed(metadata: str) -> None:
+def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
     with pytest.raises(ValueError, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"):
         Checkpoint.parse(17, metadata)
 
 
-def test_a_group_that_an_operator_reset_stays_stuck() -> None:
+def test_a_consumer_group_that_an_operator_reset_resumes_at_its_offset() -> None:
     state = SourcePartition(SURVEY, partition=0, checkpoint=Checkpoint.parse(40, ""), epoch=7)
     assert (state.position, state.watermark_ms, state.replaying) == (40, None, False)
     claim = state.take_changes()
@@ -76,7 +76,7 @@ def test_a_group_that_an_operator_reset_stays_stuck() -> None:
     assert (claim.checkpoint.epoch, claim.checkpoint.offset, claim.checkpoint.position) == (7, 40, 40)
 
 
-def test_an_ownership_has_the_number_of_an_earlier_one() -> None:
+def test_a_generation_is_numbered_above_all_earlier_ones() -> None:
     """The clock that it is numbered by may have been set back."""
     before = Checkpoint(epoch=100, offset=0, position=0, watermark_ms=None, watermark_epoch=1)
     for clock, epoch in ((50, 101), (200, 200)):
@@ -85,7 +85,7 @@ def test_an_ownership_has_the_number_of_an_earlier_one() -> None:
         assert changes.checkpoint.epoch == epoch
 
 
-def test_a_log_that_lost_its_beginning_is_waited_for() -> None:
+def test_a_log_that_lost_its_beginning_is_read_from_where_it_now_begins() -> None:
     checkpoint = Checkpoint(epoch=1, offset=10, position=20, watermark_ms=NOW, watermark_epoch=1)
     moved = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint.moved_to(30))
     assert (moved.position, moved.replaying, moved.watermark_ms) == (30, False, NOW)
@@ -93,7 +93,7 @@ def test_a_log_that_lost_its_beginning_is_waited_for() -> None:
     assert [checkpoint.moved_to(beginning).position for beginning in (15, 30)] == [20, 30]
 
 
-def test_a_flush_without_news_is_written() -> None:
+def test_a_flush_without_news_writes_nothing() -> None:
     state = started(NOW)
     assert state.take_changes() is None
     state.count([1], [NOW], [b"garbage"])
@@ -112,7 +112,7 @@ def test_a_flush_without_news_is_written() -> None:
         (-(2**63), f"past_time: event time {-(2**63)} ms: more than 60000 ms behind the broker's clock"),
     ],
 )
-def test_a_batch_is_counted_at_an_impossible_time(time_ms: int, why: str) -> None:
+def test_a_batch_whose_time_is_out_of_reach_or_late_is_rejected(time_ms: int, why: str) -> None:
     state = started(NOW)
     counted = state.count([1], [NOW], [batch(time_ms, reports=3, batch_id=9)])
     assert [(index, str(rejected)) for index, rejected in counted.rejected] == [(0, why)]
@@ -122,19 +122,19 @@ def test_a_batch_is_counted_at_an_impossible_time(time_ms: int, why: str) -> Non
 
 
 @pytest.mark.parametrize("time_ms", [NOW + 3_000, NOW - 60_000])
-def test_the_last_possible_time_is_refused(time_ms: int) -> None:
+def test_the_furthest_times_within_reach_are_accepted(time_ms: int) -> None:
     state = started()
     assert state.count([0], [NOW], [batch(time_ms)]).reports == 1
 
 
-def test_one_clock_that_runs_ahead_makes_everyone_late() -> None:
+def test_one_clock_that_runs_ahead_makes_nobody_late() -> None:
     """NOW + 3,000 would close the pane before NOW; the broker's clock says that it is NOW."""
     state = started(NOW)
     assert state.count([1], [NOW], [batch(NOW + 3_000, batch_id=1)]).reports == 1
     assert state.watermark_ms == NOW
 
 
-def test_silence_while_records_are_read_again_is_idleness() -> None:
+def test_silence_while_records_are_replayed_is_not_idleness() -> None:
     checkpoint = Checkpoint(epoch=1, offset=0, position=2, watermark_ms=NOW, watermark_epoch=1)
     state = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint)
     assert not state.observe_silence(60_000)
@@ -143,14 +143,14 @@ def test_silence_while_records_are_read_again_is_idleness() -> None:
     assert state.observe_silence(1)
 
 
-def test_a_broker_that_was_away_makes_a_partition_idle() -> None:
+def test_the_absence_of_the_broker_does_not_make_a_partition_idle() -> None:
     state = started(NOW)
     assert not state.observe_silence(4_000)
     state.interrupt_silence()
     assert not state.observe_silence(4_000)
 
 
-def test_a_partition_that_is_never_idle_becomes_it() -> None:
+def test_a_partition_without_an_idle_timeout_never_becomes_idle() -> None:
     state = started(NOW, collection=JointCollection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never")))
     assert not state.observe_silence(10**9)
 
@@ -162,29 +162,29 @@ def idle_watermark(state: SourcePartition, silent_ms: float, others_ms: int | No
     return None if changes is None or changes.watermark is None else changes.watermark.time_ms
 
 
-def test_the_last_windows_stay_open_when_everyone_is_silent() -> None:
+def test_the_last_windows_close_when_all_partitions_are_silent() -> None:
     """The pane of NOW ends at NOW + 10 s and closes 2 s later; the clock goes on 5 s after the last report."""
     assert idle_watermark(started(NOW + 2_000), 14_999, None) is None
     assert idle_watermark(started(NOW + 2_000), 15_000, None) == NOW + 12_000
 
 
-def test_a_silent_partition_holds_up_the_others() -> None:
+def test_a_silent_partition_does_not_hold_up_the_others() -> None:
     assert idle_watermark(started(NOW), 5_000, NOW + 100_000) == NOW + 100_000
     assert idle_watermark(started(), 5_000, NOW) == NOW
     assert idle_watermark(started(), 5_000, None) is None
 
 
-def test_a_partition_goes_back_to_where_the_others_are() -> None:
+def test_an_idle_partition_does_not_go_back_to_where_the_others_are() -> None:
     assert idle_watermark(started(NOW), 5_000, NOW - 100_000) is None
 
 
-def test_a_step_that_closes_no_pane_is_committed() -> None:
+def test_an_idle_step_that_closes_no_pane_is_not_committed() -> None:
     """A silent collection would commit at every flush, for ever."""
     assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 11_999) is None
     assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 12_000) == NOW + 12_000
 
 
-def test_closed_panes_are_kept() -> None:
+def test_closed_panes_are_forgotten() -> None:
     state = started(NOW, NOW + 100_000)
     assert state.open_panes == 1
     changes = SourcePartition(SURVEY, partition=0).take_changes()

@@ -20,14 +20,14 @@ times = st.integers(-(10**13), 10**13)
 
 
 @given(times, windows)
-def test_a_time_is_in_no_pane_or_in_two(time_ms: int, window: Window) -> None:
+def test_every_time_is_in_exactly_one_pane(time_ms: int, window: Window) -> None:
     pane = pane_of(time_ms, window)
     assert pane % window.pane_ms == 0
     assert pane <= time_ms < pane + window.pane_ms
 
 
 @given(times, windows)
-def test_a_pane_is_in_a_window_that_does_not_have_it(time_ms: int, window: Window) -> None:
+def test_a_pane_is_in_exactly_the_windows_that_contain_it(time_ms: int, window: Window) -> None:
     pane = pane_of(time_ms, window)
     starts = windows_of(pane, window)
     assert len(starts) == window.size_ms // window.pane_ms
@@ -37,7 +37,7 @@ def test_a_pane_is_in_a_window_that_does_not_have_it(time_ms: int, window: Windo
 
 
 @given(times, windows)
-def test_a_window_has_a_gap(time_ms: int, window: Window) -> None:
+def test_a_window_is_spanned_by_its_panes_and_closes_after_its_grace(time_ms: int, window: Window) -> None:
     start = pane_of(time_ms, window)
     panes = panes_of(start, window)
     assert panes[0] == start
@@ -46,5 +46,5 @@ def test_a_window_has_a_gap(time_ms: int, window: Window) -> None:
 
 
 @given(st.lists(times, min_size=1), windows)
-def test_many_times_at_once_have_other_panes_than_each(many: list[int], window: Window) -> None:
+def test_many_times_at_once_have_the_same_panes_as_each_alone(many: list[int], window: Window) -> None:
     assert pane_of(np.array(many), window).tolist() == [pane_of(time_ms, window) for time_ms in many]

@@ -94,7 +94,7 @@ def records(draw: st.DrawFn) -> bytes:
 
 
 @given(batches)
-def test_what_was_encoded_is_what_is_decoded(batch: wire.Batch) -> None:
+def test_decoding_gives_what_was_encoded(batch: wire.Batch) -> None:
     decoded = decode(wire.encode(batch))
     assert decoded.rejected == []
     assert decoded.accepted.tolist() == [0]
@@ -154,7 +154,7 @@ def test_a_batch_of_a_size_that_no_reader_takes_is_not_encoded(count: int) -> No
         wire.encode(batch_of([0] * count))
 
 
-def test_an_id_of_another_length_is_not_encoded() -> None:
+def test_a_batch_id_of_the_wrong_length_is_not_encoded() -> None:
     with pytest.raises(ValueError, match=r"16 bytes"):
         wire.encode(batch_of([0], batch_id=b"short"))
 
@@ -162,7 +162,7 @@ def test_an_id_of_another_length_is_not_encoded() -> None:
 # Golden vectors: a change that one of them sees is another wire version.
 
 
-def test_golden_fingerprints() -> None:
+def test_fingerprints_match_the_golden_vectors() -> None:
     for vector in vectors("fingerprint"):
         collection = collection_of(vector)
         assert list(collection.mechanism.thresholds) == vector["thresholds"]
@@ -170,7 +170,7 @@ def test_golden_fingerprints() -> None:
         assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
 
 
-def test_golden_permanent_responses() -> None:
+def test_permanent_responses_match_the_golden_vectors() -> None:
     for vector in vectors("permanent_response"):
         collection = collection_of(vector)
         values = collection.encode(vector["record"])
@@ -181,14 +181,14 @@ def test_golden_permanent_responses() -> None:
         assert "".join(map(str, bits.astype(int))) == vector["bits"]
 
 
-def test_a_permanent_bit_is_inverted_by_words_below_the_threshold_and_by_no_other() -> None:
+def test_a_permanent_bit_is_inverted_exactly_by_words_below_the_threshold() -> None:
     mechanism = JointCollection.load(GOLDEN / "care-survey.yaml").mechanism
     below, at = mechanism.flip_threshold - 1, mechanism.flip_threshold
     words = np.array([[at, below, below, at, at]], dtype=np.uint32)
     assert mechanism.permanent(np.array([[0, 1]]), words).astype(int).tolist() == [[1, 1, 1, 1, 0]]
 
 
-def test_golden_instantaneous_responses() -> None:
+def test_instantaneous_responses_match_the_golden_vectors() -> None:
     for vector in vectors("instantaneous_response"):
         permanent = np.array([[bit == "1" for bit in vector["permanent"]]])
         reported = collection_of(vector).mechanism.instantaneous(permanent, _GivenWords(vector["words"]))
@@ -196,7 +196,7 @@ def test_golden_instantaneous_responses() -> None:
         assert np.packbits(reported, axis=1, bitorder="little").tobytes().hex() == vector["row"]
 
 
-def test_golden_batches() -> None:
+def test_batches_match_the_golden_vectors() -> None:
     for vector in vectors("batches"):
         collection = collection_of(vector)
         rows = np.frombuffer(bytes.fromhex("".join(vector["rows"])), np.uint8).reshape(len(vector["rows"]), -1)
@@ -214,7 +214,7 @@ def test_golden_batches() -> None:
         assert decoded.time_ms.tolist() == [vector["time_ms"]]
 
 
-def test_golden_malformed_batches_and_their_reasons() -> None:
+def test_malformed_golden_batches_are_refused_with_their_reasons() -> None:
     collection = JointCollection.load(GOLDEN / "care-survey.yaml")
     malformed = vectors("malformed")
     decoded = wire.decode(

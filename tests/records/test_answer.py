@@ -22,7 +22,7 @@ def message(**changes: Any) -> bytes:
 
 
 @given(st.lists(probabilities, min_size=6, max_size=6), st.floats(allow_nan=False, allow_infinity=False, min_value=0))
-def test_numbers_come_back_to_the_last_bit(cells: list[float], effective: float) -> None:
+def test_numbers_are_read_back_to_the_last_bit(cells: list[float], effective: float) -> None:
     joint = np.array(cells).reshape(2, 3)
     sent = estimate_of(probability=joint.tolist(), effective_reports=effective)
     received = Estimate.from_bytes(sent.to_bytes())
@@ -47,7 +47,7 @@ def test_what_is_not_an_estimate_is_refused(data: bytes) -> None:
         Estimate.from_bytes(data)
 
 
-def test_finals_of_two_windows_have_two_keys_and_provisionals_one() -> None:
+def test_each_final_has_its_own_key_and_provisionals_share_one() -> None:
     later = WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)
     finals = {estimate_of().key, estimate_of(window=later).key, estimate_of(estimate="other").key}
     assert len(finals) == 3
@@ -62,7 +62,7 @@ def test_cells_that_do_not_fit_their_axes_are_refused() -> None:
         estimate_of(standard_error=[0.0] * 6).standard_errors()
 
 
-def test_the_distance_of_two_distributions_is_half_their_absolute_difference() -> None:
+def test_the_distance_between_distributions_is_half_their_absolute_difference() -> None:
     estimate = estimate_of(probability=[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
     assert estimate.distance(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]])) == 0.5
     assert estimate.distance(estimate.joint()) == 0.0

@@ -115,19 +115,19 @@ def problems_of(text: str) -> list[str]:
         ("mobility]", "mobility], every: soon", f"8:50: estimates.0.every: 'soon' {NOT_A_DURATION}"),
     ],
 )
-def test_a_problem_is_let_through_or_put_elsewhere(right: str, wrong: str, problem: str) -> None:
+def test_every_problem_is_found_and_located(right: str, wrong: str, problem: str) -> None:
     assert right in TEXT
     found = problems_of(TEXT.replace(right, wrong, 1))
     assert len(found) == 1, "one mistake, one problem"
     assert found[0].startswith(f"survey.yaml:{problem}")
 
 
-def test_only_the_first_of_several_problems_is_told() -> None:
+def test_several_problems_are_all_listed() -> None:
     found = problems_of(TEXT.replace("f: 0.25", "f: high").replace("60s", "60").replace("window", "windows"))
     assert [problem.split(": ")[1] for problem in found] == ["window", "mechanism.f", "windows"]
 
 
-def test_an_estimate_or_a_report_is_too_large_for_a_record() -> None:
+def test_too_large_an_estimate_or_report_is_refused() -> None:
     values = f"[{', '.join(map(str, range(400)))}]"
     cells = TEXT.replace("[no, yes]", values).replace("[none, some, full]", values)
     assert problems_of(cells) == ["survey.yaml:8:22: estimates.0.of: 160,000 cells; at most 131,072 can be solved"]
@@ -138,14 +138,14 @@ def test_an_estimate_or_a_report_is_too_large_for_a_record() -> None:
         JointCollection.model_validate(document | {"window": {"size": 60_000}})
 
 
-def test_answers_become_booleans_and_numbers() -> None:
+def test_attribute_values_stay_text() -> None:
     text = TEXT.replace("[none, some, full]", "[null, 1, 1.0, 0x1, on, 2001-01-01, ~]")
     bathing, mobility = JointCollection.parse(text).attributes
     assert bathing.values == ("no", "yes")
     assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
 
 
-def test_a_window_has_other_defaults_than_it_documents() -> None:
+def test_a_window_has_the_defaults_it_documents() -> None:
     window = JointCollection.parse(TEXT).window
     assert (window.size_ms, window.pane_ms, window.grace_ms) == (60_000, 60_000, 5_000)
     assert (window.idle_timeout_ms, window.ahead_ms, window.max_age_ms) == (10_000, 10_000, 86_400_000)
@@ -165,7 +165,9 @@ def test_a_window_has_other_defaults_than_it_documents() -> None:
         (b"collection: \x00\n", "1:13: not YAML: character U+0000 is not allowed"),
     ],
 )
-def test_a_file_that_is_no_text_ends_in_a_traceback(tmp_path: Path, content: bytes | None, problem: str) -> None:
+def test_a_file_that_is_missing_or_not_text_raises_a_collection_error(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
     path = tmp_path / "survey.yaml"
     if content is not None:
         path.write_bytes(content)
@@ -174,13 +176,13 @@ def test_a_file_that_is_no_text_ends_in_a_traceback(tmp_path: Path, content: byt
     assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
 
 
-def test_a_directory_ends_in_a_traceback(tmp_path: Path) -> None:
+def test_a_directory_raises_a_collection_error(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
         JointCollection.load(tmp_path)
 
 
 @pytest.mark.parametrize("written", [TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()])
-def test_a_file_from_another_system_is_refused(tmp_path: Path, written: bytes) -> None:
+def test_a_file_from_another_system_is_read(tmp_path: Path, written: bytes) -> None:
     path = tmp_path / "survey.yaml"
     path.write_bytes(written)
     assert JointCollection.load(path) == JointCollection.parse(TEXT)
@@ -215,7 +217,7 @@ def fingerprint(document: dict[str, Any]) -> bytes:
 
 @settings(deadline=None)
 @given(documents(), st.sampled_from(["60s", "1m", "90s, hop: 30s"]), st.data())
-def test_a_window_or_an_estimate_changes_what_a_report_means(
+def test_windows_and_estimates_do_not_change_the_fingerprint(
     document: dict[str, Any], size: str, data: st.DataObject
 ) -> None:
     before = fingerprint(document)
@@ -234,7 +236,7 @@ def test_a_window_or_an_estimate_changes_what_a_report_means(
 )
 @settings(deadline=None, max_examples=20)
 @given(document=documents())
-def test_reports_of_another_meaning_have_the_same_fingerprint(document: dict[str, Any], what: str) -> None:
+def test_reports_of_different_meaning_have_different_fingerprints(document: dict[str, Any], what: str) -> None:
     before = fingerprint(document)
     attribute = document["attributes"][-1]
     unused = "".join(each["name"] for each in document["attributes"]) + "2"
@@ -265,13 +267,13 @@ def test_reports_of_another_meaning_have_the_same_fingerprint(document: dict[str
 
 
 @pytest.mark.parametrize("spelling", ["0.25", ".25", "0.250", "25e-2", "2.5E-1", "0.2500000000001"])
-def test_the_spelling_of_a_number_changes_what_a_report_means(spelling: str) -> None:
+def test_the_spelling_of_a_number_does_not_change_the_fingerprint(spelling: str) -> None:
     """The last one is within half of 2^-32 of the others: the same thresholds, the same reports."""
     text = TEXT.replace("0.25", spelling)
     assert JointCollection.parse(text).fingerprint == JointCollection.parse(TEXT).fingerprint
 
 
-def test_attributes_in_another_order_have_the_same_fingerprint() -> None:
+def test_attributes_in_another_order_have_another_fingerprint() -> None:
     first, second = TEXT.splitlines()[3:5]
     swapped = TEXT.replace(f"{first}\n{second}", f"{second}\n{first}")
     assert JointCollection.parse(swapped).fingerprint != JointCollection.parse(TEXT).fingerprint
@@ -279,7 +281,7 @@ def test_attributes_in_another_order_have_the_same_fingerprint() -> None:
 
 @settings(deadline=None)
 @given(documents())
-def test_a_document_does_not_say_all_of_its_collection(document: dict[str, Any]) -> None:
+def test_a_collection_is_rebuilt_unchanged_from_its_document(document: dict[str, Any]) -> None:
     collection = JointCollection.parse(yaml.safe_dump(document, allow_unicode=True))
     again = JointCollection.model_validate(collection.document)
     assert again == collection
@@ -289,7 +291,7 @@ def test_a_document_does_not_say_all_of_its_collection(document: dict[str, Any])
 SURVEY = JointCollection.parse(TEXT)
 
 
-def test_a_record_is_encoded_in_the_order_of_its_own_keys() -> None:
+def test_a_record_is_encoded_in_the_order_of_the_attributes() -> None:
     assert SURVEY.encode({"mobility": "full", "bathing": "no"}) == (0, 2)
 
 
@@ -307,14 +309,14 @@ def test_a_record_is_encoded_in_the_order_of_its_own_keys() -> None:
         ),
     ],
 )
-def test_a_record_that_cannot_be_encoded_is_guessed_at(record: dict[str, str], message: str) -> None:
+def test_a_record_that_does_not_fit_the_attributes_is_refused(record: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         SURVEY.encode(record)
 
 
 @settings(deadline=None)
 @given(st.text(min_size=1).filter(lambda value: value not in "attribute 'mobility': the given value is not one of"))
-def test_a_refused_answer_is_repeated_in_the_error(value: str) -> None:
+def test_a_refused_value_is_not_repeated_in_the_error(value: str) -> None:
     """Nor in the errors that it was raised from: a traceback prints those too."""
     with pytest.raises(ValueError, match="mobility") as caught:
         SURVEY.encode({"bathing": "no", "mobility": f"<{value}>"})
@@ -327,5 +329,5 @@ def test_a_refused_answer_is_repeated_in_the_error(value: str) -> None:
 @pytest.mark.parametrize(
     ("of", "bits"), [(["bathing"], (0, 1)), (["mobility"], (2, 3, 4)), (["mobility", "bathing"], (2, 3, 4, 0, 1))]
 )
-def test_the_bits_of_an_attribute_are_looked_for_elsewhere(of: list[str], bits: tuple[int, ...]) -> None:
+def test_attributes_are_mapped_to_their_bits_in_the_order_asked(of: list[str], bits: tuple[int, ...]) -> None:
     assert SURVEY.bits_of(of) == bits

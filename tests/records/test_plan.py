@@ -56,13 +56,13 @@ def test_the_expected_error_is_that_of_the_linear_estimate(
     assert estimates.std() == pytest.approx(cell_error(mechanism, sizes, reports=reports), rel=0.1)
 
 
-def test_epsilon_is_asked_of_the_mechanism(file: Path) -> None:
+def test_every_stated_epsilon_is_the_mechanisms_own(file: Path) -> None:
     mechanism = JointCollection.load(file).mechanism
     for loss in plan(JointCollection.load(file)).privacy:
         assert loss.epsilon == mechanism.epsilon(neighbours=loss.neighbours, reports=loss.reports)
 
 
-def test_json_says_cells_state_and_privacy(file: Path) -> None:
+def test_the_json_gives_cells_state_size_and_privacy(file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(file), "--json", "--reports", "500", "--reports", "5000"])
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
@@ -112,7 +112,7 @@ def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(file: Path)
 @pytest.mark.parametrize(
     "wanted", [["--for-ever", "2", "--per-report", "3"], ["--per-report", "1"], ["--for-ever", "0"]]
 )
-def test_an_epsilon_that_cannot_be_had_is_refused(file: Path, wanted: list[str]) -> None:
+def test_an_unattainable_epsilon_is_refused(file: Path, wanted: list[str]) -> None:
     done = CliRunner().invoke(app, ["plan", str(file), *wanted])
     assert done.exit_code == 2
     assert done.stderr.strip()

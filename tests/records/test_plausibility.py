@@ -61,7 +61,7 @@ def test_p_values_of_honest_windows_are_uniform_whatever_the_users_have(mechanis
 
 @pytest.mark.parametrize("channel", [PAPER.channel(), LIGHT.channel(), RRLDP(sizes=(2,), f=0.5).channel()])
 @pytest.mark.parametrize(("reports", "attributes", "factor"), [(29, 1, 5.9), (58, 1, 2.4), (58, 20, 2.4)])
-def test_honest_windows_are_flagged_at_the_stated_rate_however_few_the_reports(
+def test_honest_windows_are_flagged_about_as_rarely_as_stated_however_few_the_reports(
     channel: BitChannel, reports: int, attributes: int, factor: float
 ) -> None:
     """Exact: all outcomes of a binary attribute with their probabilities, then the sum of independent attributes."""
@@ -91,7 +91,7 @@ def test_too_few_reports_are_a_normal_result_without_a_flag(sizes: tuple[int, ..
     assert (few.degrees_of_freedom, few.p_value, few.flagged) == (0, 1.0, False)
 
 
-def test_an_attribute_of_more_values_than_a_byte_counts_is_not_flagged_for_it() -> None:
+def test_an_attribute_with_more_values_than_a_byte_can_count_is_not_flagged() -> None:
     mechanism = RRLDP(sizes=(600, 2), f=0.5, p=0.5, q=0.75)
     values = np.random.default_rng(5).integers(2, size=(2_000, 2))
     assert p_value(mechanism.perturb(values, entropy=SeededEntropy(5)), mechanism) > FALSE_ALARM_RATE
@@ -174,7 +174,7 @@ def poisoned(
     ("attack", "share"),
     [(Attack.ALL_BITS, 0.01), (Attack.ALL_BITS, 0.05), (Attack.TARGET_ALONE, 0.05), (Attack.PADDED_TO_MEAN, 0.05)],
 )
-def test_reports_that_no_mechanism_makes_are_flagged(
+def test_reports_with_crafted_numbers_of_set_bits_are_flagged(
     attack: Attack, share: float, mechanism: RRLDP, seed: int
 ) -> None:
     """The benchmark's median p-values of these are below 1e-40."""
@@ -198,7 +198,7 @@ def test_attacks_with_honest_numbers_of_set_bits_gain_and_are_not_flagged(
         assert p_value(attacked, mechanism) > 1e-5
 
 
-def test_padding_to_the_mean_by_one_per_cent_of_few_users_is_below_what_is_claimed() -> None:
+def test_padding_to_the_mean_by_one_per_cent_of_few_users_is_not_flagged() -> None:
     results = [p_value(poisoned(Attack.PADDED_TO_MEAN, 0.01, PAPER, seed=seed)[1], PAPER) for seed in range(10)]
     assert min(results) > FALSE_ALARM_RATE
 
@@ -244,7 +244,7 @@ def test_small_batches_of_little_noise_exceed_the_limit_no_more_often_than_state
     ("attack", "is_flagged"),
     [(Attack.ALL_BITS, True), (Attack.TARGET_ALONE, True), (Attack.PADDED_TO_DRAW, False), (Attack.NONE, False)],
 )
-def test_batches_of_an_attacker_are_beyond_the_limit_and_honest_ones_are_not(
+def test_only_batches_with_crafted_numbers_of_set_bits_are_beyond_the_limit(
     attack: Attack, is_flagged: bool, mechanism: RRLDP
 ) -> None:
     rows = crafted(attack, mechanism, 100 * 100, np.random.default_rng(8))
@@ -260,7 +260,7 @@ def test_a_batch_of_one_users_reports_is_judged_with_its_design_effect() -> None
     assert np.all(np.abs(score(design_effect=effect)) < BATCH_LIMIT)
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
+def test_arguments_that_do_not_fit_together_are_refused() -> None:
     channel = PAPER.channel()
     with pytest.raises(ValueError, match=r"sizes \(2, 2\) do not make rows of 5 bits"):
         check(RowCounts.empty(5), sizes=(2, 2), channel=channel)

@@ -79,13 +79,13 @@ async def test_nothing_can_be_changed_through_the_port(client: aiohttp.ClientSes
         assert answer.status == 404
 
 
-async def test_a_port_in_use_is_named_with_the_way_out(server: AdminServer, worker: _Worker) -> None:
+async def test_a_port_in_use_is_named_with_the_option_that_changes_it(server: AdminServer, worker: _Worker) -> None:
     second = AdminServer(host="127.0.0.1", port=server.port, health=worker, metrics=Metrics([]))
     with pytest.raises(AdminPortError, match=f"the admin port 127.0.0.1:{server.port} is in use.*--admin-port"):
         await second.start()
 
 
-async def test_an_address_that_is_not_ours_is_named(worker: _Worker) -> None:
+async def test_an_address_that_cannot_be_opened_is_named(worker: _Worker) -> None:
     server = AdminServer(host="192.0.2.1", port=0, health=worker, metrics=Metrics([]))
     with pytest.raises(AdminPortError, match=r"the admin port 192\.0\.2\.1:0 cannot be opened"):
         await server.start()

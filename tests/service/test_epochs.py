@@ -74,7 +74,9 @@ async def asking(*workers: WorkerProcess) -> WorkerProcess:
     return found
 
 
-async def test_an_epoch_hangs_on_a_worker_that_died_before_it_told_what_is_next(deployment: ItemDeployment) -> None:
+async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_round(
+    deployment: ItemDeployment,
+) -> None:
     """Its final is on the log, the round is not; and then nobody answers a phase, which ends the epoch."""
     collection = deployment.collection
     users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
@@ -101,7 +103,9 @@ async def test_an_epoch_hangs_on_a_worker_that_died_before_it_told_what_is_next(
     assert set(await deployment.finals()) == {(epoch, 1), (epoch, 2), (epoch + 1, 1)}
 
 
-async def test_a_bad_answer_or_a_bad_round_changes_a_final_or_stops_the_worker(deployment: ItemDeployment) -> None:
+async def test_bad_reports_and_bad_rounds_neither_change_a_final_nor_stop_the_worker(
+    deployment: ItemDeployment,
+) -> None:
     users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
     liars = Users(deployment=deployment, sets=film_sets(500, items=128, seed=SEED + 1), seed=SEED + 1)
     epoch = next_epoch(deployment)
@@ -137,7 +141,7 @@ async def test_a_bad_answer_or_a_bad_round_changes_a_final_or_stops_the_worker(d
     assert worker.log.count("is not a round of ours") == 2
 
 
-async def test_windows_of_pipelined_epochs_bring_no_result_or_ask_one_phase_only(
+async def test_windows_of_pipelined_epochs_ask_both_phases_and_bring_a_result_each(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
     text = FILMS.replace("gfim", "ldpminer") + "epochs: pipelined"
@@ -165,7 +169,7 @@ async def test_windows_of_pipelined_epochs_bring_no_result_or_ask_one_phase_only
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_worker_that_is_down_for_a_whole_phase_takes_more_than_that_epoch_with_it(
+async def test_a_worker_that_is_down_for_a_whole_phase_loses_no_more_than_that_epoch(
     deployment: ItemDeployment,
 ) -> None:
     users = Users(deployment=deployment, sets=film_sets(5_000, items=128, seed=SEED), seed=SEED)
@@ -190,7 +194,7 @@ async def test_a_worker_that_is_down_for_a_whole_phase_takes_more_than_that_epoc
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_200_000_users_see_a_kill_and_a_worker_that_comes_back_from_the_dead(
+async def test_epochs_of_200_000_users_survive_a_killed_worker_and_a_zombie(
     deployment: ItemDeployment,
 ) -> None:
     users = Users(deployment=deployment, sets=film_sets(200_000, items=128, seed=SEED), seed=SEED)

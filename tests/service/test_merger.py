@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SOLVE_SECONDS = 0.5
 
 
-async def test_the_event_loop_turns_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(collection: JointCollection, question: Question) -> Answer:
         time.sleep(SOLVE_SECONDS)
         return solve(collection, question)

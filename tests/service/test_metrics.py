@@ -60,18 +60,18 @@ def test_every_reason_to_reject_has_its_series_at_zero(metrics: Metrics) -> None
         assert metrics.registry.get_sample_value("stream_ldp_batches_rejected_total", labels) == 0.0
 
 
-def test_a_partition_that_is_not_owned_has_no_watermark_of_1970(metrics: Metrics) -> None:
+def test_a_partition_that_is_not_owned_has_no_watermark(metrics: Metrics) -> None:
     assert not next(family.samples for family in _families(metrics) if "watermark" in family.name)
 
 
-def test_two_workers_in_one_process_do_not_share_or_collide() -> None:
+def test_two_workers_in_one_process_have_separate_metrics() -> None:
     first, second = Metrics(["care"]), Metrics(["care"])
     first.reports_counted.labels("care").inc(5)
     value = second.registry.get_sample_value("stream_ldp_reports_counted_total", {"collection": "care"})
     assert value == 0.0
 
 
-def test_a_registry_of_the_caller_is_used() -> None:
+def test_a_registry_given_by_the_caller_is_used() -> None:
     registry = CollectorRegistry()
     assert Metrics([], registry=registry).registry is registry
     assert b"stream_ldp_build_info{" in generate_latest(registry)

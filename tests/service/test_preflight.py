@@ -67,7 +67,7 @@ def _create_command(settings: Settings) -> str:
     return f"stream-ldp topics create '{FILE}' {settings.flags()}"
 
 
-async def test_a_cluster_that_is_ready_gives_the_partitions_of_every_topic(settings: Settings) -> None:
+async def test_a_ready_cluster_gives_the_partition_count_of_every_topic(settings: Settings) -> None:
     await _create(settings, _specs(settings, _care(), partitions=7))
     await register(settings, [Registration.of(_care())])
     names = TopicNames(prefix=settings.topic_prefix)
@@ -80,7 +80,7 @@ async def test_a_cluster_that_is_ready_gives_the_partitions_of_every_topic(setti
     }
 
 
-async def test_an_empty_cluster_is_answered_with_every_missing_topic_and_the_command_that_makes_them(
+async def test_an_empty_cluster_is_refused_with_all_missing_topics_and_the_create_command(
     settings: Settings,
 ) -> None:
     assert await _refused(settings, _care()) == (
@@ -103,7 +103,7 @@ async def test_one_missing_topic_is_named_alone(settings: Settings) -> None:
     )
 
 
-async def test_topics_set_up_by_hand_are_held_against_what_the_service_relies_on(settings: Settings) -> None:
+async def test_topics_set_up_by_hand_are_checked_against_what_the_service_relies_on(settings: Settings) -> None:
     specs = {
         name: TopicSpec(name=name, partitions=spec.partitions + 1, config={}, purpose="")
         for name, spec in _specs(settings, _care()).items()
@@ -136,14 +136,14 @@ async def test_topics_set_up_by_hand_are_held_against_what_the_service_relies_on
     ]
 
 
-async def test_a_collection_that_nobody_registered_is_answered_with_the_command(settings: Settings) -> None:
+async def test_an_unregistered_collection_is_refused_with_the_command_that_registers_it(settings: Settings) -> None:
     await _create(settings, _specs(settings, _care()))
     assert await _refused(settings, _care()) == (
         f"collection care is not registered\n  -> register it: {_create_command(settings)}"
     )
 
 
-async def test_a_second_worker_with_another_version_is_shown_both_fingerprints_and_what_differs(
+async def test_another_version_is_refused_with_both_fingerprints_and_the_differences(
     settings: Settings,
 ) -> None:
     other = _care(("f: 0.25", "f: 0.5"), ("none, some, full", "none, full"))
@@ -161,14 +161,14 @@ async def test_a_second_worker_with_another_version_is_shown_both_fingerprints_a
     )
 
 
-async def test_attributes_in_another_order_are_another_version_and_shown_as_such(settings: Settings) -> None:
+async def test_attributes_in_another_order_are_shown_as_another_version(settings: Settings) -> None:
     await _ready(settings, _care())
     lines = [line for line in CARE.splitlines() if line.startswith("  - ")]
     swapped = _care(("\n".join(lines), "\n".join(reversed(lines))))
     assert "attributes (registered: bathing, mobility; here: mobility, bathing)" in await _refused(settings, swapped)
 
 
-async def test_other_windows_or_estimates_need_all_workers_stopped_first(settings: Settings) -> None:
+async def test_changed_windows_or_estimates_need_all_workers_stopped_first(settings: Settings) -> None:
     await _ready(settings, _care())
     problem, cure = (await _refused(settings, _care(("60s", "30s"), ("name: joint", "name: both")))).splitlines()
     assert problem.startswith("collection care has changed since it was registered: ")
@@ -184,7 +184,7 @@ async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: 
     assert await read_registry(settings) == {"care": changed}
 
 
-async def test_something_else_in_the_registry_is_named_by_its_offset(settings: Settings) -> None:
+async def test_a_record_that_is_not_a_registration_is_named_by_its_offset(settings: Settings) -> None:
     await _ready(settings, _care())
     topic = TopicNames(prefix=settings.topic_prefix).collections
     async with AIOKafkaProducer(**settings.client_options()) as producer:
@@ -193,18 +193,18 @@ async def test_something_else_in_the_registry_is_named_by_its_offset(settings: S
         await preflight(settings, {FILE: _care()})
 
 
-async def test_a_topic_that_the_cluster_cannot_make_is_refused_with_its_words(settings: Settings) -> None:
+async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_words(settings: Settings) -> None:
     async with Cluster.connect(settings) as cluster:
         with pytest.raises(ClusterError, match="replication factor of 3 cannot be reached because only 1 broker"):
             await cluster.create(list(_specs(settings, _care()).values()), replication=3)
 
 
-async def test_replication_is_what_the_brokers_can_carry(settings: Settings) -> None:
+async def test_the_usual_replication_is_no_more_than_the_brokers_can_carry(settings: Settings) -> None:
     async with Cluster.connect(settings) as cluster:
         assert await cluster.usual_replication() == 1
 
 
-async def test_a_broker_that_is_not_there_is_noticed_within_seconds() -> None:
+async def test_an_unreachable_broker_is_noticed_within_seconds() -> None:
     began = time.monotonic()
     with pytest.raises(
         BrokerUnreachable, match=r"^127\.0\.0\.1:1: connection refused: no broker listens on this port$"

@@ -31,7 +31,7 @@ estimates:
 """
 
 
-async def test_no_topic_and_no_log_holds_a_true_value_a_secret_or_an_identity(
+async def test_no_topic_log_or_metric_betrays_a_users_values_or_secret(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -50,7 +50,7 @@ async def tell(deployment: ItemDeployment, value: bytes, *, time_ms: int | None 
         await producer.stop()
 
 
-async def test_a_round_is_not_found_as_soon_as_it_is_told_or_found_untold(
+async def test_a_round_is_found_as_soon_as_it_is_published_and_not_before(
     deployment: ItemDeployment, log: RoundLog
 ) -> None:
     first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
@@ -62,7 +62,7 @@ async def test_a_round_is_not_found_as_soon_as_it_is_told_or_found_untold(
     assert await log.find([second.fingerprint, first.fingerprint]) == [second, first]
 
 
-async def test_a_record_that_is_no_round_hides_those_after_it(
+async def test_a_record_that_is_not_a_round_is_skipped_with_a_warning(
     deployment: ItemDeployment, log: RoundLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = asked(deployment, 1, 2)
@@ -77,7 +77,7 @@ async def test_a_record_that_is_no_round_hides_those_after_it(
     assert warnings[2].endswith("a candidate is not one of the items 0 to 127")
 
 
-async def test_a_writer_with_a_clock_ahead_makes_workers_forget_the_other_rounds(
+async def test_rounds_are_remembered_even_if_a_writers_clock_is_far_ahead(
     deployment: ItemDeployment, log: RoundLog
 ) -> None:
     first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
@@ -86,7 +86,7 @@ async def test_a_writer_with_a_clock_ahead_makes_workers_forget_the_other_rounds
     assert await log.find([first.fingerprint, second.fingerprint]) == [first, second]
 
 
-async def test_rounds_are_remembered_for_longer_than_they_are_kept(
+async def test_rounds_are_remembered_no_longer_than_the_topic_keeps_them(
     deployment: ItemDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(round_log, "rounds_kept_ms", lambda window: 50)

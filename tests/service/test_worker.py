@@ -61,7 +61,7 @@ async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) 
         np.testing.assert_allclose(streamed.joint(), batch.joint(), rtol=0, atol=1e-9)
 
 
-async def test_every_report_is_in_one_final_estimate_and_the_estimate_is_the_offline_one(
+async def test_every_report_counts_in_one_final_and_finals_match_the_offline_estimates(
     deployment: JointDeployment,
 ) -> None:
     with deployment.worker() as first, deployment.worker() as second:
@@ -74,7 +74,7 @@ async def test_every_report_is_in_one_final_estimate_and_the_estimate_is_the_off
         assert await second.ended() == 0
 
 
-async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:
+async def test_a_worker_killed_halfway_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
         playing = asyncio.create_task(play(deployment, users=100_000, seconds=9))
@@ -84,7 +84,9 @@ async def test_a_worker_killed_half_way_changes_nothing_in_the_finals(deployment
         await assert_finals_are_exact(deployment, reports=100_000)
 
 
-async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead(deployment: JointDeployment) -> None:
+async def test_the_same_kill_loses_reports_if_the_read_position_is_committed_instead(
+    deployment: JointDeployment,
+) -> None:
     with deployment.worker(broken="commit-read-position") as first:
         await first.ready()
         playing = asyncio.create_task(play(deployment, users=50_000, seconds=5))
@@ -101,7 +103,7 @@ async def test_the_same_kill_is_seen_when_the_read_position_is_committed_instead
     assert any(estimate.reports < expected[estimate.window.start_ms] for estimate in finals)
 
 
-async def test_a_stopped_worker_hands_over_at_once_and_ends_with_zero(deployment: JointDeployment) -> None:
+async def test_a_stopped_worker_exits_with_0_and_hands_over_without_loss(deployment: JointDeployment) -> None:
     with deployment.worker() as first:
         await first.ready()
         await play(deployment, users=10_000, seconds=3)
@@ -173,7 +175,7 @@ async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeploymen
     assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
 
 
-async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: JointDeployment) -> None:
+async def test_a_record_that_is_not_a_partial_ends_the_whole_worker(deployment: JointDeployment) -> None:
     with deployment.worker() as worker:
         await worker.ready()
         await deployment.send([b"not a partial"], topic=deployment.names.partials)
@@ -181,7 +183,7 @@ async def test_a_record_that_is_no_partial_ends_the_whole_worker(deployment: Joi
         assert "not a partial of this release" in worker.log
 
 
-async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(
+async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(
     deployment: JointDeployment,
 ) -> None:
     changed = deployment.directory / "changed.yaml"
@@ -202,7 +204,7 @@ async def test_other_windows_cannot_be_registered_while_a_worker_counts_the_old_
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_million_reports_survive_a_kill_and_a_worker_that_comes_back_from_the_dead(
+async def test_a_million_reports_survive_a_killed_worker_and_a_zombie(
     deployment: JointDeployment,
 ) -> None:
     with deployment.worker() as first, deployment.worker() as second:

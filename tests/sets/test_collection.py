@@ -89,13 +89,13 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are epochs, every"),
     ],
 )
-def test_a_wrong_file_is_taken_or_its_fault_is_said_to_be_elsewhere(right: str, wrong: str, problem: str) -> None:
+def test_every_fault_in_a_file_is_found_and_located(right: str, wrong: str, problem: str) -> None:
     assert right in TEXT
     (found,) = problems_of(TEXT.replace(right, wrong))
     assert found.startswith(f"films.yaml:{problem}")
 
 
-def test_the_largest_domain_is_refused() -> None:
+def test_the_largest_domain_is_accepted() -> None:
     collection = ItemCollection.parse(TEXT.replace("16", str(MAX_DOMAIN)))
     assert collection.method.oracle(collection.method.first()).counters >= MAX_DOMAIN
 
@@ -120,7 +120,7 @@ def fingerprint(right: str = "", wrong: str = "") -> bytes:
         ("60s}", "60s}\nepochs: pipelined"),
     ],
 )
-def test_answers_of_another_meaning_have_the_same_fingerprint(right: str, wrong: str) -> None:
+def test_reports_of_different_meaning_have_different_fingerprints(right: str, wrong: str) -> None:
     assert fingerprint(right, wrong) != fingerprint()
 
 
@@ -136,18 +136,18 @@ def test_answers_of_another_meaning_have_the_same_fingerprint(right: str, wrong:
         ("set_size: 5", "set_size: 5, k_max: 9, finalists: 4, combine: paper"),
     ],
 )
-def test_the_same_answers_have_another_fingerprint(right: str, wrong: str) -> None:
+def test_reports_of_the_same_meaning_have_the_same_fingerprint(right: str, wrong: str) -> None:
     """How long is waited, how many are wanted, and how a file is written: no answer is made otherwise."""
     assert fingerprint(right, wrong) == fingerprint()
 
 
-def test_the_order_of_names_means_nothing() -> None:
+def test_the_order_of_names_changes_the_fingerprint() -> None:
     first, second = (fingerprint("{size: 16}", f"{{names: [{names}, c, d, e]}}") for names in ("a, b", "b, a"))
     assert first != second
 
 
 @pytest.mark.parametrize("name", ["16", "007", "-1", "1.0", " 1", "\u0661", "", "one"])
-def test_an_unknown_item_is_taken_or_repeated(name: str) -> None:
+def test_an_unknown_item_is_refused_and_not_repeated_in_the_error(name: str) -> None:
     """What a user holds is nobody's business, not even the log's."""
     collection = ItemCollection.parse(TEXT)
     with pytest.raises(
@@ -160,7 +160,7 @@ def test_an_unknown_item_is_taken_or_repeated(name: str) -> None:
         named.encode([name])
 
 
-def test_items_are_encoded_as_others() -> None:
+def test_a_set_of_items_is_encoded_as_sorted_distinct_numbers() -> None:
     assert ItemCollection.parse(TEXT).encode(["7", "0", "7", "15"]) == [0, 7, 15]
     named = ItemCollection.parse(TEXT.replace("{size: 16}", "{names: ['7', b, no, d, e]}"))
     assert named.encode(["no", "7"]) == [0, 2]
@@ -175,7 +175,7 @@ def test_items_are_encoded_as_others() -> None:
     epoch=st.integers(-(10**9), 10**9),
     data=st.data(),
 )
-def test_a_phase_is_asked_in_a_window_of_another_epoch(
+def test_every_phase_is_asked_in_a_window_of_its_own_epoch(
     size_ms: int, phases: int, epochs: Epochs, epoch: int, data: st.DataObject
 ) -> None:
     schedule = Schedule(size_ms=size_ms, phases=phases, epochs=epochs)
@@ -195,7 +195,7 @@ def test_a_phase_is_asked_in_a_window_of_another_epoch(
 
 
 @pytest.mark.parametrize("name", ["007", "16", "-1", "1.0", " 1", "²", "1" * 5_000])
-def test_another_text_means_an_item(name: str) -> None:
+def test_text_that_is_not_exactly_an_items_number_is_refused(name: str) -> None:
     """Numbers of thousands of digits are not even read: Python refuses them with words of its own."""
     collection = parse_collection(TEXT)
     assert isinstance(collection, ItemCollection)

@@ -26,7 +26,9 @@ def test_a_repeated_item_is_held_once_and_nothing_else_changes(given_sets: list[
 
 
 @given(SETS, st.data())
-def test_users_are_taken_in_the_order_asked_for_even_twice(given_sets: list[list[int]], data: st.DataObject) -> None:
+def test_users_are_taken_in_the_requested_order_repeats_included(
+    given_sets: list[list[int]], data: st.DataObject
+) -> None:
     sets = ItemSets.of(given_sets)
     users = data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10)) if len(sets) else []
     taken = sets.take(np.array(users, dtype=np.int64))
@@ -34,7 +36,7 @@ def test_users_are_taken_in_the_order_asked_for_even_twice(given_sets: list[list
 
 
 @given(SETS, st.permutations(range(DOMAIN)), st.integers(0, DOMAIN))
-def test_a_restricted_set_holds_the_places_of_the_candidates_in_it(
+def test_a_restricted_set_holds_the_candidate_positions_of_its_items(
     given_sets: list[list[int]], order: list[int], count: int
 ) -> None:
     candidates = order[:count]
@@ -45,7 +47,7 @@ def test_a_restricted_set_holds_the_places_of_the_candidates_in_it(
     ]
 
 
-def test_frequencies_are_parts_of_all_users_also_of_those_who_hold_nothing() -> None:
+def test_frequencies_are_fractions_of_all_users_including_those_who_hold_nothing() -> None:
     sets = ItemSets.of([[0, 2], [2], [], [2, 0, 0]])
     assert sets.frequencies(4).tolist() == [0.5, 0.0, 0.75, 0.0]
     assert ItemSets.of([]).frequencies(2).tolist() == [0.0, 0.0]

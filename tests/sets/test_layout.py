@@ -64,7 +64,7 @@ SETS = [[1, 2], [1], [], [2, 5, 7], [1, 2, 3]] * 20
 
 @pytest.mark.parametrize("forged_first", [True, False])
 @pytest.mark.parametrize("forged_candidates", [[9, 10, 11], list(range(16))])
-def test_answers_to_a_forged_round_are_counted_with_those_to_the_true_one(
+def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
     forged_first: bool, forged_candidates: list[int]
 ) -> None:
     """Whoever can write a round can have clients answer it; of the same phase, in the same window."""
@@ -92,7 +92,7 @@ def test_answers_to_a_forged_round_are_counted_with_those_to_the_true_one(
     assert decided(alone, SIZE_MS, "phase-2") == final
 
 
-def test_answers_to_a_round_that_no_final_has_asked_are_waited_for_or_solved() -> None:
+def test_reports_for_a_round_that_no_final_asked_are_neither_awaited_nor_solved() -> None:
     """The epoch's first phase had no answer, so nothing can have been asked; a forged round says that it was."""
     forged = round_of(GFIM, candidates=[1, 2])
     state = learned(GFIM, forged)
@@ -104,7 +104,7 @@ def test_answers_to_a_round_that_no_final_has_asked_are_waited_for_or_solved() -
     assert merge.panes == 0
 
 
-def test_many_epochs_that_are_due_at_once_lose_their_later_phases() -> None:
+def test_epochs_that_are_due_at_once_keep_their_later_phases() -> None:
     """A merge that was down for long comes back to several epochs, all closed."""
     partials: list[Partial] = []
     rounds = []
@@ -127,7 +127,7 @@ def test_many_epochs_that_are_due_at_once_lose_their_later_phases() -> None:
     assert [each.next_fingerprint for each in finals[::2]] == [each.fingerprint for each in rounds]
 
 
-def test_an_answer_outside_of_its_window_is_counted() -> None:
+def test_a_report_outside_the_window_of_its_round_is_rejected() -> None:
     asked = round_of(GFIM, candidates=[1, 2])
     rows = answers(GFIM, asked, [[1]])
     state = learned(GFIM, asked)
@@ -146,7 +146,7 @@ def test_an_answer_outside_of_its_window_is_counted() -> None:
     assert flush(state) == []
 
 
-def test_epochs_that_begin_with_every_window_refuse_an_answer_to_a_first_phase() -> None:
+def test_pipelined_epochs_accept_first_phase_reports_in_every_window() -> None:
     first = Round.first(PIPELINED, epoch=0)
     rows = answers(PIPELINED, first, [[1]])
     records = [batch(first, rows, batch_id=window, time_ms=window * SIZE_MS) for window in range(4)]
@@ -155,7 +155,7 @@ def test_epochs_that_begin_with_every_window_refuse_an_answer_to_a_first_phase()
     assert {each.pane_ms for each in flush(state)} == {0, SIZE_MS, 2 * SIZE_MS, 3 * SIZE_MS}
 
 
-def test_a_value_that_a_direct_answer_cannot_say_is_counted() -> None:
+def test_a_value_that_a_direct_response_cannot_have_is_rejected() -> None:
     """Phase 2 of svim: one of 0 to 4 candidates, in three bits."""
     collection = collection_of("svim", options="k_max: 4")
     asked = round_of(collection, candidates=[3, 1, 4, 5])
@@ -167,7 +167,7 @@ def test_a_value_that_a_direct_answer_cannot_say_is_counted() -> None:
     assert (index, why.reason) == (1, Reason.UNKNOWN_VALUE)
 
 
-def test_answers_to_many_old_rounds_push_out_the_one_that_is_asked_now() -> None:
+def test_within_a_turn_reports_for_old_rounds_do_not_push_out_the_current_one() -> None:
     """In one turn: what a turn holds depends on the reader's luck, so counts would, too."""
     asked = round_of(GFIM, candidates=[1, 2])
     old = [round_of(GFIM, epoch=-1 - back, candidates=[1, 2]) for back in range(MAX_LAYOUTS + 5)]
@@ -182,7 +182,7 @@ def test_answers_to_many_old_rounds_push_out_the_one_that_is_asked_now() -> None
     assert sum(state.knows(each.fingerprint) for each in old) == MAX_LAYOUTS
 
 
-def test_a_restart_counts_an_answer_again_or_not_at_all() -> None:
+def test_after_a_restart_every_report_is_counted_exactly_once() -> None:
     """The round is looked up again, and the partial is the same as before."""
     asked = round_of(GFIM, candidates=[1, 2])
     records = [batch(asked, answers(GFIM, asked, SETS, seed=seed), batch_id=seed) for seed in range(3)]
@@ -202,7 +202,7 @@ def test_a_restart_counts_an_answer_again_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("options", ["set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 2", "set_size: 3"])
-def test_answers_that_all_come_from_one_row_are_not_told_apart(options: str) -> None:
+def test_reports_from_a_single_row_are_flagged_and_honest_ones_are_not(options: str) -> None:
     """By sampled items and, as by default where it is better, by whole sets."""
     collection = collection_of(options=options, size=1_000)
     asked = Round.first(collection, epoch=0)

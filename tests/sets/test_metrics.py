@@ -22,12 +22,12 @@ def test_of_equally_frequent_items_the_lower_one_comes_first() -> None:
     assert top(np.array([0.1, 0.3, 0.3, 0.1]), 3).tolist() == [1, 2, 0]
 
 
-def test_the_perfect_order_gains_everything_and_no_heavy_hitter_nothing() -> None:
+def test_ndcg_is_1_for_the_perfect_order_and_0_without_any_heavy_hitter() -> None:
     assert ndcg(_published(2, 0, 5), TRUTH, k=3) == 1.0
     assert ndcg(_published(1, 3, 4), TRUTH, k=3) == 0.0
 
 
-def test_a_gain_falls_by_the_distance_of_the_ranks_and_is_discounted_by_the_true_one() -> None:
+def test_gain_falls_with_rank_distance_and_is_discounted_by_the_true_rank() -> None:
     # Item 2 is published third instead of first, item 0 second as it should, item 5 first instead of third.
     found = log2(8 - 2) + log2(8) / log2(2) + log2(8 - 2) / log2(3)
     ideal = log2(8) + log2(8) / log2(2) + log2(8) / log2(3)
@@ -55,13 +55,13 @@ def test_items_that_nobody_holds_have_no_relative_error() -> None:
     assert relative_error(np.ones(3), np.zeros(3), k=3) == 0.0
 
 
-def test_f1_counts_both_what_is_missed_and_what_is_wrong() -> None:
+def test_f1_counts_both_missed_and_wrong_items() -> None:
     assert f1_score(_published(2, 0, 1), TRUTH, k=3) == pytest.approx(2 / 3)
     # Two of two are right, two of three are found: 2 * 1 * (2 / 3) / (1 + 2 / 3).
     assert f1_score(_published(2, 0), TRUTH, k=3) == pytest.approx(0.8)
 
 
-def test_the_squared_error_is_of_the_true_heavy_hitters_alone() -> None:
+def test_the_mean_squared_error_is_over_the_true_heavy_hitters_alone() -> None:
     estimate = TRUTH.copy()
     estimate[[2, 0]] += [0.1, -0.3]
     estimate[3] = 1.0  # no heavy hitter

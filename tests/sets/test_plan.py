@@ -59,7 +59,7 @@ def test_the_expected_error_is_that_of_epochs_in_which_nobody_holds_anything(mec
     assert np.std(found) == pytest.approx(planned.standard_error, rel=0.08)
 
 
-def test_an_item_as_frequent_as_the_smallest_is_told_from_those_that_nobody_holds() -> None:
+def test_items_that_nobody_holds_rarely_exceed_the_smallest_detectable_frequency() -> None:
     collection, users = films("kind: ldpminer, epsilon: 2, k: 32, k_max: 32, set_size: 1"), 20_000
     (planned,) = item_plan(collection, users=[users]).phases[-1].errors
     nobody = ItemSets.of([[]] * users)
@@ -73,7 +73,7 @@ def test_an_item_as_frequent_as_the_smallest_is_told_from_those_that_nobody_hold
 
 
 @pytest.mark.parametrize("mechanism", METHODS)
-def test_an_epoch_costs_what_the_ledger_charges_at_most(mechanism: str) -> None:
+def test_the_planned_cost_of_epochs_is_the_most_the_ledger_charges_a_user(mechanism: str) -> None:
     collection = films(mechanism)
     planned = item_plan(collection)
     dearest = 0.0
@@ -92,7 +92,7 @@ def test_an_epoch_costs_what_the_ledger_charges_at_most(mechanism: str) -> None:
     ("mechanism", "items"),
     list(zip(METHODS, [[32, 12, 6], [32, 12, 6], [32, 12, 6], [32, 12], [32, 8, 8]], strict=True)),
 )
-def test_each_phase_is_priced_for_what_it_will_ask(mechanism: str, items: list[int]) -> None:
+def test_each_phase_is_planned_for_the_items_it_will_ask_about(mechanism: str, items: list[int]) -> None:
     method = films(mechanism).method
     phases = item_plan(films(mechanism)).phases
     assert [phase.items for phase in phases] == items
@@ -101,13 +101,13 @@ def test_each_phase_is_priced_for_what_it_will_ask(mechanism: str, items: list[i
     assert (first.bits, first.counters, first.state_bytes) == (oracle.bits, oracle.counters, 8 * oracle.counters)
 
 
-def test_sequential_epochs_take_turns_and_pipelined_ones_give_a_result_each_window() -> None:
+def test_sequential_epochs_give_a_result_each_epoch_and_pipelined_ones_each_window() -> None:
     sequential, pipelined = item_plan(films()), item_plan(films(epochs="pipelined"))
     assert (sequential.epoch_ms, sequential.result_every_ms) == (180_000, 180_000)
     assert (pipelined.epoch_ms, pipelined.result_every_ms) == (180_000, 60_000)
 
 
-def test_a_phase_that_counts_tells_no_frequencies() -> None:
+def test_a_phase_that_counts_candidates_has_no_expected_error() -> None:
     planned = item_plan(films("kind: svim, epsilon: 2, k: 4"))
     assert [bool(phase.errors) for phase in planned.phases] == [True, False, True]
 
@@ -116,7 +116,7 @@ def run(file: Path, *flags: str) -> Any:
     return CliRunner().invoke(app, ["plan", str(file), *flags], env={"COLUMNS": "200"})
 
 
-def test_json_says_phases_privacy_and_errors(file: Path) -> None:
+def test_the_json_gives_phases_privacy_and_errors(file: Path) -> None:
     done = run(file, "--json", "--users", "500", "--users", "50000")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_the_table_says_what_each_phase_asks_and_costs(file: Path) -> None:
     assert row.split()[:2] == ["2", "50%"]
 
 
-def test_a_budget_for_reports_is_refused(file: Path) -> None:
+def test_the_option_for_ever_is_refused_for_an_item_collection(file: Path) -> None:
     done = run(file, "--for-ever", "3")
     assert done.exit_code == 2
     assert "for collections of records" in done.stderr

@@ -27,7 +27,7 @@ def changed(**changes: Any) -> Round:
     candidates=st.lists(st.integers(0, 15), min_size=1, max_size=16, unique=True),
     data=st.data(),
 )
-def test_a_round_that_was_told_is_read_as_another_or_refused(
+def test_a_published_round_is_read_back_unchanged_and_accepted(
     epoch: int, phase: int, candidates: list[int], data: st.DataObject
 ) -> None:
     asked = Round.first(GFIM, epoch=epoch)
@@ -56,12 +56,12 @@ def test_a_round_that_was_told_is_read_as_another_or_refused(
     ],
     ids=["collection", "epoch", "phase", "fewer", "other order", "other digits", "padding"],
 )
-def test_answers_to_another_question_have_the_same_fingerprint(other: Round) -> None:
+def test_rounds_that_ask_something_else_have_another_fingerprint(other: Round) -> None:
     assert other.fingerprint != ASKED.fingerprint
     assert len(other.fingerprint) == 16
 
 
-def test_a_first_phase_has_a_fingerprint_of_its_own_in_every_epoch() -> None:
+def test_a_first_phase_has_the_collections_fingerprint_in_every_epoch() -> None:
     """Its answers need no telling."""
     assert {Round.first(GFIM, epoch=epoch).fingerprint for epoch in range(3)} == {GFIM.fingerprint}
 
@@ -83,7 +83,7 @@ def test_a_first_phase_has_a_fingerprint_of_its_own_in_every_epoch() -> None:
         (changed(padding=4), "pads sets to 4, with only 3 candidates"),
     ],
 )
-def test_a_round_that_the_collection_never_asks_is_answered(forged: Round, why: str) -> None:
+def test_a_round_that_the_collection_never_asks_is_refused(forged: Round, why: str) -> None:
     with pytest.raises(RoundRefused, match=f"^{why}"):
         forged.check(GFIM)
 
@@ -92,14 +92,14 @@ def test_a_round_that_the_collection_never_asks_is_answered(forged: Round, why: 
     "changes",
     [{"candidates": (1, 2)}, {"padding": 2}],
 )
-def test_a_first_phase_is_asked_otherwise_than_the_collection_says(changes: dict[str, Any]) -> None:
+def test_a_first_phase_with_candidates_or_other_padding_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(RoundRefused):
         Round.first(GFIM, epoch=0).model_copy(update=changes).check(GFIM)
 
 
 @pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
 @pytest.mark.parametrize("epsilon", [0.01, 4, 22])
-def test_a_round_is_taken_whose_answers_cannot_be_perturbed(kind: str, epsilon: float) -> None:
+def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float) -> None:
     """The paper's form of ldpminer answers one bit for each candidate, of which a report has at most 2^16."""
     for options in ("set_size: 3", "set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 8"):
         collection = collection_of(kind, options=options, size=70_000, epsilon=epsilon)
@@ -129,19 +129,19 @@ def test_a_round_is_taken_whose_answers_cannot_be_perturbed(kind: str, epsilon: 
     ],
     ids=str,
 )
-def test_what_is_no_round_is_read_as_one(changes: dict[str, Any]) -> None:
+def test_a_record_with_an_invalid_field_is_not_read_as_a_round(changes: dict[str, Any]) -> None:
     """Whatever is on the topic: a worker or a client that fails over it would do so for ever."""
     with pytest.raises(ValueError, match=r"^\w+(\.\d+)?: "):
         Round.from_bytes(json.dumps(json.loads(ASKED.to_bytes()) | changes).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"garbage", b"[]", b"null", b"\xff\xfe", b"{" * 10_000])
-def test_bytes_that_are_no_round_are_read_as_one(data: bytes) -> None:
+def test_bytes_that_are_no_round_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"^record: "):
         Round.from_bytes(data)
 
 
-def test_a_ranking_expects_answers_of_another_fingerprint_than_its_round_has() -> None:
+def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> None:
     """The one is computed where answers are merged, the other where they are sent."""
     final = Ranking.model_validate(
         {

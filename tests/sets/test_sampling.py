@@ -69,23 +69,23 @@ def _told(
         ([], 1, {10: 1.0}),
     ],
 )
-def test_one_of_l_slots_is_drawn_or_of_as_many_as_there_are_items(
+def test_one_of_l_slots_is_drawn_evenly_or_one_item_of_a_larger_set(
     held: list[int], padding: int, expected: dict[int, float]
 ) -> None:
     """Seeded. With 40,000 draws, a part is wrong by more than 0.0125 (5 standard errors) once in 1.7 million."""
     assert _told(held, padding=padding, phases=ITEM) == pytest.approx(expected, abs=0.0125)
 
 
-def test_only_candidates_are_told_by_their_places_among_them() -> None:
+def test_only_candidates_are_reported_each_by_its_position_among_them() -> None:
     assert set(_told([4, 7, 1], padding=1, phases=ITEM, candidates=[9, 1, 4])) == {1, 2}
 
 
 @pytest.mark.parametrize(("held", "expected"), [([4, 7, 1], 2), ([], 0), ([0], 0), ([9, 1, 4, 0], 3)])
-def test_a_count_is_of_the_candidates_that_a_set_holds(held: list[int], expected: int) -> None:
+def test_a_count_reports_how_many_candidates_a_set_holds(held: list[int], expected: int) -> None:
     assert _told(held, padding=1, phases=COUNT, candidates=[9, 1, 4]) == {expected: 1.0}
 
 
-def test_a_set_that_answers_at_once_is_not_sampled_first() -> None:
+def test_a_set_reported_as_a_whole_is_not_sampled_first() -> None:
     """Seeded. Users with the same three items: sampled, each would be supported by a third of them only."""
     svim = method("svim", domain=100_000, k=32, epsilon=6.0, set_size=4)
     assert isinstance(svim, SVIM)
@@ -98,7 +98,7 @@ def test_a_set_that_answers_at_once_is_not_sampled_first() -> None:
     assert standing.frequency[:3] == pytest.approx([1.0] * 3, abs=0.2)
 
 
-def test_asked_for_one_hash_bit_every_report_is_of_one_sampled_item() -> None:
+def test_with_hash_bits_1_every_report_is_of_one_sampled_item() -> None:
     published = method("gfim", domain=100, k=5, epsilon=1.0, set_size=7, hash_bits=1)
     oracle = published.oracle(published.first())
     assert isinstance(oracle, HadamardResponse)

@@ -13,13 +13,13 @@ SECRET = bytes(range(32))
 SECRETS = [number.to_bytes(32, "big") for number in range(20_000)]
 
 
-def test_a_release_moves_users_to_other_groups() -> None:
+def test_the_word_that_places_a_user_is_the_same_in_every_release() -> None:
     (word,) = group_words([SECRET], fingerprint=FINGERPRINT, epoch=9_500_000)
     # By Python's hashlib, from the formula in the function's documentation.
     assert word.tobytes().hex() == "48e55dde"
 
 
-def test_a_word_does_not_depend_on_who_and_when_and_for_what() -> None:
+def test_the_word_depends_on_user_epoch_and_collection() -> None:
     words = {
         int(group_words([secret], fingerprint=fingerprint, epoch=epoch)[0])
         for secret in (SECRET, SECRETS[0])
@@ -29,7 +29,7 @@ def test_a_word_does_not_depend_on_who_and_when_and_for_what() -> None:
     assert len(words) == 16, "of 16 words two are equal with probability 3e-8"
 
 
-def test_groups_are_uneven_or_go_together_from_epoch_to_epoch() -> None:
+def test_user_partitions_are_even_and_independent_between_epochs() -> None:
     words = np.stack([group_words(SECRETS, fingerprint=FINGERPRINT, epoch=epoch) for epoch in range(2)])
     eighths = words // np.uint32(RESOLUTION // 8)
     counts = np.zeros((8, 8))
@@ -39,13 +39,13 @@ def test_groups_are_uneven_or_go_together_from_epoch_to_epoch() -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 131
 
 
-def test_many_users_have_other_words_than_each_by_himself() -> None:
+def test_words_for_many_users_equal_those_for_each_user_alone() -> None:
     together = group_words(SECRETS[:5], fingerprint=FINGERPRINT, epoch=7)
     alone = [group_words([secret], fingerprint=FINGERPRINT, epoch=7)[0] for secret in SECRETS[:5]]
     assert together.tolist() == alone
     assert group_words([], fingerprint=FINGERPRINT, epoch=7).shape == (0,)
 
 
-def test_a_short_secret_is_one() -> None:
+def test_a_secret_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a user secret has 32 bytes"):
         group_words([SECRET, b"short"], fingerprint=FINGERPRINT, epoch=0)

@@ -70,7 +70,7 @@ def supported(oracle: FrequencyOracle, row: bytes) -> list[int]:
 # The code against the golden vectors.
 
 
-def test_golden_fingerprints_of_collections() -> None:
+def test_fingerprints_of_item_collections_match_the_golden_vectors() -> None:
     for vector in vectors("item_fingerprints"):
         collection = collection_of(vector["collection"])
         assert collection.fingerprint.hex() == vector["fingerprint"]
@@ -78,7 +78,7 @@ def test_golden_fingerprints_of_collections() -> None:
         assert vector["canonical"] in SPECIFICATION or collection.name == "apps"
 
 
-def test_golden_rounds() -> None:
+def test_round_fingerprints_match_the_golden_vectors() -> None:
     for vector in vectors("rounds"):
         asked = Round.from_bytes(vector["round"].encode())
         asked.check(collection_of(asked.collection))
@@ -86,14 +86,14 @@ def test_golden_rounds() -> None:
         assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
 
 
-def test_golden_group_words() -> None:
+def test_user_partition_words_match_the_golden_vectors() -> None:
     for vector in vectors("group_words"):
         secret, fingerprint = bytes.fromhex(vector["secret"]), bytes.fromhex(vector["fingerprint"])
         assert group_words([secret], fingerprint=fingerprint, epoch=vector["epoch"]).tolist() == [vector["word"]]
 
 
 @pytest.mark.parametrize("vector", vectors("responses"), ids=lambda vector: f"{vector['kind']}-{vector['row']}")
-def test_golden_responses_say_to_a_worker_what_was_sent(vector: dict[str, Any]) -> None:
+def test_a_worker_reads_golden_responses_as_they_were_sent(vector: dict[str, Any]) -> None:
     oracle = oracle_of(vector["kind"], vector["parameters"])
     assert (oracle.bits, kept_of(oracle)) == (vector["bits"], vector["kept"])
     client = SpecifiedClient
@@ -108,7 +108,7 @@ def test_golden_responses_say_to_a_worker_what_was_sent(vector: dict[str, Any]) 
     assert supported(oracle, bytes.fromhex(vector["row"])) == expected
 
 
-def test_golden_item_batches() -> None:
+def test_item_batches_match_the_golden_vectors() -> None:
     for vector in vectors("item_batches"):
         collection = collection_of(vector["collection"])
         batch = wire.Batch(
@@ -383,7 +383,7 @@ def answers_by(client: SpecifiedClient, phase: Phase, inquiry: Inquiry) -> tuple
 
 
 @given(document=documents(), secret=st.binary(min_size=32, max_size=32), seed=st.integers(0, 2**32), data=st.data())
-def test_a_client_written_from_the_specification_alone_answers_as_it_is_asked(
+def test_a_client_written_from_the_specification_alone_reports_as_it_is_asked(
     document: dict[str, Any], secret: bytes, seed: int, data: st.DataObject
 ) -> None:
     collection, generator = ours(document), random.Random(seed)
@@ -422,7 +422,9 @@ def test_a_client_written_from_the_specification_alone_answers_as_it_is_asked(
     ],
     ids=str,
 )
-def test_a_worker_finds_what_the_users_of_specified_clients_hold(mechanism: dict[str, Any], items: int) -> None:
+def test_a_worker_finds_the_heavy_hitters_of_clients_written_from_the_specification(
+    mechanism: dict[str, Any], items: int
+) -> None:
     users, generator = 3_000, random.Random(20261122)
     document = {
         "collection": "films",

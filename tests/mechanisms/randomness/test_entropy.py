@@ -58,7 +58,7 @@ def system_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_a_call_of_the_system_is_made_for_every_user(system_calls: list[int]) -> None:
+def test_each_stage_calls_the_systems_generator_once_for_all_users(system_calls: list[int]) -> None:
     """One for the permanent responses of all, one for the instantaneous ones, of 4 bytes for each bit."""
     mechanism = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
     mechanism.perturb(np.zeros((10_000, 2), dtype=np.intp), entropy=OSEntropy())
@@ -75,14 +75,16 @@ def test_a_call_of_the_system_is_made_for_every_user(system_calls: list[int]) ->
     ],
     ids=lambda oracle: type(oracle).__name__,
 )
-def test_a_call_of_the_system_is_made_for_every_value(oracle: FrequencyOracle, system_calls: list[int]) -> None:
+def test_an_oracle_calls_the_systems_generator_a_few_times_for_all_values(
+    oracle: FrequencyOracle, system_calls: list[int]
+) -> None:
     """At most for rows, dummies, what is kept and what it is changed to, and a few words that are drawn again."""
     oracle.perturb(np.arange(10_000) % (oracle.size + 5), entropy=OSEntropy())
     assert 1 <= len(system_calls) <= 8
     assert max(system_calls) >= 10_000 * 4
 
 
-def test_the_system_is_asked_for_words_that_a_secret_replaces(system_calls: list[int]) -> None:
+def test_the_system_is_not_asked_for_words_that_a_secret_replaces(system_calls: list[int]) -> None:
     mechanism = RRLDP(sizes=(2,), f=0.5, p=0.5, q=0.75)
     words = PermanentWords(
         collection="survey", attributes=[("answer", ["no", "yes"])], flip_threshold=mechanism.flip_threshold
@@ -94,7 +96,7 @@ def test_the_system_is_asked_for_words_that_a_secret_replaces(system_calls: list
     assert system_calls == [100 * 2 * 4]
 
 
-def test_words_of_the_system_do_not_use_their_whole_range() -> None:
+def test_words_of_the_system_use_their_whole_range() -> None:
     """Every bit of 100,000 words is set in half of them. By chance, 32 deviations of that size come once in 10^10."""
     words = OSEntropy().words(100_000)
     assert words.dtype == np.uint32
@@ -102,19 +104,19 @@ def test_words_of_the_system_do_not_use_their_whole_range() -> None:
     assert np.all(np.abs(bits - 0.5) < 7.2 * 0.5 / np.sqrt(100_000))
 
 
-def test_a_reporter_draws_its_noise_elsewhere_by_default() -> None:
+def test_a_reporter_draws_its_noise_from_the_operating_system_by_default() -> None:
     reporter = Reporter(JointCollection.parse(COLLECTION), settings=Settings.load())
     assert isinstance(reporter._entropy, OSEntropy)
 
 
 @pytest.mark.parametrize("callable_", [Reporter.__init__, report])
-def test_a_seed_can_be_given_to_what_runs_in_production(callable_: object) -> None:
+def test_no_seed_can_be_given_to_what_runs_in_production(callable_: object) -> None:
     names = inspect.signature(callable_).parameters  # type: ignore[arg-type]
     assert not [name for name in names if "seed" in name]
     assert not [name for name in Settings.model_fields if "seed" in name or "random" in name]
 
 
-def test_what_a_client_imports_names_a_predictable_generator() -> None:
+def test_nothing_that_a_client_imports_uses_a_predictable_generator() -> None:
     """In all the modules that the client loads, and the report command, only the seeded class itself may."""
     listing = "import sys, stream_ldp.client; print(*(n for n in sys.modules if n.split('.')[0] == 'stream_ldp'))"
     loaded = subprocess.run(
@@ -125,7 +127,7 @@ def test_what_a_client_imports_names_a_predictable_generator() -> None:
     assert named == {"stream_ldp.mechanisms", "stream_ldp.mechanisms.randomness.entropy"}
 
 
-def test_a_seed_does_not_repeat_a_simulation() -> None:
+def test_a_seed_repeats_a_simulation() -> None:
     assert np.array_equal(SeededEntropy(3).words(1_000), SeededEntropy(3).words(1_000))
     assert not np.array_equal(SeededEntropy(3).words(1_000), SeededEntropy(4).words(1_000))
 

@@ -30,7 +30,7 @@ def words(secret: bytes = SECRET, value: int = 3, **changes: Any) -> NDArray[np.
     return PermanentWords(**(MEANING | changes)).words(secret, [value])
 
 
-def test_a_permanent_response_is_drawn_anew() -> None:
+def test_a_permanent_response_is_the_same_in_every_report() -> None:
     assert np.array_equal(words(), words())
     mechanism = RRLDP(sizes=(SIZE,), f=0.5)
     values = np.full((5, 1), 3)
@@ -53,24 +53,24 @@ def test_a_permanent_response_is_drawn_anew() -> None:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_two_meanings_share_a_word(changed: dict[str, Any]) -> None:
+def test_different_meanings_share_no_word(changed: dict[str, Any]) -> None:
     """A word in common would tell, where the responses differ, that the values do. By chance: once in 10^8."""
     assert not np.any(words(**changed)[:SIZE] == words())
 
 
-def test_bits_of_a_wide_attribute_share_a_word() -> None:
+def test_no_two_bits_of_a_wide_attribute_share_a_word() -> None:
     """Were a block used twice, bits 16 apart would be flipped together."""
     assert len(words()) == SIZE
     assert len(np.unique(words())) == SIZE
 
 
-def test_a_word_depends_on_the_other_attributes_of_a_record() -> None:
+def test_a_word_does_not_depend_on_the_other_attributes_of_a_record() -> None:
     two = PermanentWords(**(MEANING | {"attributes": [("bathing", ["no", "yes"]), *MEANING["attributes"]]}))
     assert np.array_equal(two.words(SECRET, [0, 3])[2:], words())
     assert np.array_equal(two.words(SECRET, [1, 3])[2:], words())
 
 
-def test_many_users_have_other_words_than_each_of_them() -> None:
+def test_many_users_at_once_have_the_same_words_as_each_alone() -> None:
     keyed = PermanentWords(**MEANING)
     secrets = [bytes([user]) * 32 for user in range(3)]
     values = np.array([[0], [SIZE - 1], [7]])
@@ -80,12 +80,12 @@ def test_many_users_have_other_words_than_each_of_them() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 16, 31, 33])
-def test_a_secret_of_another_length_is_stretched(length: int) -> None:
+def test_a_secret_of_another_length_is_refused(length: int) -> None:
     with pytest.raises(ValueError, match=f"a user secret has 32 bytes, got {length}"):
         words(secret=bytes(length))
 
 
-def test_keyed_words_are_not_uniform() -> None:
+def test_keyed_words_are_uniform() -> None:
     """Of 500 users, by the upper four bits. The secrets are fixed; of all sets of them, one in 10^6 would fail."""
     keyed = PermanentWords(**MEANING)
     drawn = np.concatenate([keyed.words(user.to_bytes(32, "little"), [3]) for user in range(500)])
@@ -94,7 +94,7 @@ def test_keyed_words_are_not_uniform() -> None:
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-6, 15)
 
 
-def test_an_instantaneous_response_is_repeated() -> None:
+def test_an_instantaneous_response_is_drawn_anew_for_every_report() -> None:
     """400 bits that are each the same in two reports with probability 1/2: never all of them."""
     mechanism = RRLDP(sizes=(2,) * 200, f=0.5, p=0.25, q=0.75)
     values = np.zeros((1, 200), dtype=np.intp)
@@ -105,7 +105,7 @@ def test_an_instantaneous_response_is_repeated() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_reports_of_the_system_generator_are_not_as_likely_as_stated() -> None:
+def test_reports_from_the_system_generator_are_as_likely_as_stated() -> None:
     """All 8 reports of 3 bits, 100,000 times, against the channel. By chance, one run in 10^6 fails."""
     mechanism = RRLDP(sizes=(3,), f=0.3, p=0.2, q=0.9)
     users = 100_000
@@ -119,14 +119,14 @@ def test_reports_of_the_system_generator_are_not_as_likely_as_stated() -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 3, 1_000])
-def test_a_value_outside_its_attribute_is_perturbed_or_told(value: int) -> None:
+def test_a_value_outside_its_attribute_is_refused_and_not_repeated_in_the_error(value: int) -> None:
     mechanism = RRLDP(sizes=(2, 3), f=0.5)
     with pytest.raises(ValueError, match=re.escape("attribute 1 has a value outside 0..2")) as caught:
         mechanism.perturb(np.array([[0, 1], [1, value]]), entropy=SeededEntropy(1))
     assert str(value) not in str(caught.value).replace("0..2", "")
 
 
-def test_records_of_another_width_are_perturbed() -> None:
+def test_records_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match=re.escape("values must have shape (n, 2), got (4, 1)")):
         RRLDP(sizes=(2, 3), f=0.5).perturb(np.zeros((4, 1), dtype=np.intp), entropy=SeededEntropy(1))
 
@@ -147,6 +147,6 @@ def test_records_of_another_width_are_perturbed() -> None:
         ({"p": 0.5, "q": 0.5 + 2**-34}, "p (chance to send 1 for a 0) must be below q"),
     ],
 )
-def test_a_mechanism_that_hides_nothing_or_everything_is_made(parameters: dict[str, Any], message: str) -> None:
+def test_a_mechanism_that_hides_nothing_or_everything_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         RRLDP(**{"sizes": (2, 3), "f": 0.5, **parameters})

@@ -37,7 +37,7 @@ def of(*values: int, reports: int = 1) -> ReportSums:
 
 
 @given(sums(parts=3))
-def test_merging_depends_on_the_order(parts: list[ReportSums]) -> None:
+def test_merging_does_not_depend_on_the_order(parts: list[ReportSums]) -> None:
     a, b, c = parts
     counters = len(a.values)
     total = ReportSums.sum([a, b, c], counters=counters)
@@ -52,7 +52,7 @@ def test_merging_depends_on_the_order(parts: list[ReportSums]) -> None:
 
 
 @pytest.mark.parametrize("other", [(1, 2), (1, 2, 3, 4)])
-def test_sums_of_other_counters_are_added(other: tuple[int, ...]) -> None:
+def test_sums_of_different_numbers_of_counters_are_not_added(other: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=f"sums of {len(other)} counters cannot be added to sums of 3"):
         ReportSums.sum([of(1, 2, 3), of(*other)], counters=3)
 
@@ -61,7 +61,7 @@ def test_sums_of_other_counters_are_added(other: tuple[int, ...]) -> None:
 @example([of()])
 @example([of(0, 0, 0, reports=0)])
 @example([of(-(2**63 - 1), 2**63 - 1)])
-def test_bytes_are_read_as_another_statistic(parts: list[ReportSums]) -> None:
+def test_sums_are_read_back_unchanged_from_their_bytes(parts: list[ReportSums]) -> None:
     (given_sums,) = parts
     read = ReportSums.from_bytes(given_sums.to_bytes())
     assert read == given_sums
@@ -72,11 +72,11 @@ def test_bytes_are_read_as_another_statistic(parts: list[ReportSums]) -> None:
 @pytest.mark.parametrize(
     ("largest", "width"), [(127, 1), (-127, 1), (128, 2), (2**15 - 1, 2), (2**15, 4), (-(2**31) + 1, 4), (2**31, 8)]
 )
-def test_values_take_more_bytes_than_the_largest_needs(largest: int, width: int) -> None:
+def test_values_take_no_more_bytes_than_the_largest_needs(largest: int, width: int) -> None:
     assert len(of(largest, *[1] * 9).to_bytes()) == HEAD_BYTES + 10 * width
 
 
-def test_zeros_are_written_where_that_takes_more_room() -> None:
+def test_zeros_are_left_out_where_that_takes_less_room() -> None:
     """20 counters of one byte take as much as 4 of them with their places."""
     assert len(of(*[1] * 3, *[0] * 17).to_bytes()) == HEAD_BYTES + 3 * 5
     assert len(of(*[1] * 4, *[0] * 16).to_bytes()) == HEAD_BYTES + 20
@@ -84,14 +84,14 @@ def test_zeros_are_written_where_that_takes_more_room() -> None:
 
 
 @given(sums(), st.integers(1, 40))
-def test_bytes_that_are_cut_are_read(parts: list[ReportSums], missing: int) -> None:
+def test_bytes_that_are_cut_off_are_refused(parts: list[ReportSums], missing: int) -> None:
     data = parts[0].to_bytes()
     with pytest.raises((ValueError, struct.error)):
         ReportSums.from_bytes(data[: max(0, len(data) - missing)])
 
 
 @given(st.integers(0, 60))
-def test_bytes_that_are_too_many_are_read(surplus: int) -> None:
+def test_surplus_bytes_are_refused(surplus: int) -> None:
     for data in (of(1, 2, 3).to_bytes(), of(1, *[0] * 30).to_bytes()):
         if surplus:
             with pytest.raises(ValueError, match=r"entries are announced|buffer size"):
@@ -105,7 +105,7 @@ def oracle_and_rows(size: int, reports: int) -> tuple[HadamardResponse, NDArray[
 
 
 @given(cuts=st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=8), small=st.booleans())
-def test_a_tally_depends_on_how_its_reports_were_chopped(cuts: list[tuple[int, bool]], small: bool) -> None:
+def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tuple[int, bool]], small: bool) -> None:
     """Whatever was held back, the last call sends all; what is sent is that of all reports so far."""
     oracle, rows = oracle_and_rows(16, 60)
     with pytest.MonkeyPatch.context() as patch:
@@ -126,7 +126,7 @@ def test_a_tally_depends_on_how_its_reports_were_chopped(cuts: list[tuple[int, b
         assert tally.take_changed(closing=True) == {}
 
 
-def test_large_sums_are_sent_for_every_report() -> None:
+def test_large_sums_are_sent_only_when_a_tenth_more_reports_have_come() -> None:
     """2^15 items have 2^16 counters, half a megabyte; 16,384 items do not reach what is always sent."""
     for size, sent_each_time in ((2**14, True), (2**15, False)):
         oracle, rows = oracle_and_rows(size, 1_110)
@@ -139,7 +139,7 @@ def test_large_sums_are_sent_for_every_report() -> None:
         assert tally.take_changed(closing=False)[0].reports == 1_100
 
 
-def test_sums_that_were_taken_change_afterwards() -> None:
+def test_sums_do_not_change_after_they_are_taken() -> None:
     """What is on its way to the broker is not counted on."""
     oracle, rows = oracle_and_rows(16, 20)
     tally = SumTally(oracle)
@@ -149,7 +149,7 @@ def test_sums_that_were_taken_change_afterwards() -> None:
     assert taken == ReportSums(reports=10, values=oracle.sums(rows[:10]))
 
 
-def test_the_sums_of_the_largest_domain_do_not_fit_a_record() -> None:
+def test_the_sums_of_the_largest_domain_fit_a_record() -> None:
     """Up to two billion reports, where every row may have been drawn by all of them."""
     full = ReportSums(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
     assert len(full.to_bytes()) < MAX_RECORD_BYTES

@@ -42,7 +42,7 @@ def as_dictionary(counts: RowCounts) -> dict[int, int]:
 @settings(deadline=None)
 @example((9, [[1, 2**8]]))
 @given(reports())
-def test_a_row_is_counted_another_number_of_times_than_it_occurs(case: tuple[int, list[list[int]]]) -> None:
+def test_every_row_is_counted_as_often_as_it_occurs(case: tuple[int, list[list[int]]]) -> None:
     bits, (rows,) = case
     counts = counts_of(rows, bits)
     assert as_dictionary(counts) == Counter(rows)
@@ -53,7 +53,7 @@ def test_a_row_is_counted_another_number_of_times_than_it_occurs(case: tuple[int
 
 @settings(deadline=None)
 @given(reports(parts=3))
-def test_merging_depends_on_the_order(case: tuple[int, list[list[int]]]) -> None:
+def test_merging_does_not_depend_on_the_order(case: tuple[int, list[list[int]]]) -> None:
     bits, parts = case
     a, b, c = (counts_of(part, bits) for part in parts)
     together = counts_of([row for part in parts for row in part], bits)
@@ -63,7 +63,7 @@ def test_merging_depends_on_the_order(case: tuple[int, list[list[int]]]) -> None
 
 @settings(deadline=None)
 @given(reports())
-def test_bytes_are_read_as_another_statistic(case: tuple[int, list[list[int]]]) -> None:
+def test_equal_counts_have_equal_bytes_and_are_read_back_unchanged(case: tuple[int, list[list[int]]]) -> None:
     bits, (rows,) = case
     counts = counts_of(rows, bits)
     again = RowCounts.from_bytes(counts.to_bytes())
@@ -74,14 +74,14 @@ def test_bytes_are_read_as_another_statistic(case: tuple[int, list[list[int]]]) 
 
 @settings(deadline=None)
 @given(reports(), st.integers(-3, 3).filter(bool))
-def test_bytes_that_are_cut_or_too_many_are_read(case: tuple[int, list[list[int]]], surplus: int) -> None:
+def test_bytes_that_are_too_few_or_too_many_are_refused(case: tuple[int, list[list[int]]], surplus: int) -> None:
     bits, (rows,) = case
     data = counts_of(rows, bits).to_bytes()
     with pytest.raises(ValueError, match=f"rows of {bits} bits"):
         RowCounts.from_bytes(data[:surplus] if surplus < 0 and rows else data + bytes(abs(surplus)))
 
 
-def test_weighted_or_overflowing_counts_are_written() -> None:
+def test_weighted_or_overflowing_counts_are_not_written() -> None:
     counts = counts_of([1, 2, 2], 5)
     with pytest.raises(ValueError, match="only plain counts below 2"):
         counts.scaled(0.5).to_bytes()
@@ -89,14 +89,14 @@ def test_weighted_or_overflowing_counts_are_written() -> None:
         RowCounts(bits=5, rows=counts.rows, counts=np.array([1, 2**32])).to_bytes()
 
 
-def test_rows_of_another_width_are_added() -> None:
+def test_rows_of_different_widths_are_not_added() -> None:
     with pytest.raises(ValueError, match="cannot add counts of 6-bit rows to counts of 5-bit rows"):
         counts_of([1], 5) + counts_of([1], 6)
 
 
 @settings(deadline=None)
 @given(reports(parts=2), st.floats(0.01, 10))
-def test_weights_do_not_add_up(case: tuple[int, list[list[int]]], weight: float) -> None:
+def test_weighted_counts_add_up(case: tuple[int, list[list[int]]], weight: float) -> None:
     bits, (first, second) = case
     total = counts_of(first, bits) + counts_of(second, bits).scaled(weight)
     plain, weighted = Counter(first), Counter(second)
@@ -110,7 +110,7 @@ def test_weights_do_not_add_up(case: tuple[int, list[list[int]]], weight: float)
 
 @settings(deadline=None)
 @given(reports())
-def test_a_bit_is_unpacked_to_another_place(case: tuple[int, list[list[int]]]) -> None:
+def test_every_bit_is_unpacked_to_its_own_place(case: tuple[int, list[list[int]]]) -> None:
     bits, (rows,) = case
     counts = counts_of(rows, bits)
     expected = [sum(row >> bit & 1 for row in rows) for bit in range(bits)]
@@ -120,8 +120,10 @@ def test_a_bit_is_unpacked_to_another_place(case: tuple[int, list[list[int]]]) -
 
 @settings(deadline=None)
 @given(reports(parts=4), st.integers(1, 7))
-def test_a_tally_depends_on_how_its_rows_were_chopped(case: tuple[int, list[list[int]]], capacity: int) -> None:
-    """And on when it was looked at: a segment is a function of the rows in it."""
+def test_a_tally_does_not_depend_on_how_its_rows_were_batched(
+    case: tuple[int, list[list[int]]], capacity: int
+) -> None:
+    """Nor on when it was looked at: a segment is a function of the rows in it."""
     bits, parts = case
     rows = [row for part in parts for row in part]
     with pytest.MonkeyPatch.context() as patch:
@@ -140,7 +142,7 @@ def test_a_tally_depends_on_how_its_rows_were_chopped(case: tuple[int, list[list
     assert segments == {segment: counts_of(part, bits) for segment, part in enumerate(expected)}
 
 
-def test_a_segment_that_did_not_change_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
     tally = RowTally(17)
     tally.update(packed([1, 2, 3], 17))
@@ -150,7 +152,7 @@ def test_a_segment_that_did_not_change_is_sent_again(monkeypatch: pytest.MonkeyP
     assert sorted(tally.take_changed(closing=False)) == [1, 2]
 
 
-def test_counts_that_were_taken_change_afterwards() -> None:
+def test_counts_do_not_change_after_they_are_taken() -> None:
     """What is on its way to the broker is not counted on."""
     for bits in (5, 17):
         tally = RowTally(bits)
@@ -160,7 +162,7 @@ def test_counts_that_were_taken_change_afterwards() -> None:
         assert taken == counts_of([1], bits)
 
 
-def test_a_segment_does_not_fit_a_record() -> None:
+def test_a_full_segment_fits_a_record() -> None:
     """Kafka takes 1 MB by default; the segment of the widest rows is the one with the fewest counters."""
     for bits in (17, 1_000, 100_000):
         tally = RowTally(bits)

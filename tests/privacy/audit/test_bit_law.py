@@ -32,7 +32,7 @@ thresholds = st.one_of(st.sampled_from(EDGES), st.integers(0, RESOLUTION))
     flip=st.one_of(st.sampled_from([1, 2, RESOLUTION // 2 - 1]), st.integers(1, RESOLUTION // 2 - 1)),
     response=st.tuples(thresholds, thresholds).map(sorted).filter(lambda pair: pair[0] < pair[1]),
 )
-def test_a_bit_has_another_probability_than_the_decoder_assumes(
+def test_each_bit_has_the_probability_that_the_decoder_assumes(
     sizes: tuple[int, ...], flip: int, response: list[int]
 ) -> None:
     p, q = response
@@ -51,13 +51,13 @@ def test_a_bit_has_another_probability_than_the_decoder_assumes(
 
 @settings(deadline=None)
 @given(st.floats(1e-9, 1 - 1e-9))
-def test_a_parameter_is_realised_further_off_than_the_resolution(f: float) -> None:
+def test_a_parameter_is_realised_to_within_the_resolution(f: float) -> None:
     mechanism = RRLDP(sizes=(2,), f=f)
     (law, _), *_ = realised_laws(mechanism)
     assert abs(law.permanent[0] - Fraction(f) / 2) <= Fraction(1, 2 * RESOLUTION)
 
 
-def test_a_comparison_is_off_by_one() -> None:
+def test_comparisons_with_a_threshold_are_exact() -> None:
     """Without the search for the threshold: on both sides of it, and at both ends."""
     mechanism = RRLDP(sizes=(2,), f=0.3, p=0.25, q=0.75)
     flip, p, q = mechanism.thresholds
@@ -73,7 +73,7 @@ def test_a_comparison_is_off_by_one() -> None:
     assert mechanism.instantaneous(bits, Words()).tolist() == [[True, True], [False, False]]
 
 
-def test_reports_are_not_made_of_the_two_stages() -> None:
+def test_reports_combine_the_permanent_and_the_instantaneous_response() -> None:
     """All of `perturb`, packing included, against the channel: seeded; by chance, 6 deviations out of 10 million."""
     mechanism = RRLDP(sizes=(2, 3, 5), f=0.3, p=0.2, q=0.7)
     users, record = 200_000, np.array([1, 0, 4])
@@ -88,7 +88,7 @@ def test_reports_are_not_made_of_the_two_stages() -> None:
 @pytest.mark.parametrize(
     ("kind", "wrong"), [(NeverClears, 5), (NeverClearsOneBit, 1), (QuantisesF, 5), (SwapsPAndQ, 5)]
 )
-def test_code_that_does_another_thing_than_it_states_passes(kind: type[RRLDP], wrong: int) -> None:
+def test_code_that_does_not_do_what_it_states_is_caught(kind: type[RRLDP], wrong: int) -> None:
     broken = kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8)
     stated = stated_law(broken)
     assert sum(law != stated for attribute in realised_laws(broken) for law in attribute) == wrong
@@ -117,6 +117,6 @@ class _TwoWords(RRLDP):
 
 
 @pytest.mark.parametrize("kind", [_Parity, _Band, _TwoWords])
-def test_a_probability_is_made_up_where_there_is_no_threshold(kind: type[RRLDP]) -> None:
+def test_a_mechanism_that_does_not_decide_by_one_threshold_is_refused(kind: type[RRLDP]) -> None:
     with pytest.raises(UnknownLaw):
         realised_laws(kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8))

@@ -50,7 +50,7 @@ def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
 
 
 @pytest.mark.parametrize("oracle", HONEST, ids=repr)
-def test_an_attack_on_an_oracle_finds_little_or_too_much(oracle: FrequencyOracle) -> None:
+def test_an_attack_on_an_oracle_finds_90_to_100_percent_of_epsilon(oracle: FrequencyOracle) -> None:
     """With 100,000 reports of each value: more than 90 % of epsilon; the least over 10 seeds was 0.95."""
     attack, *_ = oracle_attacks(oracle, noise=seeded(1))
     found = attack.run(trials=100_000, confidence=0.9999, entropy=SeededEntropy(2))
@@ -59,7 +59,7 @@ def test_an_attack_on_an_oracle_finds_little_or_too_much(oracle: FrequencyOracle
 
 
 @pytest.mark.parametrize("make", [direct, hadamard, unary])
-def test_an_attack_on_an_epoch_finds_little_or_too_much(make: Any) -> None:
+def test_an_attack_on_an_epoch_finds_80_to_100_percent_of_epsilon(make: Any) -> None:
     """Sets of two of eight items, two phases: with 200,000 users with each set, more than 80 % of epsilon.
 
     Over 10 seeds, the least was 0.88, of unary responses.
@@ -83,7 +83,7 @@ def test_an_attack_on_an_epoch_finds_little_or_too_much(make: Any) -> None:
     ],
     ids=lambda shipped: f"{shipped.name} of {shipped.domain}",
 )
-def test_an_honest_method_is_accused(shipped: Method) -> None:
+def test_an_honest_method_is_not_accused(shipped: Method) -> None:
     planned = set_attacks(shipped, noise=seeded(1))
     assert [attack.target for attack in planned] == [
         *(f"phase {phase.number}" for phase in shipped.phases),
@@ -104,19 +104,19 @@ def test_an_honest_method_is_accused(shipped: Method) -> None:
     ],
     ids=lambda twin: type(twin).__name__,
 )
-def test_a_broken_oracle_is_not_caught(twin: FrequencyOracle) -> None:
+def test_a_broken_oracle_is_caught(twin: FrequencyOracle) -> None:
     assert is_disproved(oracle_attacks(twin, noise=seeded(1)))
 
 
 @pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
-def test_a_biased_sampler_is_not_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
     assert not is_disproved(set_attacks(asking, noise=seeded(1)))
     monkeypatch.setattr(item_attacks, "respond", respond)
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
 
 
-def test_an_empty_set_is_told_from_others_and_nobody_sees() -> None:
+def test_an_oracle_that_tells_an_empty_set_from_others_is_caught() -> None:
     """Sets of one item and of four have dummies as often as any; only the empty one has nothing else."""
     asking = Asking(
         phases=phases((Asked.ITEM, EVERYBODY, 1.0)),
@@ -126,11 +126,11 @@ def test_an_empty_set_is_told_from_others_and_nobody_sees() -> None:
 
 
 @pytest.mark.parametrize("oracle", HONEST, ids=repr)
-def test_a_generator_that_begins_anew_for_every_user_is_not_caught(oracle: FrequencyOracle) -> None:
+def test_a_generator_that_begins_anew_for_every_user_is_caught(oracle: FrequencyOracle) -> None:
     assert is_disproved(oracle_attacks(oracle, noise=broken.reused_generator))
 
 
-def test_a_report_is_seen_to_support_another_value() -> None:
+def test_a_report_supports_exactly_the_values_that_its_oracle_counts() -> None:
     for oracle in HONEST:
         rows = oracle.perturb(np.arange(200) % (oracle.size + 1), entropy=SeededEntropy(5))
         values = np.arange(min(oracle.size, 9))

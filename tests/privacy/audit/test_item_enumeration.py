@@ -89,7 +89,7 @@ def unary(size: int, padding: int, epsilon: float) -> FrequencyOracle:
 
 @pytest.mark.parametrize("make", [direct, hadamard, hashing, unary])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_an_answer_costs_more_or_less_than_is_claimed(make: Any, epsilon: float) -> None:
+def test_a_report_costs_what_is_claimed(make: Any, epsilon: float) -> None:
     asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, epsilon), (Asked.ITEM, EVERYBODY, epsilon / 2)), make=make)
     found = ItemEnumeration.realised(asking)
     assert found == ItemEnumeration.stated(asking)
@@ -102,7 +102,7 @@ def test_an_answer_costs_more_or_less_than_is_claimed(make: Any, epsilon: float)
     assert found.allowed == 1.5 * epsilon
 
 
-def test_users_of_two_groups_are_taken_for_one() -> None:
+def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None:
     """One pays 1 and 0.25, the other 1 and 2: no more than 3."""
     parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, HALVES[0], 0.25), (Asked.ITEM, HALVES[1], 2.0))
     found = ItemEnumeration.realised(Asking(phases=parts, make=hadamard))
@@ -125,7 +125,7 @@ def test_users_of_two_groups_are_taken_for_one() -> None:
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_an_epoch_costs_more_or_less_than_epsilon(shipped: Method, answered: tuple[tuple[int, ...], ...]) -> None:
+def test_an_epoch_costs_epsilon_and_no_more(shipped: Method, answered: tuple[tuple[int, ...], ...]) -> None:
     found = ItemEnumeration.realised(shipped)
     assert found == ItemEnumeration.stated(shipped)
     assert found.together == answered
@@ -135,7 +135,7 @@ def test_an_epoch_costs_more_or_less_than_epsilon(shipped: Method, answered: tup
     assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
 
 
-def test_two_phases_are_enumerated_other_than_as_one_output() -> None:
+def test_two_phases_are_enumerated_as_one_joint_output() -> None:
     """All pairs of sets and of answers to both phases, one by one; the server's second question as it may be."""
     parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, EVERYBODY, 0.5))
     asking = Asking(phases=parts, make=hadamard, padding=2)
@@ -166,7 +166,7 @@ def test_two_phases_are_enumerated_other_than_as_one_output() -> None:
 
 
 @pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
-def test_a_biased_sampler_passes(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer to one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
     monkeypatch.setattr(item_enumeration, "respond", respond)
     asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
@@ -186,11 +186,11 @@ def test_a_biased_sampler_passes(respond: Any, monkeypatch: pytest.MonkeyPatch) 
         lambda size, padding, epsilon: broken.SendsTheNextValue(size=size, dummies=padding, epsilon=epsilon),
     ],
 )
-def test_a_broken_oracle_passes_in_a_phase(make: Any) -> None:
+def test_a_broken_oracle_is_caught_in_a_phase(make: Any) -> None:
     asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=make, padding=1)
     assert ItemEnumeration.realised(asking).epsilon == math.inf
 
 
-def test_an_epoch_without_users_asks_fewer_phases() -> None:
+def test_an_epoch_without_users_asks_all_phases() -> None:
     svim = method("svim", domain=100, k=5, epsilon=2.0, hash_bits=1)
     assert [inquiry.phase for inquiry in inquiries(svim)] == [1, 2, 3]

@@ -26,7 +26,7 @@ HONEST: list[FrequencyOracle] = [
 
 
 @pytest.mark.parametrize("oracle", HONEST, ids=repr)
-def test_reports_have_another_law_than_was_found(oracle: FrequencyOracle) -> None:
+def test_reports_have_the_output_distribution_that_was_found(oracle: FrequencyOracle) -> None:
     """200,000 reports of each input; a right law fails for 1 seed in 10^5, over all inputs."""
     law = realised_law(oracle).astype(np.float64)
     for value, chances in enumerate(law):
@@ -48,13 +48,13 @@ def test_reports_have_another_law_than_was_found(oracle: FrequencyOracle) -> Non
         (broken.SpendsEpsilonOnEachBit(size=4, epsilon=1.0), 2.0),
     ],
 )
-def test_a_broken_oracle_passes(twin: Any, epsilon: float) -> None:
+def test_a_broken_oracle_is_caught(twin: Any, epsilon: float) -> None:
     law = realised_law(twin)
     assert law_epsilon(law) == pytest.approx(epsilon, abs=1e-8)
     assert law_epsilon(law) > twin.epsilon + 1e-9 or not np.array_equal(law, stated_law(twin))
 
 
-def test_an_oracle_that_answers_dummies_in_another_way_passes() -> None:
+def test_an_oracle_that_treats_dummies_differently_is_refused() -> None:
     with pytest.raises(UnknownLaw, match="is not answered like any other value"):
         realised_law(broken.SendsDummiesPlainly(size=4, epsilon=1.0))
 
@@ -70,7 +70,7 @@ def test_an_oracle_that_answers_dummies_in_another_way_passes() -> None:
     ],
     ids=repr,
 )
-def test_what_is_too_large_has_another_epsilon_in_miniature(oracle: FrequencyOracle) -> None:
+def test_an_oracle_that_is_too_large_to_enumerate_keeps_its_epsilon_in_miniature(oracle: FrequencyOracle) -> None:
     with pytest.raises(ValueError, match="probabilities: a law of at most 65,536 is enumerated"):
         stated_law(oracle)
     small = in_miniature(oracle)

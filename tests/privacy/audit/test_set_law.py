@@ -32,7 +32,7 @@ def realised(oracle: SetHadamardResponse) -> Law:
 
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_a_set_loses_more_or_less_than_epsilon(oracle: SetHadamardResponse) -> None:
+def test_a_set_loses_exactly_epsilon(oracle: SetHadamardResponse) -> None:
     law = realised(oracle)
     assert np.array_equal(law, stated_set_law(oracle, all_sets(oracle.size)))
     assert {sum(row) for row in law.tolist()} == {1}
@@ -40,7 +40,7 @@ def test_a_set_loses_more_or_less_than_epsilon(oracle: SetHadamardResponse) -> N
 
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=repr)
-def test_reports_of_sets_have_another_law_than_was_found(oracle: SetHadamardResponse) -> None:
+def test_reports_of_sets_have_the_output_distribution_that_was_found(oracle: SetHadamardResponse) -> None:
     """100,000 reports of each of three sets: within 5.5 standard errors, for all but 1 seed in 10^4."""
     sets = all_sets(oracle.size)
     law = realised(oracle).astype(np.float64)
@@ -54,7 +54,7 @@ def test_reports_of_sets_have_another_law_than_was_found(oracle: SetHadamardResp
         assert np.all(distance <= 5.5 * np.sqrt(expected))
 
 
-def test_the_estimate_of_a_small_set_is_biased() -> None:
+def test_estimates_of_small_sets_are_unbiased_but_for_the_xor_of_three_items() -> None:
     """Exactly right for up to two items; of three, for all values but their exclusive or."""
     oracle = SetHadamardResponse(size=8, slots=3, epsilon=2.0, hash_bits=3)
     sets = [items for items in all_sets(8) if len(items) <= 3]
@@ -70,6 +70,6 @@ def test_the_estimate_of_a_small_set_is_biased() -> None:
 
 
 @pytest.mark.parametrize("twin", [broken.KeepsAllHashes, broken.FavoursOneHash, broken.AnswersForAHigherEpsilon])
-def test_a_broken_response_to_sets_passes(twin: type[SetHadamardResponse]) -> None:
+def test_a_broken_response_to_sets_is_caught(twin: type[SetHadamardResponse]) -> None:
     with pytest.raises(UnknownLaw):
         realised(twin(size=5, slots=2, epsilon=1.0, hash_bits=2))

@@ -70,7 +70,7 @@ def changes(history: Sequence[int]) -> tuple[int, ...]:
 @pytest.mark.parametrize("noise", RESPONSES)
 @pytest.mark.parametrize("sizes", [(2,), (2, 3), (4, 2, 3), (2,) * 7])
 @pytest.mark.parametrize("reports", [1, 2, 3, 10, 1000])
-def test_a_constant_record_is_charged_another_number_than_the_mechanisms(
+def test_a_constant_record_is_charged_exactly_the_mechanisms_epsilon(
     sizes: tuple[int, ...], noise: Noise, reports: int
 ) -> None:
     collection = collection_of(*sizes, noise=noise)
@@ -84,7 +84,7 @@ def test_a_constant_record_is_charged_another_number_than_the_mechanisms(
 
 @pytest.mark.parametrize("noise", RESPONSES)
 @pytest.mark.parametrize("reports", [1, 2, 10, 1000])
-def test_fresh_reports_are_charged_another_number_than_their_sum(noise: Noise, reports: int) -> None:
+def test_fresh_reports_are_charged_their_sum(noise: Noise, reports: int) -> None:
     collection = collection_of(2, 3, noise=noise)
     spending = spent_afresh(collection, [(time % 2, time % 3) for time in range(reports)])
     assert spending.epsilon == pytest.approx(reports * collection.mechanism.epsilon(), rel=1e-12)
@@ -93,7 +93,9 @@ def test_fresh_reports_are_charged_another_number_than_their_sum(noise: Noise, r
 
 @pytest.mark.parametrize("noise", RESPONSES)
 @pytest.mark.parametrize(("size", "reports"), [(2, 2), (2, 3), (2, 4), (2, 6), (3, 2), (3, 3), (3, 4), (4, 3)])
-def test_users_who_change_at_the_same_times_lose_more_than_is_charged(size: int, reports: int, noise: Noise) -> None:
+def test_users_who_change_at_the_same_times_lose_no_more_than_is_charged(
+    size: int, reports: int, noise: Noise
+) -> None:
     """All pairs of such histories are enumerated; the charge is the worst of them, for each number of values."""
     collection = collection_of(size, noise=noise)
     enumeration = Enumeration.realised(collection.mechanism)
@@ -111,7 +113,7 @@ def test_users_who_change_at_the_same_times_lose_more_than_is_charged(size: int,
         assert spent(collection, history).epsilon == pytest.approx(loss, abs=1e-9)
 
 
-def test_what_the_ledger_says_of_a_record_that_changes() -> None:
+def test_a_changing_record_is_refused_or_charged_as_its_assumption_says() -> None:
     """Size 2, six reports: 2.888 are lost, where a constant record never loses more than 2.197."""
     collection = collection_of(2)
     mechanism = collection.mechanism
@@ -143,7 +145,7 @@ def test_what_the_ledger_says_of_a_record_that_changes() -> None:
     assert fresh.epsilon > lost
 
 
-def test_no_multiple_of_for_ever_bounds_what_the_change_itself_tells() -> None:
+def test_twice_the_epsilon_for_ever_does_not_bound_what_changes_tell() -> None:
     """Why `values` promises nothing on when values change: a user who stays, against one who alternates."""
     collection = collection_of(2)
     alternating = [(time % 2,) for time in range(12)]
@@ -151,7 +153,7 @@ def test_no_multiple_of_for_ever_bounds_what_the_change_itself_tells() -> None:
     assert lost > 2 * collection.mechanism.epsilon(reports=math.inf)
 
 
-def test_memoised_responses_are_thought_to_add_up_as_fresh_ones_do() -> None:
+def test_a_change_costs_more_with_memoised_responses_than_with_fresh_ones() -> None:
     """Why `fresh` needs a client that draws afresh: size 3, two reports, 1.218 against 2 x 0.537."""
     collection = collection_of(3)
     memoised = Enumeration.realised(collection.mechanism).changing_epsilon(neighbours=1, reports=2)
@@ -159,13 +161,13 @@ def test_memoised_responses_are_thought_to_add_up_as_fresh_ones_do() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_many_reports_of_few_values_cost_more_than_those_values_for_ever(most: int) -> None:
+def test_many_reports_of_few_values_cost_no_more_than_those_values_for_ever(most: int) -> None:
     collection = collection_of(4, 5)
     spending = spent(collection, [(time % most, time % most) for time in range(10_000)])
     assert spending.epsilon == pytest.approx(most * collection.mechanism.epsilon(reports=math.inf), abs=1e-9)
 
 
-def test_a_setting_of_the_noise_that_changes_makes_the_past_free() -> None:
+def test_what_was_spent_still_counts_after_the_noise_is_changed() -> None:
     """p and q may change while the permanent responses stay: the sum is never below what is lost, and no claim is."""
     before, after = collection_of(2), collection_of(2, noise=OTHER_RESPONSE)
     spending = spent(after, [(0,)] * 3, before=spent(before, [(0,)] * 4))
@@ -207,7 +209,7 @@ def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> flo
         {"values": ["value-0", "value-1", "value-2"]},
     ],
 )
-def test_responses_that_are_drawn_anew_are_taken_for_those_that_were_shown(change: dict[str, object]) -> None:
+def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before(change: dict[str, object]) -> None:
     """Exactly where a collection's permanent words change, its answers are other responses with other tags."""
     old = collection_of(2)
     document = old.document
@@ -233,7 +235,7 @@ def test_responses_that_are_drawn_anew_are_taken_for_those_that_were_shown(chang
     assert both.epsilon == pytest.approx(old.mechanism.epsilon() + new.mechanism.epsilon(), abs=1e-12)
 
 
-def test_an_attribute_that_is_added_makes_the_others_new() -> None:
+def test_adding_an_attribute_keeps_the_responses_of_the_others() -> None:
     alone, both = collection_of(2), collection_of(2, 3)
     spending = spent(both, [(1, 2)], before=spent(alone, [(1,)]))
     expected = alone.mechanism.epsilon(reports=2) + alone.mechanism.epsilon(reports=1)
@@ -243,7 +245,7 @@ def test_an_attribute_that_is_added_makes_the_others_new() -> None:
 # What is refused.
 
 
-def test_a_budget_buys_less_or_more_than_it_says() -> None:
+def test_a_budget_buys_exactly_what_it_says() -> None:
     collection = collection_of(2, 3, 4)
     reports = 5
     budget = collection.mechanism.epsilon(reports=reports)
@@ -261,7 +263,7 @@ def test_a_budget_buys_less_or_more_than_it_says() -> None:
         Terms(budget=math.nextafter(budget, 0)).check(Spending(), before)
 
 
-def test_what_was_left_and_what_it_would_cost_are_not_said() -> None:
+def test_a_refusal_names_what_is_left_and_what_the_report_would_cost() -> None:
     collection = collection_of(2, 3)
     before = spent(collection, [(0, 0)])
     after = spent(collection, [(0, 0)], before=before)
@@ -271,7 +273,7 @@ def test_what_was_left_and_what_it_would_cost_are_not_said() -> None:
     assert refusal.value.left == pytest.approx(1.9 - collection.mechanism.epsilon(), abs=1e-12)
 
 
-def test_a_budget_that_was_lowered_leaves_less_than_nothing() -> None:
+def test_a_budget_lowered_below_what_was_spent_leaves_zero() -> None:
     before = spent(collection_of(2), [(0,)] * 3)
     with pytest.raises(BudgetExceeded) as refusal:
         Terms(budget=0.1).check(before, spent(collection_of(2), [(0,)], before=before))
@@ -279,7 +281,7 @@ def test_a_budget_that_was_lowered_leaves_less_than_nothing() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
+def test_no_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
     collection = collection_of(2, 5)
     terms = Terms(assumption=Assumption.VALUES, max_values=most)
     before = spent(collection, [(0, value) for value in range(most)])
@@ -291,12 +293,12 @@ def test_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
     assert "value-" not in str(refusal.value)
 
 
-def test_several_new_values_in_one_call_are_taken_for_one() -> None:
+def test_several_new_values_in_one_call_are_each_counted() -> None:
     with pytest.raises(TooManyValues):
         Terms().check(Spending(), spent(collection_of(2), [(0,), (1,)]))
 
 
-def test_values_that_were_agreed_to_are_refused_when_fewer_are() -> None:
+def test_stricter_terms_allow_known_values_and_refuse_new_ones() -> None:
     """Terms may become stricter: what is memoised stays, and nothing is added."""
     collection = collection_of(3)
     before = spent(collection, [(0,), (1,)])
@@ -317,7 +319,7 @@ def test_values_that_were_agreed_to_are_refused_when_fewer_are() -> None:
         {"assumption": Assumption.FRESH, "max_values": 2},
     ],
 )
-def test_terms_that_mean_nothing_are_agreed_to(terms: dict[str, float]) -> None:
+def test_terms_that_mean_nothing_are_refused(terms: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"budget|value"):
         Terms(**terms)  # type: ignore[arg-type]
 
@@ -346,14 +348,16 @@ def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[S
 
 
 @given(reported)
-def test_a_report_gives_something_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
+def test_a_report_never_lowers_what_is_spent(history: list[tuple[JointCollection, Record, bool]]) -> None:
     epsilons = [spending.epsilon for spending in after_all(history)]
     for before, after in itertools.pairwise(epsilons):
         assert after >= before * (1 - 1e-15), "but for the last bit of a sum that is rounded up"
 
 
 @given(reported)
-def test_a_report_costs_more_than_alone(history: list[tuple[JointCollection, Record, bool]]) -> None:
+def test_a_report_without_a_new_value_costs_no_more_than_it_would_alone(
+    history: list[tuple[JointCollection, Record, bool]],
+) -> None:
     """Unless it shows a new value, which makes those reports dearer that may have been shared out worse."""
     for (collection, _, _), (before, after) in zip(history, itertools.pairwise(after_all(history)), strict=True):
         if [before.values_of(each.responses) for each in after.accounts] == [
@@ -363,7 +367,7 @@ def test_a_report_costs_more_than_alone(history: list[tuple[JointCollection, Rec
 
 
 @given(reported, reported)
-def test_collections_that_share_no_response_cost_another_sum(
+def test_collections_that_share_no_response_cost_their_sum(
     first: list[tuple[JointCollection, Record, bool]], second: list[tuple[JointCollection, Record, bool]]
 ) -> None:
     first = [each for each in first if each[0].name == "survey"]
@@ -373,7 +377,7 @@ def test_collections_that_share_no_response_cost_another_sum(
 
 
 @given(reported, st.randoms(use_true_random=False))
-def test_the_order_of_reports_changes_what_they_cost(
+def test_the_order_of_reports_does_not_change_what_they_cost(
     history: list[tuple[JointCollection, Record, bool]], random: object
 ) -> None:
     shuffled = list(history)
@@ -382,13 +386,13 @@ def test_the_order_of_reports_changes_what_they_cost(
 
 
 @given(reported)
-def test_what_is_written_down_is_not_what_is_read_back(history: list[tuple[JointCollection, Record, bool]]) -> None:
+def test_what_is_read_back_is_what_was_written_down(history: list[tuple[JointCollection, Record, bool]]) -> None:
     spending = after_all(history)[-1]
     assert Spending.model_validate_json(spending.model_dump_json()) == spending
 
 
 @given(st.integers(1, 40), st.integers(1, 5))
-def test_another_sharing_out_of_reports_costs_more_than_the_even_one(reports: int, distinct: int) -> None:
+def test_no_division_of_reports_among_values_costs_more_than_the_even_one(reports: int, distinct: int) -> None:
     """The law behind `values`: epsilon of t reports is concave in t."""
     distinct = min(distinct, reports)
     mechanism = RRLDP(sizes=(5,), **SURVEY)
@@ -404,12 +408,12 @@ def test_another_sharing_out_of_reports_costs_more_than_the_even_one(reports: in
             assert sum(mechanism.epsilon(reports=share) for share in shares) <= charged + 1e-9
 
 
-def test_a_ledger_without_reports_has_spent_something() -> None:
+def test_a_ledger_without_reports_has_spent_nothing() -> None:
     assert Spending().epsilon == 0.0
     assert Spending().assumption is Assumption.FRESH
 
 
-def test_a_ledger_tells_a_value_or_which_came_first() -> None:
+def test_a_ledger_tells_neither_a_value_nor_which_came_first() -> None:
     collection = collection_of(2, 3)
     forwards = spent(collection, [(1, 2), (0, 1), (0, 0)])
     backwards = spent(collection, [(0, 0), (0, 1), (1, 2)])

@@ -43,8 +43,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
 from stream_ldp.privacy.ledger.ledger import Answer, Spending
 from stream_ldp.records.collection import JointCollection
-from tests.client.conftest import FakeBroker
 from tests.client.examples import collection_of, write_survey
+from tests.client.fakes import FakeBroker
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -88,7 +88,9 @@ def opened(path: Path, **terms: Any) -> PrivacyLedger:
 
 @settings(max_examples=20, deadline=None)
 @given(restarts=st.lists(st.booleans(), max_size=6))
-def test_a_restart_forgets_what_was_spent(restarts: list[bool], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_was_spent_is_remembered_after_a_restart(
+    restarts: list[bool], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.mktemp("user") / "ledger"
     ledger = PrivacyLedger.create(path, secret=SECRET)
     for reports, restart in enumerate(restarts, start=1):
@@ -100,7 +102,7 @@ def test_a_restart_forgets_what_was_spent(restarts: list[bool], tmp_path_factory
     assert opened(path).spending == ledger.spending
 
 
-def test_what_is_spent_on_one_collection_is_free_for_another(path: Path) -> None:
+def test_what_is_spent_on_several_collections_adds_up(path: Path) -> None:
     another = collection_of(name="another", mechanism="{kind: rr-ldp, f: 0.5}")
     each = COLLECTION.mechanism.epsilon(reports=1), another.mechanism.epsilon(reports=1)
     spend(opened(path))
@@ -110,7 +112,7 @@ def test_what_is_spent_on_one_collection_is_free_for_another(path: Path) -> None
         spend(opened(path, budget=sum(each)))
 
 
-def test_a_budget_is_forgotten_or_exceeded_by_a_restart(path: Path) -> None:
+def test_a_budget_still_holds_after_a_restart(path: Path) -> None:
     budget = COLLECTION.mechanism.epsilon(reports=3)
     for _ in range(3):
         spend(opened(path, budget=budget))
@@ -121,7 +123,7 @@ def test_a_budget_is_forgotten_or_exceeded_by_a_restart(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_second_value_is_memoised_after_a_restart(path: Path) -> None:
+def test_a_second_value_is_refused_after_a_restart_unless_it_was_agreed_to(path: Path) -> None:
     spend(opened(path), (0, 1))
     with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
         spend(opened(path), (0, 2))
@@ -141,7 +143,7 @@ def _spend_and_tell(path: Path, told: Connection) -> None:
 
 
 @pytest.mark.parametrize("sent", [1, 20])
-def test_a_killed_client_has_sent_more_than_it_has_counted(path: Path, sent: int) -> None:
+def test_a_killed_client_has_sent_no_more_than_it_has_counted(path: Path, sent: int) -> None:
     receiving, sending = PROCESSES.Pipe(duplex=False)
     client = PROCESSES.Process(target=_spend_and_tell, args=(path, sending))
     client.start()
@@ -178,7 +180,7 @@ def _spend_all(path: Path, times: int, budget: float, accepted: Connection) -> N
     accepted.send(done)
 
 
-def test_two_processes_with_one_secret_count_less_than_they_send(path: Path) -> None:
+def test_two_processes_with_one_secret_count_all_that_they_send(path: Path) -> None:
     affordable = 30
     pipes = [PROCESSES.Pipe(duplex=False) for _ in range(2)]
     budget = COLLECTION.mechanism.epsilon(reports=affordable)
@@ -193,7 +195,7 @@ def test_two_processes_with_one_secret_count_less_than_they_send(path: Path) -> 
     assert counted(opened(path)) == accepted == affordable
 
 
-def test_threads_count_less_than_they_send(path: Path) -> None:
+def test_threads_count_all_that_they_send(path: Path) -> None:
     def spend_slowly(ledger: PrivacyLedger) -> None:
         def answers() -> Iterator[Answer]:
             for answer in ledger.answers(COLLECTION, [(0, 1)]):
@@ -208,7 +210,9 @@ def test_threads_count_less_than_they_send(path: Path) -> None:
         assert counted(ledger) == 24
 
 
-def test_what_a_power_failure_takes_was_not_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spending_syncs_the_file_before_and_the_directory_after_replacing_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps: list[str] = []
     fsync, replace = os.fsync, os.replace
 
@@ -228,7 +232,7 @@ def test_what_a_power_failure_takes_was_not_on_the_disk(path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-async def test_a_full_disk_lets_a_report_out(
+async def test_a_full_disk_lets_no_report_out(
     broker: FakeBroker, path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def fail(*_: object) -> None:
@@ -249,7 +253,7 @@ async def test_a_full_disk_lets_a_report_out(
 # What is damaged, missing or another's is said, and never taken for nothing.
 
 
-def test_a_changed_byte_is_not_seen(path: Path) -> None:
+def test_a_changed_byte_is_noticed(path: Path) -> None:
     spend(opened(path))
     good = path.read_bytes()
     for place in range(len(good) - 1):
@@ -261,13 +265,13 @@ def test_a_changed_byte_is_not_seen(path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 20, -70, -10])
-def test_half_a_file_is_taken_for_a_ledger(path: Path, length: int) -> None:
+def test_a_truncated_ledger_is_refused_as_damaged(path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(LedgerError, match=r"(?s)damaged.*-> put back the newest good copy.*--new-ledger"):
         opened(path)
 
 
-def test_a_count_is_set_back_without_the_secret(path: Path) -> None:
+def test_a_count_cannot_be_set_back_without_the_secret(path: Path) -> None:
     spend(opened(path))
     content, seal = path.read_text(encoding="utf-8").split("\n", 1)
     document = json.loads(content)
@@ -277,12 +281,12 @@ def test_a_count_is_set_back_without_the_secret(path: Path) -> None:
         opened(path)
 
 
-def test_the_ledger_of_another_user_is_used(path: Path) -> None:
+def test_the_ledger_of_another_user_is_refused(path: Path) -> None:
     with pytest.raises(LedgerError, match=r"the ledger of another secret"):
         PrivacyLedger.open(path, secret=bytes(32))
 
 
-def test_a_ledger_that_vanishes_is_made_anew(path: Path) -> None:
+def test_a_ledger_that_vanishes_is_not_made_anew(path: Path) -> None:
     ledger = opened(path)
     spend(ledger)
     path.unlink()
@@ -293,14 +297,14 @@ def test_a_ledger_that_vanishes_is_made_anew(path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_new_ledger_replaces_one_that_counts(path: Path) -> None:
+def test_a_new_ledger_does_not_replace_an_existing_one(path: Path) -> None:
     spend(opened(path))
     with pytest.raises(LedgerError, match=r"there is a ledger already"):
         PrivacyLedger.create(path, secret=SECRET)
     assert counted(opened(path)) == 1
 
 
-def test_a_place_that_cannot_be_written_is_not_named(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"nothing/ledger: No such file"):
         PrivacyLedger.create(tmp_path / "nothing" / "ledger", secret=SECRET)
     (tmp_path / "file").touch()
@@ -311,7 +315,7 @@ def test_a_place_that_cannot_be_written_is_not_named(tmp_path: Path) -> None:
         opened(tmp_path / "directory")
 
 
-def test_a_release_that_writes_more_is_read_wrongly(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ledger_of_a_release_that_writes_more_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Newer(Spending):
         more: int = 1
 
@@ -322,7 +326,7 @@ def test_a_release_that_writes_more_is_read_wrongly(path: Path, monkeypatch: pyt
         opened(path.with_name("newer"))
 
 
-def test_a_short_secret_is_one() -> None:
+def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a user secret has 32 bytes, got 5"):
         PrivacyLedger.in_memory(secret=b"short")
 
@@ -330,7 +334,7 @@ def test_a_short_secret_is_one() -> None:
 # What a thief of the file finds.
 
 
-def test_a_ledger_holds_a_value_or_the_secret_or_is_for_others_to_read(path: Path) -> None:
+def test_a_ledger_holds_neither_value_nor_secret_and_only_its_owner_may_read_it(path: Path) -> None:
     telltale = JointCollection.model_validate(
         COLLECTION.document
         | {"attributes": [{"name": "bathing", "values": ["zebra", "gnu"]}]}
@@ -357,7 +361,7 @@ def test_a_ledger_holds_a_value_or_the_secret_or_is_for_others_to_read(path: Pat
 # A secret and its ledger belong together.
 
 
-def test_a_new_user_has_not_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
+def test_a_new_user_has_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "secret"
     secret, ledger = load_or_create_user(file)
     spend(ledger)
@@ -368,7 +372,7 @@ def test_a_new_user_has_not_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
     assert sorted(each.name for each in file.parent.iterdir()) == ["secret", "secret.ledger"]
 
 
-def test_a_known_secret_without_a_ledger_begins_at_nothing(tmp_path: Path) -> None:
+def test_a_known_secret_without_a_ledger_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     load_or_create_secret(file)
     with pytest.raises(LedgerError, match=r"(?s)secret\.ledger: the ledger is missing.*-> put it back"):
@@ -376,7 +380,7 @@ def test_a_known_secret_without_a_ledger_begins_at_nothing(tmp_path: Path) -> No
     assert not ledger_file_of(file).exists()
 
 
-def test_a_lost_secret_is_replaced_and_its_ledger_forgotten(tmp_path: Path) -> None:
+def test_a_ledger_whose_secret_is_lost_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     _, ledger = load_or_create_user(file)
     spend(ledger)
@@ -386,7 +390,7 @@ def test_a_lost_secret_is_replaced_and_its_ledger_forgotten(tmp_path: Path) -> N
     assert not file.exists()
 
 
-def test_one_of_two_that_come_first_at_once_finds_half_a_user(tmp_path: Path) -> None:
+def test_clients_that_create_a_user_at_the_same_time_get_the_same_secret(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for attempt in range(10):
             users = list(pool.map(load_or_create_user, [tmp_path / str(attempt)] * 8))
@@ -401,7 +405,7 @@ def reporter(ledger: PrivacyLedger | None, collection: JointCollection = COLLECT
     return Reporter(collection, settings=SETTINGS, ledger=ledger, **(defaults | options))
 
 
-async def test_a_report_leaves_before_it_is_on_the_disk(
+async def test_a_report_leaves_only_after_it_is_counted_on_the_disk(
     broker: FakeBroker, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receive = broker.receive
@@ -418,7 +422,9 @@ async def test_a_report_leaves_before_it_is_on_the_disk(
     assert on_disk == [1, 2, 3]
 
 
-async def test_a_refused_report_is_counted_or_sent_or_repeated_in_the_error(broker: FakeBroker, path: Path) -> None:
+async def test_a_refused_report_is_neither_counted_nor_sent_nor_repeated_in_the_error(
+    broker: FakeBroker, path: Path
+) -> None:
     budget = COLLECTION.mechanism.epsilon(reports=2)
     async with reporter(opened(path, budget=budget)) as sender:
         await sender.report(RECORD)
@@ -433,7 +439,7 @@ async def test_a_refused_report_is_counted_or_sent_or_repeated_in_the_error(brok
     assert broker.decoded().counts.sum() == 2
 
 
-async def test_a_series_is_sent_in_part(broker: FakeBroker, path: Path) -> None:
+async def test_a_series_is_sent_as_a_whole_or_not_at_all(broker: FakeBroker, path: Path) -> None:
     budget = COLLECTION.mechanism.epsilon(reports=2)
     async with reporter(opened(path, budget=budget)) as sender:
         await sender.report_series([])
@@ -445,7 +451,7 @@ async def test_a_series_is_sent_in_part(broker: FakeBroker, path: Path) -> None:
     assert broker.decoded().counts.sum() == 2
 
 
-async def test_a_record_that_does_not_fit_is_counted(broker: FakeBroker, path: Path) -> None:
+async def test_a_record_that_does_not_fit_is_not_counted(broker: FakeBroker, path: Path) -> None:
     async with reporter(opened(path)) as sender:
         with pytest.raises(ValueError, match=r"mobility"):
             await sender.report({"bathing": "no", "mobility": "wheelchair"})
@@ -456,7 +462,7 @@ async def test_a_record_that_does_not_fit_is_counted(broker: FakeBroker, path: P
     assert counted(opened(path)) == 0
 
 
-async def test_a_lost_report_is_taken_for_one_that_was_not_seen(broker: FakeBroker, path: Path) -> None:
+async def test_a_lost_report_stays_counted(broker: FakeBroker, path: Path) -> None:
     broker.holding = True
     with pytest.raises(DeliveryError):
         async with reporter(opened(path), delivery_timeout=0.01) as sender:
@@ -464,7 +470,7 @@ async def test_a_lost_report_is_taken_for_one_that_was_not_seen(broker: FakeBrok
     assert counted(opened(path)) == 1
 
 
-async def test_a_cancelled_report_is_sent_but_not_counted(broker: FakeBroker, path: Path) -> None:
+async def test_a_cancelled_report_is_counted_and_not_sent(broker: FakeBroker, path: Path) -> None:
     async with reporter(opened(path)) as sender:
         reporting = asyncio.create_task(sender.report(RECORD))
         await asyncio.sleep(0)
@@ -476,7 +482,7 @@ async def test_a_cancelled_report_is_sent_but_not_counted(broker: FakeBroker, pa
     assert broker.sent == []
 
 
-async def test_a_user_without_a_ledger_may_change(broker: FakeBroker) -> None:
+async def test_a_reporter_without_a_ledger_refuses_a_second_value(broker: FakeBroker) -> None:
     async with reporter(None) as sender:
         for _ in range(3):
             await sender.report(RECORD)
@@ -485,7 +491,7 @@ async def test_a_user_without_a_ledger_may_change(broker: FakeBroker) -> None:
     assert broker.decoded().counts.sum() == 3
 
 
-async def test_fresh_reports_show_one_permanent_response(broker: FakeBroker, path: Path) -> None:
+async def test_fresh_reports_draw_their_permanent_responses_anew(broker: FakeBroker, path: Path) -> None:
     """Or their sum would not bound what they tell."""
     fresh = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.FRESH))
     async with reporter(fresh, PERMANENT_ONLY) as sender:
@@ -498,7 +504,7 @@ async def test_fresh_reports_show_one_permanent_response(broker: FakeBroker, pat
     assert opened(path).spending.epsilon == pytest.approx(41 * PERMANENT_ONLY.mechanism.epsilon(), rel=1e-12)
 
 
-async def test_memoised_reports_show_responses_that_are_drawn_anew(broker: FakeBroker, path: Path) -> None:
+async def test_memoised_reports_repeat_the_permanent_response_of_each_value(broker: FakeBroker, path: Path) -> None:
     values = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.VALUES, max_values=2))
     async with reporter(values, PERMANENT_ONLY) as sender:
         for _ in range(20):
@@ -509,7 +515,7 @@ async def test_memoised_reports_show_responses_that_are_drawn_anew(broker: FakeB
     assert values.spending.epsilon == pytest.approx(mobility_twice, abs=1e-9)
 
 
-async def test_the_reporters_user_gets_round_the_ledger(broker: FakeBroker, path: Path) -> None:
+async def test_the_reporters_user_cannot_bypass_the_ledger(broker: FakeBroker, path: Path) -> None:
     async with reporter(opened(path)) as sender:
         with pytest.raises(ValueError, match=r"reports by report or report_series"):
             await sender.report_many([[0, 1], [0, 1]], secrets=[bytes(32), SECRET])
@@ -518,7 +524,7 @@ async def test_the_reporters_user_gets_round_the_ledger(broker: FakeBroker, path
     assert counted(opened(path)) == 0
 
 
-async def test_a_ledger_counts_for_somebody_else(broker: FakeBroker, path: Path) -> None:
+async def test_a_reporter_with_a_ledger_needs_the_secret_of_the_same_user(broker: FakeBroker, path: Path) -> None:
     with pytest.raises(ValueError, match=r"another secret"):
         reporter(opened(path), secret=bytes(32))
     with pytest.raises(ValueError, match=r"give both"):
@@ -543,7 +549,7 @@ def csv_file(tmp_path: Path, *lines: str) -> Path:
     return path
 
 
-def test_a_command_forgets_what_the_one_before_spent(
+def test_a_command_remembers_what_the_one_before_spent(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
 ) -> None:
     budget = COLLECTION.mechanism.epsilon(reports=3)
@@ -562,7 +568,7 @@ def test_a_command_forgets_what_the_one_before_spent(
     assert ledger_file_of(secret_file).exists()
 
 
-def test_different_records_of_one_user_are_published_without_being_agreed_to(
+def test_different_records_of_one_user_are_published_only_if_agreed_to(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
 ) -> None:
     records = csv_file(tmp_path, "no,some", "no,full", "no,some")
@@ -580,7 +586,7 @@ def test_different_records_of_one_user_are_published_without_being_agreed_to(
     assert broker.decoded().counts.sum() == 1 + 3 + 1
 
 
-def test_a_known_secret_without_a_ledger_reports_as_if_for_the_first_time(
+def test_a_known_secret_without_a_ledger_reports_only_with_new_ledger(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
 ) -> None:
     load_or_create_secret(secret_file)
@@ -596,7 +602,7 @@ def test_a_known_secret_without_a_ledger_reports_as_if_for_the_first_time(
     assert "there is a ledger already" in again.stderr
 
 
-def test_a_ledger_that_is_damaged_meanwhile_goes_unnoticed(
+def test_a_ledger_that_is_damaged_during_the_command_is_noticed(
     broker: FakeBroker,
     command_line: Run,
     survey: Path,
@@ -628,7 +634,7 @@ def test_a_ledger_that_is_damaged_meanwhile_goes_unnoticed(
         ("--many-users", "--new-ledger"),
     ],
 )
-def test_options_that_do_not_go_together_are_taken(
+def test_options_that_do_not_go_together_are_refused(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path, options: tuple[str, ...]
 ) -> None:
     result = command_line(report, survey, csv_file(tmp_path, "no,some"), *options)
@@ -638,7 +644,7 @@ def test_options_that_do_not_go_together_are_taken(
     assert not secret_file.exists()
 
 
-def test_another_collections_reports_are_free(
+def test_reports_to_another_collection_count_against_the_same_budget(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
 ) -> None:
     another = write_survey(tmp_path / "another.yaml", name="another")

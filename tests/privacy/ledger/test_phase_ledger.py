@@ -63,7 +63,7 @@ def priced(epoch: int, phase: int, epsilon: float) -> PhaseAnswer:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epochs", [1, 7, 1_000])
-def test_the_answers_of_one_group_cost_other_than_the_epochs_of_the_method(method: str, epochs: int) -> None:
+def test_the_most_that_a_user_pays_is_the_methods_epsilon_per_epoch(method: str, epochs: int) -> None:
     collection = collection_of(method)
     most = 0.0
     for word in {phase.share[0] for phase in collection.method.phases}:
@@ -76,7 +76,7 @@ def test_the_answers_of_one_group_cost_other_than_the_epochs_of_the_method(metho
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), epsilons), max_size=12))
-def test_a_sum_is_rounded_down_or_by_more_than_the_last_digit(answers: list[tuple[int, float]]) -> None:
+def test_a_sum_is_rounded_up_by_at_most_the_last_digit(answers: list[tuple[int, float]]) -> None:
     spending = Spending()
     for epoch, (phase, epsilon) in enumerate(answers):
         spending = spending.after_phase(priced(epoch, phase, epsilon))
@@ -86,7 +86,9 @@ def test_a_sum_is_rounded_down_or_by_more_than_the_last_digit(answers: list[tupl
 
 
 @given(st.lists(st.sampled_from([(0, 0), (1, 0), (0, 1)]), max_size=6), st.integers(0, 6))
-def test_records_and_answers_pay_for_each_other(reports: list[tuple[int, int]], epochs: int) -> None:
+def test_reports_of_records_and_of_item_sets_add_up_in_one_ledger(
+    reports: list[tuple[int, int]], epochs: int
+) -> None:
     values = [(value,) for value, _ in reports]
     records = Spending().after(answers_of(RECORDS, values, tag_key=None))
     answered = after(Spending(), *((epoch, 1) for epoch in range(epochs)))
@@ -96,7 +98,7 @@ def test_records_and_answers_pay_for_each_other(reports: list[tuple[int, int]], 
     assert both.assumption is Assumption.FRESH
 
 
-def test_a_change_of_prices_changes_what_was_spent() -> None:
+def test_a_change_of_prices_does_not_change_what_was_spent() -> None:
     spending = (
         Spending().after_phase(priced(1, 1, 0.5)).after_phase(priced(2, 1, 0.75)).after_phase(priced(3, 1, 0.5))
     )
@@ -107,7 +109,7 @@ def test_a_change_of_prices_changes_what_was_spent() -> None:
         spending.after_phase(priced(3, 1, 0.75))
 
 
-def test_a_ledger_grows_with_every_answer() -> None:
+def test_a_ledger_has_one_account_for_each_phase_however_many_reports() -> None:
     spending = after(Spending(), *((epoch, phase) for epoch in range(50) for phase in (1, 2)))
     assert [(each.phase, each.answers, each.last_epoch) for each in spending.phases] == [(1, 50, 49), (2, 50, 49)]
 
@@ -152,14 +154,14 @@ class Answering(RuleBasedStateMachine):
         assert self.spending.epsilon == pytest.approx(math.fsum(prices), abs=1e-12)
 
 
-test_a_phase_is_answered_twice_or_not_at_all = Answering.TestCase
+test_a_phase_gets_one_report_an_epoch_and_none_once_the_epoch_is_over = Answering.TestCase
 
 
 # No more than agreed.
 
 
 @given(st.floats(0.1, 5.0), st.lists(st.tuples(st.integers(0, 20), st.integers(1, 3)), max_size=20))
-def test_a_budget_is_exceeded_or_the_rest_of_it_not_to_be_had(budget: float, asked: list[tuple[int, int]]) -> None:
+def test_a_budget_can_be_used_up_and_is_never_exceeded(budget: float, asked: list[tuple[int, int]]) -> None:
     terms, spending = Terms(budget=budget), Spending()
     for each in asked:
         try:
@@ -176,7 +178,7 @@ def test_a_budget_is_exceeded_or_the_rest_of_it_not_to_be_had(budget: float, ask
     assert spending.epsilon <= budget
 
 
-def test_rounding_takes_the_last_answer_from_a_budget() -> None:
+def test_rounding_does_not_cost_a_budget_its_last_report() -> None:
     asked = [(epoch, phase) for epoch in range(10) for phase in (1, 2)]
     before, everything = after(Spending(), *asked[:-1]), after(Spending(), *asked)
     Terms(budget=10.0).check(before, everything)
@@ -185,7 +187,7 @@ def test_rounding_takes_the_last_answer_from_a_budget() -> None:
 # Files of earlier releases.
 
 
-def test_a_ledger_without_phases_is_not_read() -> None:
+def test_a_ledger_without_phases_is_read() -> None:
     old = Spending().after(answers_of(RECORDS, [(0,)], tag_key=None))
     document = old.model_dump(mode="json")
     assert document.pop("phases") == []

@@ -29,7 +29,7 @@ def opened(path: Path, budget: float = 100.0) -> PrivacyLedger:
     return PrivacyLedger.open(path, secret=SECRET, terms=Terms(budget=budget))
 
 
-def test_a_refused_answer_is_counted(path: Path) -> None:
+def test_a_refused_report_is_not_counted(path: Path) -> None:
     opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
     before = path.read_bytes()
     with pytest.raises(AlreadyAnswered, match=r"phase 1 of collection 'films' was last answered in epoch 9500000"):
@@ -39,7 +39,7 @@ def test_a_refused_answer_is_counted(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_of_clients_that_answer_at_once_more_than_one_does(path: Path) -> None:
+def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
     def answers(epoch: int) -> bool:
         try:
             opened(path).spend_phase(films(), phase=1, epoch=epoch)
@@ -54,7 +54,7 @@ def test_of_clients_that_answer_at_once_more_than_one_does(path: Path) -> None:
     assert account.answers == 3
 
 
-def test_a_ledger_of_an_earlier_release_is_not_read_or_a_later_one_misread(
+def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     earlier = create_model("Earlier", __base__=Spending.__base__, accounts=(tuple[Account, ...], ()))
@@ -68,7 +68,7 @@ def test_a_ledger_of_an_earlier_release_is_not_read_or_a_later_one_misread(
         opened(path.with_name("earlier"))
 
 
-def test_a_thief_finds_more_than_when_and_how_often(path: Path) -> None:
+def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
     ledger.spend_phase(films(), phase=1, epoch=EPOCH)
     ledger.spend(ledger.answers(collection_of(), [(0, 1)]))

@@ -12,7 +12,7 @@ from stream_ldp.client import SecretError, load_or_create_secret
 from stream_ldp.mechanisms import SECRET_BYTES
 
 
-def test_a_new_secret_is_for_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:
+def test_a_new_secret_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "secret"
     secret = load_or_create_secret(path)
     assert len(secret) == SECRET_BYTES
@@ -22,7 +22,7 @@ def test_a_new_secret_is_for_its_owner_alone_and_stays_the_same(tmp_path: Path) 
     assert sorted(each.name for each in path.parent.iterdir()) == ["secret"]
 
 
-def test_two_that_create_a_secret_at_once_get_the_same(tmp_path: Path) -> None:
+def test_clients_that_create_a_secret_at_the_same_time_get_the_same_one(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for attempt in range(20):
             secrets = set(pool.map(load_or_create_secret, [tmp_path / str(attempt)] * 8))
@@ -38,7 +38,7 @@ def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "00" * 31, "zz" * 32, "\u00e9" * 64])
-def test_another_file_is_not_taken_for_a_secret_nor_overwritten_nor_shown(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_a_secret_is_neither_used_nor_overwritten_nor_shown(tmp_path: Path, content: str) -> None:
     path = tmp_path / "secret"
     path.write_text(content, encoding="utf-8")
     path.chmod(0o600)

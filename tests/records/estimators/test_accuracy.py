@@ -121,7 +121,7 @@ def test_every_estimate_is_a_distribution_with_finite_errors(method: str, stop: 
 
 
 @pytest.mark.parametrize(("method", "stop"), FORMS)
-def test_no_reports_are_an_answer_too(method: str, stop: str) -> None:
+def test_without_reports_the_estimate_is_uniform_and_not_certified(method: str, stop: str) -> None:
     solution = solve(method, stop, RowCounts.empty(5), BitChannel(one=0.7, zero=0.2), (2, 3))
     np.testing.assert_array_equal(solution.joint, np.full((2, 3), 1 / 6))
     assert not solution.certified

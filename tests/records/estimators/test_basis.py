@@ -41,7 +41,7 @@ def test_the_functions_are_orthonormal_under_the_product_of_the_marginals(
 
 
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
-def test_the_reports_tell_every_coefficient_shrunk_by_lambda(
+def test_the_mean_of_the_reports_is_every_coefficient_shrunk_by_lambda(
     data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
 ) -> None:
     joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)

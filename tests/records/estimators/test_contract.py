@@ -107,14 +107,14 @@ def test_weighted_reports_count_by_their_weight(form: tuple[Method, Stop]) -> No
 
 
 @pytest.mark.parametrize("form", [*CERTIFIED, (Method.EM, Stop.PAPER)])
-def test_with_reports_without_end_the_joint_is_found(form: tuple[Method, Stop]) -> None:
+def test_with_a_billion_reports_the_true_joint_is_found(form: tuple[Method, Stop]) -> None:
     channel = BitChannel(one=0.9, zero=0.1)
     counts = expected_counts(TRUTH, channel=channel, reports=1e9)
     atol = 0.005 if form[1] is Stop.PAPER else 1e-4
     np.testing.assert_allclose(solve(form, counts, TRUTH.shape, channel).joint, TRUTH, atol=atol)
 
 
-def test_em_and_lremh_climb_to_the_same_top() -> None:
+def test_em_and_lremh_reach_the_same_maximum() -> None:
     counts, channel = draw(TRUTH, 4_000, f=0.4, seed=7)
     em, lremh = (solve(form, counts, TRUTH.shape, channel) for form in CERTIFIED)
     assert em.certified
@@ -123,7 +123,7 @@ def test_em_and_lremh_climb_to_the_same_top() -> None:
 
 
 @pytest.mark.parametrize("form", CERTIFIED)
-def test_the_start_chooses_the_road_and_not_the_top(form: tuple[Method, Stop]) -> None:
+def test_the_start_does_not_change_the_maximum(form: tuple[Method, Stop]) -> None:
     counts, channel = draw(TRUTH, 4_000, f=0.4, seed=8)
     cold = solve(form, counts, TRUTH.shape, channel)
     warm = solve(form, counts, TRUTH.shape, channel, start=np.eye(12)[3].reshape(2, 3, 2))
@@ -148,6 +148,6 @@ def test_a_start_that_is_no_distribution_is_refused(start: FloatArray, complaint
 @pytest.mark.parametrize(
     ("method", "stop", "delta"), [("ml", "paper", 0.1), ("em", "never", 0.1), ("em", "paper", 0.0)]
 )
-def test_an_unknown_estimator_is_refused(method: str, stop: str, delta: float) -> None:
+def test_an_unknown_estimator_or_a_delta_of_zero_is_refused(method: str, stop: str, delta: float) -> None:
     with pytest.raises(ValueError, match=r"ml|never|delta must be positive"):
         estimator(method, stop=stop, delta=delta)

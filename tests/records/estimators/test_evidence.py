@@ -44,14 +44,14 @@ def test_independence_is_rejected_no_more_often_than_the_level_says(
 @pytest.mark.parametrize(
     ("f", "response", "reports"), [(0.3, None, 500), (0.5, None, 2_000), (0.5, (0.5, 0.75), 500_000)]
 )
-def test_dependence_is_found_where_there_are_reports_enough(
+def test_dependence_is_found_where_there_are_enough_reports(
     f: float, response: tuple[float, float] | None, reports: int
 ) -> None:
     for seed in range(5):
         assert learn(DEPENDENT, reports, f=f, seed=seed, response=response).dependence.p_value() <= 0.01
 
 
-def test_the_prior_weighs_what_the_distance_from_its_centre_calls_for() -> None:
+def test_the_strength_of_the_prior_matches_the_distance_from_its_centre() -> None:
     """A pair with mean square contingency phi^2 has v = phi^2 / (r1 - 1)(r2 - 1), and s about 1 / v at much noise."""
     product = np.outer(DEPENDENT.sum(axis=1), DEPENDENT.sum(axis=0))
     variance = float(((DEPENDENT - product) ** 2 / product).sum()) / 9
@@ -66,7 +66,7 @@ def test_independence_earns_a_stronger_prior_than_dependence() -> None:
         )
 
 
-def test_without_noise_there_is_no_prior() -> None:
+def test_without_noise_the_prior_has_almost_no_strength() -> None:
     """The joint of the users who reported is then known: it must not be drawn anywhere."""
     prior = learn(DEPENDENT, 1_000, f=1e-9, seed=1)
     assert prior.strength < 0.1

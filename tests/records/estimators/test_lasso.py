@@ -36,7 +36,7 @@ def test_our_lasso_finds_the_joint_of_pairs_and_what_pairs_imply(shape: tuple[in
     np.testing.assert_allclose(solve("lasso", "certificate", counts, shape, CHANNEL).joint, truth, atol=0.005)
 
 
-def test_a_lasso_is_an_answer_without_iterations_that_says_how_far_it_is_from_the_likeliest() -> None:
+def test_the_lasso_takes_no_iterations_and_bounds_its_gap_to_the_likeliest_joint() -> None:
     counts, channel = draw(np.array([[0.4, 0.1], [0.2, 0.3]]), 5_000, f=0.4, seed=2)
     for stop in ("certificate", "paper"):
         solution = solve("lasso", stop, counts, (2, 2), channel)

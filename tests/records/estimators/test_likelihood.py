@@ -16,7 +16,7 @@ from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_
 
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
 @pytest.mark.parametrize("largest", [2**22, 0, 1], ids=["as-it-chooses", "report-by-report", "one-a-block"])
-def test_log_likelihood_and_gradient_are_those_of_report_times_cell(
+def test_log_likelihood_and_gradient_are_those_of_the_table_of_reports_by_cells(
     data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, largest: int
 ) -> None:
     counts, joint = data.draw(drawn_rows(sizes)), data.draw(joints(sizes))

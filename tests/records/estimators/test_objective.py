@@ -34,7 +34,7 @@ def test_no_joint_beats_a_point_by_more_than_its_certificate(
 
 
 @pytest.mark.parametrize("strength", [0.0, 3.0])
-def test_the_certificate_of_alike_reports_is_exactly_what_can_be_gained(strength: float) -> None:
+def test_the_certificate_of_identical_reports_is_exactly_what_can_be_gained(strength: float) -> None:
     """Ten reports that say 0 and nothing else: the bound holds with equality, so a smaller one would be false."""
     counts = RowCounts.of(np.full((10, 1), 0b01, dtype=np.uint8), bits=2)
     subject = Likelihood.of(counts, sizes=(2,), channel=BitChannel(one=0.75, zero=0.5))
@@ -48,7 +48,7 @@ def test_the_certificate_of_alike_reports_is_exactly_what_can_be_gained(strength
 
 @settings(max_examples=30)
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels, strength=st.sampled_from([1.0, 30.0]))
-def test_the_certificate_vanishes_at_the_top(
+def test_the_certificate_vanishes_at_the_maximum(
     data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, strength: float
 ) -> None:
     subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, channel=channel)

@@ -24,7 +24,7 @@ def test_a_single_attribute_is_drawn_to_the_uniform_distribution() -> None:
     np.testing.assert_allclose(prior.centre, 1 / 3)
 
 
-def test_more_attributes_are_drawn_to_their_pairs_without_any_effect_of_three() -> None:
+def test_more_attributes_are_drawn_to_their_pairs_without_any_three_way_effect() -> None:
     """The odds ratio of two attributes is then the same for each value of a third."""
     truth = np.random.default_rng(3).dirichlet(np.ones(8)).reshape(2, 2, 2)
     counts, channel = draw(truth, 200_000, f=0.1, seed=3)
@@ -46,7 +46,7 @@ def test_pairs_made_of_noise_rule_no_cell_out() -> None:
     assert prior.centre.min() >= prior.basis.product.min() / 50_001
 
 
-def test_what_only_three_attributes_together_show_is_heard_when_reports_are_clear() -> None:
+def test_a_purely_three_way_dependence_is_found_when_reports_are_clear() -> None:
     """Two fair coins and whether they agree: every pair is independent, so nothing but the joint can say it."""
     truth = np.zeros((2, 2, 2))
     truth[[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]] = 0.25

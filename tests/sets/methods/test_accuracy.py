@@ -50,7 +50,7 @@ def test_svim_finds_the_heavy_hitters_of_zipf_sets(zipf: ItemSets) -> None:
     assert nearly.mse < 1e-4
 
 
-def test_users_in_groups_of_their_own_rank_zipf_sets_better_than_a_parted_epsilon(zipf: ItemSets) -> None:
+def test_on_zipf_sets_splitting_users_beats_splitting_epsilon_which_beats_the_paper(zipf: ItemSets) -> None:
     # Over other seeds 0.91 to 0.93, 0.75 to 0.80, and 0.08 to 0.16 with sampling SH and the paper's combination.
     found = {
         name: mean(zipf, kind, epsilon=3.0, users=100_000, k=32, repeats=2, **options).f1
@@ -73,7 +73,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("kind", list(KNOWN))
-def test_mushrooms_are_ranked_as_well_as_is_known(mushroom: ItemSets, kind: str) -> None:
+def test_mushroom_rankings_are_at_least_as_good_as_the_known_figures(mushroom: ItemSets, kind: str) -> None:
     found = [
         mean(mushroom, kind, epsilon=epsilon, users=100_000, k=10, set_size=23, repeats=10).ndcg
         for epsilon in (1.0, 3.0, 6.0)
@@ -81,7 +81,7 @@ def test_mushrooms_are_ranked_as_well_as_is_known(mushroom: ItemSets, kind: str)
     assert all(ours >= theirs for ours, theirs in zip(found, KNOWN[kind], strict=True)), found
 
 
-def test_as_published_the_mushroom_figures_are_those_known(mushroom: ItemSets) -> None:
+def test_the_published_methods_reproduce_the_known_mushroom_figures(mushroom: ItemSets) -> None:
     """That NDCG means here what it meant there: 20 epochs, standard errors near 0.015."""
     for kind, expected in (("gfim", 0.80), ("ldpminer", 0.82)):
         published = mean(

@@ -18,27 +18,27 @@ BEFORE = _standing([7, 3, 5], [0.5, 0.4, 0.3], [0.1, 0.2, 0.1])
 NOW = _standing([3, 7], [0.2, 0.9], [0.1, 0.2])
 
 
-def test_the_papers_form_gives_one_part_of_l_to_what_was_known_before() -> None:
+def test_the_papers_combination_weighs_the_earlier_estimate_one_part_in_l() -> None:
     both = combined(BEFORE, NOW, combine=Combine.PAPER, set_size=4, chosen_from=3)
     assert both.items.tolist() == [3, 7]
     assert both.frequency == pytest.approx([(0.4 + 3 * 0.2) / 4, (0.5 + 3 * 0.9) / 4])
     assert both.standard_error == pytest.approx([np.hypot(0.2 / 4, 0.1 * 3 / 4), np.hypot(0.1 / 4, 0.2 * 3 / 4)])
 
 
-def test_by_variance_the_surer_estimate_weighs_more() -> None:
+def test_combination_by_variance_gives_the_surer_estimate_more_weight() -> None:
     both = combined(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=3)
     assert both.frequency == pytest.approx([(0.4 + 4 * 0.2) / 5, (4 * 0.5 + 0.9) / 5])
     assert both.standard_error == pytest.approx([np.sqrt(1 / 125), np.sqrt(1 / 125)])
 
 
-def test_what_nobody_answered_weighs_nothing() -> None:
+def test_an_estimate_without_reports_has_no_weight() -> None:
     nothing = _standing([3, 7], [0.0, 0.0], [np.inf, np.inf])
     both = combined(nothing, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
     assert (both.frequency.tolist(), both.standard_error.tolist()) == ([0.2, 0.9], [0.1, 0.2])
 
 
 @pytest.mark.parametrize("later", [0.5, 1.0, 2.0])
-def test_the_luck_of_the_chosen_is_taken_for_frequency(later: float) -> None:
+def test_selecting_the_best_items_does_not_bias_their_combined_estimates(later: float) -> None:
     """The best 20 of 400 items that nobody holds, 300 times: their earlier estimates are far above 0, all of them.
 
     The mean of 300 independent means of 20 z-scores is within 4.5 standard errors of 0 but for one seed in 150,000.
@@ -56,7 +56,7 @@ def test_the_luck_of_the_chosen_is_taken_for_frequency(later: float) -> None:
     assert np.mean(covered) > 0.9
 
 
-def test_who_is_far_above_the_bar_needed_no_luck() -> None:
+def test_only_items_near_the_selection_threshold_are_corrected_for_selection() -> None:
     before = _standing([1, 2], [40.0, 0.0], [1.0, 1.0])
     now = _standing([1, 2], [38.0, 1.0], [1.0, 1.0])
     both = combined(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
@@ -65,14 +65,14 @@ def test_who_is_far_above_the_bar_needed_no_luck() -> None:
     assert both.frequency[1] < 0.5
 
 
-def test_the_best_come_in_order_and_of_equal_ones_the_lower_item() -> None:
+def test_the_best_items_come_in_order_and_ties_go_to_the_lower_item() -> None:
     standing = best(_standing([9, 2, 4, 1], [0.1, 0.3, -0.2, 0.3], [0.1, 0.2, 0.3, 0.4]), 3)
     assert standing.items.tolist() == [1, 2, 9]
     assert standing.frequency.tolist() == [0.3, 0.3, 0.1]
     assert standing.standard_error.tolist() == [0.4, 0.2, 0.1]
 
 
-def test_a_phases_estimate_undoes_sampling_and_correction() -> None:
+def test_a_phases_estimate_undoes_sampling_and_applies_the_correction() -> None:
     oracle = DirectResponse(size=2, dummies=3, epsilon=20.0)
     inquiry = Inquiry(phase=3, candidates=np.array([8, 6]), padding=3, correction=1.5)
     found = observed(inquiry, oracle, np.array([100, 50, 20, 20, 10]), reports=200)
@@ -83,7 +83,7 @@ def test_a_phases_estimate_undoes_sampling_and_correction() -> None:
     )
 
 
-def test_without_answers_nothing_is_known() -> None:
+def test_without_reports_every_frequency_is_0_with_infinite_error() -> None:
     oracle = DirectResponse(size=3, epsilon=1.0)
     found = observed(Inquiry(phase=1, candidates=None, padding=1), oracle, np.zeros(3, dtype=np.int64), reports=0)
     assert found.items.tolist() == [0, 1, 2]

@@ -40,7 +40,7 @@ def population(users: int, *, seed: int = 0) -> ItemSets:
 
 
 @ALL
-def test_every_user_is_asked_and_spends_epsilon_at_most(kind: Kind) -> None:
+def test_every_user_spends_exactly_epsilon_in_an_epoch(kind: Kind) -> None:
     phases = build(kind).phases
     assert [phase.number for phase in phases] == list(range(1, len(phases) + 1))
     words = np.concatenate([np.linspace(0, RESOLUTION - 1, 1_001).astype(np.uint32), [np.uint32(RESOLUTION - 1)]])
@@ -58,7 +58,9 @@ def test_every_user_is_asked_and_spends_epsilon_at_most(kind: Kind) -> None:
         (Kind.SVIM, [(0.4, 2.0), (0.1, 2.0), (0.5, 2.0)]),
     ],
 )
-def test_phases_ask_the_published_parts_at_the_published_prices(kind: Kind, parts: list[tuple[float, float]]) -> None:
+def test_phases_ask_the_published_shares_of_users_at_the_published_epsilons(
+    kind: Kind, parts: list[tuple[float, float]]
+) -> None:
     phases = build(kind).phases
     assert [phase.part for phase in phases] == pytest.approx([part for part, _ in parts], abs=1e-9)
     assert [phase.epsilon for phase in phases] == pytest.approx([epsilon for _, epsilon in parts])
@@ -74,14 +76,14 @@ def test_only_svim_counts_candidates() -> None:
     assert {question for phases in asked.values() for question in phases} == {Asked.ITEM}
 
 
-def test_another_split_is_of_epsilon_or_of_the_users() -> None:
+def test_split_divides_epsilon_for_gfim_and_users_for_gfim_users() -> None:
     assert [phase.epsilon for phase in build(Kind.GFIM, split=(0.25, 0.75)).phases] == [0.5, 1.5, 1.5]
     users = build(Kind.GFIM_USERS, split=(0.5, 0.5)).phases
     assert [phase.part for phase in users] == [0.5, 0.25, 0.25]
 
 
 @ALL
-def test_nearly_without_noise_the_true_ranking_is_found(kind: Kind) -> None:
+def test_with_hardly_any_noise_the_true_ranking_is_found(kind: Kind) -> None:
     """Seeded. 20,000 users; the items' frequencies differ by 0.2, sampling errors are below 0.03."""
     sets = population(20_000)
     standing = run_epoch(build(kind, epsilon=NOISELESS), sets, entropy=SeededEntropy(2))
@@ -91,7 +93,7 @@ def test_nearly_without_noise_the_true_ranking_is_found(kind: Kind) -> None:
 
 
 @ALL
-def test_estimates_are_right_on_average_and_as_sure_as_they_say(kind: Kind) -> None:
+def test_estimates_are_unbiased_and_their_standard_errors_hold(kind: Kind) -> None:
     """Seeded. The true item 0 is a candidate of all 40 epochs; z values of its estimate.
 
     A mean of 40 beyond 0.8 comes up once in 2 million honest runs, a deviation out of 0.6 to 1.5 once in 10,000.
@@ -108,7 +110,7 @@ def test_estimates_are_right_on_average_and_as_sure_as_they_say(kind: Kind) -> N
 
 
 @ALL
-def test_nobody_answers_and_still_every_phase_ends(kind: Kind) -> None:
+def test_every_phase_ends_even_if_nobody_reports(kind: Kind) -> None:
     standing = run_epoch(build(kind), ItemSets.of([]), entropy=SeededEntropy(0))
     assert len(standing.items) >= 4
     assert standing.frequency.tolist() == [0.0] * len(standing.items)
@@ -116,7 +118,7 @@ def test_nobody_answers_and_still_every_phase_ends(kind: Kind) -> None:
 
 
 @ALL
-def test_a_phase_without_answers_leaves_what_was_known(kind: Kind) -> None:
+def test_a_phase_without_reports_leaves_earlier_estimates_unchanged(kind: Kind) -> None:
     chosen = build(kind)
     sets = population(2_000)
     standing: Standing | None = None
@@ -137,7 +139,7 @@ def test_a_phase_without_answers_leaves_what_was_known(kind: Kind) -> None:
 
 
 @ALL
-def test_empty_sets_and_sets_longer_than_l_are_answers_too(kind: Kind) -> None:
+def test_common_items_are_found_among_empty_sets_and_sets_larger_than_l(kind: Kind) -> None:
     """Seeded. Half of the users hold nothing, half 20 items of which only two are common."""
     rng = np.random.default_rng(1)
     sets = ItemSets.of(
@@ -155,7 +157,7 @@ def test_k_may_be_the_whole_domain(kind: Kind) -> None:
 
 
 @ALL
-def test_the_same_seed_is_the_same_epoch(kind: Kind) -> None:
+def test_the_same_seed_gives_the_same_epoch(kind: Kind) -> None:
     sets = population(2_000)
     one, same, other = (run_epoch(build(kind), sets, entropy=SeededEntropy(seed)) for seed in (1, 1, 2))
     assert one.items.tolist() == same.items.tolist()
@@ -185,7 +187,7 @@ def test_gfim_narrows_the_domain_to_candidates_and_then_to_finalists() -> None:
     assert second.padding == 4, "a set shares no more than all candidates"
 
 
-def test_the_papers_form_is_sampling_sh_in_every_phase_and_rappor_in_ldpminers_second() -> None:
+def test_the_papers_form_is_sampling_sh_except_for_rappor_in_ldpminers_second_phase() -> None:
     for kind in (Kind.GFIM, Kind.LDPMINER):
         published = build(kind, hash_bits=1, combine="paper")
         inquiry = Inquiry(phase=2, candidates=np.arange(12), padding=12)
@@ -194,7 +196,7 @@ def test_the_papers_form_is_sampling_sh_in_every_phase_and_rappor_in_ldpminers_s
         assert isinstance(oracles[1], HadamardResponse if kind is Kind.GFIM else UnaryResponse)
 
 
-def test_what_is_not_given_is_what_measured_best() -> None:
+def test_options_left_out_take_defaults_that_fit_the_domain() -> None:
     gfim, ldpminer, svim = (
         method(kind, domain=100, k=10, epsilon=1.0, set_size=7) for kind in (Kind.GFIM, Kind.LDPMINER, Kind.SVIM)
     )
@@ -247,12 +249,14 @@ def test_what_is_not_given_is_what_measured_best() -> None:
         ("ldpminer", {"split": (0.5, 0.5)}, "ldpminer has no split: leave it out"),
     ],
 )
-def test_an_option_that_cannot_be_says_what_could(kind: str, changes: dict[str, Any], message: str) -> None:
+def test_an_impossible_option_is_refused_with_what_is_possible(
+    kind: str, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         method(kind, **{"domain": 60, "k": 4, "epsilon": 2.0, "set_size": 5, **changes})
 
 
-def test_every_option_is_taken_by_the_methods_that_it_is_listed_for() -> None:
+def test_every_option_takes_effect_in_the_methods_it_is_listed_for() -> None:
     values = {"k_max": 9, "finalists": 5, "set_size": 3, "split": (0.5, 0.5), "combine": "paper", "hash_bits": 2}
     for kind, options in OPTIONS.items():
         assert options <= values.keys()
@@ -262,7 +266,9 @@ def test_every_option_is_taken_by_the_methods_that_it_is_listed_for() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.001, 22.0])
 @pytest.mark.parametrize("hash_bits", [None, 1, 8])
-def test_what_is_built_can_be_asked_at_the_ends_of_its_ranges(epsilon: float, hash_bits: int | None) -> None:
+def test_methods_built_at_the_limits_of_their_options_have_usable_oracles(
+    epsilon: float, hash_bits: int | None
+) -> None:
     svim = method("svim", domain=2**20, k=1_000, epsilon=epsilon, set_size=100, hash_bits=hash_bits)
     candidates = np.arange(2_000)
     for inquiry in (
@@ -279,7 +285,7 @@ def test_what_is_built_can_be_asked_at_the_ends_of_its_ranges(epsilon: float, ha
 
 
 @pytest.mark.parametrize("split", [(0.6, 0.4), (0.3, 0.7), (0.5, 0.5)])
-def test_a_budget_of_one_epoch_refuses_its_last_phase(split: tuple[float, float]) -> None:
+def test_an_epoch_costs_exactly_epsilon_despite_rounding(split: tuple[float, float]) -> None:
     """epsilon 0.6 + epsilon 0.4 is more than epsilon, by a rounding, for 15 of these 100."""
     for tenths in range(1, 101):
         assert epoch_epsilon(build(Kind.GFIM, epsilon=tenths / 10, split=split)) == tenths / 10

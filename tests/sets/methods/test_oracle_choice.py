@@ -20,7 +20,7 @@ def _of(size: int, padding: int, epsilon: float, hash_bits: int | None = None) -
     return item_oracle(size, padding=padding, epsilon=epsilon, hash_bits=hash_bits)
 
 
-def test_few_values_are_told_directly_and_many_hashed() -> None:
+def test_a_few_values_get_direct_response_and_many_get_hashing() -> None:
     # A direct response is better up to 3 e^epsilon + 2 values (Wang et al., 2017, section 4.4), near 24 at epsilon 2.
     assert isinstance(value_oracle(20, epsilon=2.0, hash_bits=None), DirectResponse)
     hashing = value_oracle(40, epsilon=2.0, hash_bits=None)
@@ -28,7 +28,7 @@ def test_few_values_are_told_directly_and_many_hashed() -> None:
     assert hashing.hash_bits == 3  # 2^3 is next to e^2 + 1 = 8.4
 
 
-def test_items_are_told_directly_if_few_and_else_by_the_whole_set() -> None:
+def test_few_items_get_direct_response_and_many_a_whole_set_response_where_possible() -> None:
     direct = _of(64, 8, 2.0)
     assert isinstance(direct, DirectResponse)
     assert direct.dummies == 8
@@ -56,13 +56,13 @@ def test_no_other_choice_has_less_variance(epsilon: float, padding: int) -> None
         assert taken <= error(DirectResponse(size=size, dummies=padding, epsilon=spent), padding)
 
 
-def test_hash_bits_that_are_asked_for_are_taken_even_if_worse() -> None:
+def test_requested_hash_bits_are_used_even_if_they_are_worse() -> None:
     for oracle in (_of(64, 8, 4.0, hash_bits=1), value_oracle(5, epsilon=4.0, hash_bits=1)):
         assert isinstance(oracle, HadamardResponse)
         assert oracle.hash_bits == 1
 
 
-def test_sampling_amplifies_up_to_the_epsilon_of_the_set() -> None:
+def test_amplification_by_sampling_costs_the_set_exactly_epsilon() -> None:
     """A set gives an item the chance q + (p - q) / l at most and q at least."""
     for epsilon, padding in ((0.5, 1), (2.0, 7), (4.0, 30)):
         p, q = DirectResponse(size=40, dummies=padding, epsilon=amplified(epsilon, padding=padding)).support
@@ -84,7 +84,7 @@ def test_the_stated_variance_is_that_of_the_estimates(size: int, padding: int, e
     assert np.mean(np.square(estimates)) * users == pytest.approx(variance(oracle), rel=0.17)
 
 
-def test_the_scale_is_l_where_one_slot_is_told() -> None:
+def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> None:
     assert scale(_of(64, 8, 2.0), padding=8) == 8
     assert scale(_of(4_096, 8, 2.0), padding=8) == 1
     assert Inquiry(phase=1, candidates=None, padding=8).correction == 1.0

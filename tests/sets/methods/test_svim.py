@@ -28,7 +28,7 @@ def _after_counts(parts: list[float], *, users: int = 10_000) -> Inquiry:
     return inquiry
 
 
-def test_nine_in_ten_sets_with_candidates_are_left_whole_and_the_others_made_up_for() -> None:
+def test_padding_leaves_nine_in_ten_sets_whole_and_the_correction_makes_up_the_rest() -> None:
     # Of those who hold any: 60 % one, 32 % two, 4 % three, 4 % five.
     inquiry = _after_counts([0.5, 0.3, 0.16, 0.02, 0.0, 0.02])
     assert inquiry.padding == 2
@@ -36,7 +36,7 @@ def test_nine_in_ten_sets_with_candidates_are_left_whole_and_the_others_made_up_
     assert inquiry.correction == pytest.approx((0.3 + 0.32 + 0.06 + 0.09) / (0.3 + 0.32 + 0.04 + 0.04), abs=0.01)
 
 
-def test_sets_without_candidates_decide_nothing() -> None:
+def test_sets_without_candidates_do_not_affect_the_padding_or_the_correction() -> None:
     assert (_after_counts([1.0]).padding, _after_counts([1.0]).correction) == (1, 1.0)
     few, many = _after_counts([0.9, 0.0, 0.1]), _after_counts([0.0, 0.0, 1.0])
     assert few.padding == many.padding == 2
@@ -62,7 +62,7 @@ def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None
     assert np.median(paddings) < 12
 
 
-def test_without_counts_all_candidates_are_padded_to() -> None:
+def test_without_counts_sets_are_padded_to_the_number_of_candidates() -> None:
     nothing: NDArray[np.int64] = np.zeros(SVIM.oracle(COUNTING).counters, dtype=np.int64)
     _, inquiry = SVIM.solve(COUNTING, sums=nothing, reports=0, before=BEFORE)
     assert inquiry is not None
@@ -84,7 +84,7 @@ def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None
     assert (both.standard_error <= 0.01).all()
 
 
-def test_what_makes_up_for_larger_sets_is_taken_for_certain() -> None:
+def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -> None:
     """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
     subject = method("svim", domain=40, k=2, epsilon=2.0)
     candidates = np.arange(4)

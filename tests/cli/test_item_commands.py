@@ -26,8 +26,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
-from tests.client.conftest import FakeBroker, followed
 from tests.client.examples import write_survey
+from tests.client.fakes import FakeBroker, followed
 from tests.client.items import LoopTimeline, answers_sent, film_round, films, films_text
 from tests.client.test_on_kafka import admin
 
@@ -86,7 +86,7 @@ def answers(broker: FakeBroker) -> tuple[int, int]:
 # A population.
 
 
-def test_a_population_leaves_out_a_phase_or_its_truth(
+def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     data = data_file(tmp_path, "Alien Brazil\nAlien\n\nHeat Alien Alien\n")
@@ -105,7 +105,7 @@ def test_a_population_leaves_out_a_phase_or_its_truth(
     assert truth.fingerprint == films(**QUICK).fingerprint.hex()
 
 
-def test_a_population_is_not_as_large_as_asked(
+def test_a_population_is_as_large_as_asked_for(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     packed = tmp_path / "films.txt.gz"
@@ -127,7 +127,7 @@ def test_a_population_is_not_as_large_as_asked(
         ("", "empty; it needs a user's items on each line"),
     ],
 )
-def test_a_file_that_is_no_population_is_played_or_its_items_told(
+def test_a_file_that_is_not_a_population_is_refused_without_repeating_its_items(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
 ) -> None:
     result = command_line(simulate, quick, "--data", data_file(tmp_path, text))
@@ -137,7 +137,7 @@ def test_a_file_that_is_no_population_is_played_or_its_items_told(
     assert broker.sent == []
 
 
-def test_lost_answers_of_a_population_are_not_said(
+def test_lost_reports_of_a_population_end_the_command_with_an_error(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     broker.error = MessageSizeTooLargeError()
@@ -148,7 +148,7 @@ def test_lost_answers_of_a_population_are_not_said(
 
 
 @pytest.mark.parametrize("option", ["--rate", "--windows"])
-def test_an_option_of_records_is_taken_for_item_sets(
+def test_an_option_for_records_is_refused_for_item_sets(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, option: str
 ) -> None:
     result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"), option, 1)
@@ -156,7 +156,9 @@ def test_an_option_of_records_is_taken_for_item_sets(
     assert "for collections of records" in result.stderr
 
 
-def test_an_option_of_item_sets_is_taken_for_records(broker: FakeBroker, command_line: Run, tmp_path: Path) -> None:
+def test_an_option_for_item_sets_is_refused_for_records(
+    broker: FakeBroker, command_line: Run, tmp_path: Path
+) -> None:
     survey = write_survey(tmp_path / "survey.yaml")
     simulated = command_line(simulate, survey, "--data", survey, "--epochs", 1)
     reported = command_line(report, survey, "--items", "Alien")
@@ -168,7 +170,7 @@ def test_an_option_of_item_sets_is_taken_for_records(broker: FakeBroker, command
 # One user.
 
 
-def test_a_user_who_gives_his_items_answers_no_phase(
+def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     given = ["--items", "Alien Gilda", "--secret-file", tmp_path / "secret"]
@@ -184,7 +186,7 @@ def test_a_user_who_gives_his_items_answers_no_phase(
     assert all(line.endswith(" answered: 15 nats") for line in lines[:-2])
 
 
-def test_of_the_lines_of_a_file_another_than_the_last_is_held(
+def test_a_user_holds_the_set_on_the_last_line_of_a_file(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     sets = data_file(tmp_path, 'Alien\nBrazil Dogville\n["Casablanca", "Fargo"]\n')
@@ -211,7 +213,7 @@ def recent(collection: ItemCollection) -> range:
         ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
     ],
 )
-def test_a_line_that_is_no_set_is_held_or_told(
+def test_a_line_that_is_not_a_set_is_refused_without_being_repeated(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
 ) -> None:
     result = command_line(report, quick, data_file(tmp_path, text), "--secret-file", tmp_path / "secret")
@@ -220,9 +222,7 @@ def test_a_line_that_is_no_set_is_held_or_told(
     assert "Telltale" not in result.output
 
 
-def test_a_budget_that_is_spent_is_waited_with(
-    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
-) -> None:
+def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path) -> None:
     flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
     result = command_line(report, quick, *flags)
     assert result.exit_code == 1
@@ -243,7 +243,7 @@ def test_a_budget_that_is_spent_is_waited_with(
     ],
     ids=lambda flags: flags[0],
 )
-def test_an_option_of_reports_of_records_is_taken_for_answers(
+def test_a_report_option_for_records_is_refused_for_item_sets(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, flags: list[str]
 ) -> None:
     result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", *flags)
@@ -252,7 +252,9 @@ def test_an_option_of_reports_of_records_is_taken_for_answers(
     assert not (tmp_path / "secret").exists()
 
 
-def test_one_of_two_sets_is_passed_over(broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path) -> None:
+def test_a_file_and_items_together_are_refused(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
     sets = data_file(tmp_path, "Alien\n")
     result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
     assert result.exit_code == 2
@@ -271,11 +273,11 @@ def test_one_of_two_sets_is_passed_over(broker: FakeBroker, command_line: Run, q
         ("[]", []),
     ],
 )
-def test_items_of_a_line_are_split_wrongly(line: str, items: list[str]) -> None:
+def test_items_of_a_line_are_split_at_blanks_or_read_as_json(line: str, items: list[str]) -> None:
     assert items_of(line) == items
 
 
-def test_a_file_that_is_no_truth_is_taken_for_one(tmp_path: Path) -> None:
+def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TruthError, match=r"cannot be read"):
         ItemTruth.load(tmp_path / "nothing")
     with pytest.raises(TruthError, match=r"not the truth of a simulation of item sets"):
@@ -319,7 +321,7 @@ async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -
     return (first + rest).decode().splitlines(), errors.decode()
 
 
-async def test_ctrl_c_ends_a_user_without_a_summary_or_waits_for_the_next_line(
+async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line(
     settings: Settings, tmp_path: Path
 ) -> None:
     process = await started(settings, "report", written(tmp_path), "-", "--secret-file", tmp_path / "secret")
@@ -333,7 +335,7 @@ async def test_ctrl_c_ends_a_user_without_a_summary_or_waits_for_the_next_line(
     assert errors == ""
 
 
-async def test_sigterm_ends_a_population_without_a_summary(settings: Settings, tmp_path: Path) -> None:
+async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_path: Path) -> None:
     data = data_file(tmp_path, "Alien Gilda\n" * 100)
     process = await started(settings, "simulate", written(tmp_path), "--data", data, "--epochs", 1_000)
     lines, errors = await stopped(process, signal.SIGTERM)

@@ -25,8 +25,8 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import WindowBounds
 from stream_ldp.records.collection import JointCollection
-from tests.client.conftest import FakeBroker
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of, write_survey
+from tests.client.fakes import FakeBroker
 from tests.client.test_on_kafka import batches_of, create_topics
 
 Run = Callable[..., Result]
@@ -63,7 +63,7 @@ def windows_sent(sent: wire.Decoded, collection: JointCollection) -> dict[int, N
 
 
 @pytest.mark.parametrize("window", ["grace: 5s", "hop: 20s"], ids=["tumbling", "sliding"])
-def test_the_truth_is_of_exactly_what_was_sent(
+def test_the_truth_describes_exactly_what_was_sent(
     broker: FakeBroker, command_line: Run, tmp_path: Path, window: str
 ) -> None:
     changes = {"window": window, "mechanism": NOISELESS}
@@ -93,7 +93,7 @@ def test_the_truth_is_of_exactly_what_was_sent(
     assert np.allclose([each.probability for each in truth.windows["mobility"]], marginals)
 
 
-def test_past_windows_are_filled_evenly_and_live_reports_are_of_now(
+def test_past_windows_are_filled_evenly_and_live_reports_have_the_current_time(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     people = table(tmp_path)
@@ -122,7 +122,7 @@ def test_without_a_file_the_truth_is_printed_by_window(
     assert "seed" not in result.stderr
 
 
-def test_a_seed_plays_the_same_again_and_says_that_it_protects_nobody(
+def test_a_seed_repeats_the_reports_and_warns_that_it_hides_nothing(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     runs = []
@@ -137,7 +137,7 @@ def test_a_seed_plays_the_same_again_and_says_that_it_protects_nobody(
     assert not set(runs[0][1]) & set(runs[1][1]), "a repeated id would be taken for a copy"
 
 
-def test_without_a_seed_no_two_runs_are_alike_and_noise_is_the_operating_systems(
+def test_without_a_seed_runs_differ_and_noise_comes_from_the_operating_system(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, os_words: list[int]
 ) -> None:
     runs = []
@@ -157,7 +157,7 @@ def test_a_rate_is_not_exceeded(broker: FakeBroker, command_line: Run, survey: P
     assert broker.decoded().counts.sum() == 200
 
 
-def test_lost_reports_end_it(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
+def test_lost_reports_end_the_command(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
     broker.error = MessageSizeTooLargeError()
     result = command_line(simulate, survey, "--data", table(tmp_path))
     assert result.exit_code == 1
@@ -213,7 +213,9 @@ def test_columns_are_found_by_name_and_others_left_out(tmp_path: Path) -> None:
         ("bathing,mobility\nno,s\udcffme\n", r"cannot be read"),
     ],
 )
-def test_a_table_that_is_no_population_is_refused_without_an_answer(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_table_that_is_not_a_population_is_refused_without_repeating_a_value(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     path = tmp_path / "people.csv"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(PopulationError, match=problem) as refusal:
@@ -221,7 +223,7 @@ def test_a_table_that_is_no_population_is_refused_without_an_answer(tmp_path: Pa
     assert "wheelchair" not in str(refusal.value)
 
 
-def test_a_table_that_is_no_population_ends_the_command(
+def test_a_table_that_is_not_a_population_ends_the_command(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     result = command_line(simulate, survey, "--data", table(tmp_path, "no,wheelchair,1"))
@@ -245,7 +247,7 @@ def truth_of_two_windows(path: Path) -> Truth:
     return Truth.load(path)
 
 
-def test_an_estimate_is_held_against_its_own_window_and_else_against_the_population(tmp_path: Path) -> None:
+def test_an_estimate_is_compared_with_its_own_window_or_else_with_the_population(tmp_path: Path) -> None:
     truth = truth_of_two_windows(tmp_path / "truth.json")
     expected: list[list[list[float]]] = [
         [[0.5, 0, 0], [0, 0, 0.5]],
@@ -264,7 +266,7 @@ def test_an_estimate_of_something_else_has_no_truth(tmp_path: Path, changes: dic
     assert truth_of_two_windows(tmp_path / "truth.json").of(estimate_of(**changes)) is None
 
 
-def test_a_file_that_is_no_truth_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "truth.json"
     with pytest.raises(TruthError, match=r"cannot be read: No such file"):
         Truth.load(path)

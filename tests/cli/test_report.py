@@ -19,8 +19,8 @@ from typer.testing import Result
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.report import report
 from stream_ldp.kafka.settings import Settings
-from tests.client.conftest import FakeBroker
 from tests.client.examples import collection_of, write_survey
+from tests.client.fakes import FakeBroker
 from tests.client.test_on_kafka import batches_of, create_topics
 
 PERMANENT_ONLY = "{kind: rr-ldp, f: 0.25}"
@@ -61,7 +61,7 @@ def test_records_of_a_csv_file_are_published(
     assert len(rows_sent(broker)) == 2
 
 
-def test_a_user_has_one_permanent_response_in_every_run(
+def test_a_user_has_the_same_permanent_response_in_every_run(
     broker: FakeBroker, command_line: Run, tmp_path: Path, application_directory: Path
 ) -> None:
     survey = write_survey(tmp_path / "survey.yaml", mechanism=PERMANENT_ONLY)
@@ -81,7 +81,7 @@ def test_another_secret_file_is_another_user(broker: FakeBroker, command_line: R
     assert len(set(rows_sent(broker, mechanism=PERMANENT_ONLY))) > 1
 
 
-def test_many_users_have_a_response_each_and_no_secret(
+def test_many_users_have_their_own_responses_and_no_secret(
     broker: FakeBroker, command_line: Run, tmp_path: Path, application_directory: Path
 ) -> None:
     survey = write_survey(tmp_path / "survey.yaml", mechanism=PERMANENT_ONLY)
@@ -92,7 +92,7 @@ def test_many_users_have_a_response_each_and_no_secret(
     assert not application_directory.exists()
 
 
-def test_a_secret_does_not_go_with_many_users(
+def test_a_secret_file_is_refused_with_many_users(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     result = command_line(report, survey, survey, "--many-users", "--secret-file", tmp_path / "secret")
@@ -101,7 +101,7 @@ def test_a_secret_does_not_go_with_many_users(
     assert broker.sent == []
 
 
-def test_the_first_bad_line_ends_it_and_is_named_without_its_answer(
+def test_the_first_bad_line_ends_the_command_and_is_named_without_its_value(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "no,some", "no,wheelchair", "no,some")
@@ -113,7 +113,7 @@ def test_the_first_bad_line_ends_it_and_is_named_without_its_answer(
     assert len(rows_sent(broker)) == 2
 
 
-def test_nothing_behind_a_bad_line_is_published_however_long_the_file(
+def test_nothing_after_a_bad_line_is_published_however_long_the_file(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "bad", *["no,some"] * 100_000)
@@ -132,7 +132,7 @@ def test_bad_lines_are_skipped_and_counted_when_asked(
     assert len(rows_sent(broker)) == 2
 
 
-def test_lost_reports_end_it_with_what_was_published(
+def test_lost_reports_end_the_command_with_the_number_published(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     broker.error = MessageSizeTooLargeError()
@@ -142,7 +142,7 @@ def test_lost_reports_end_it_with_what_was_published(
     assert "1 reports to topic stream-ldp.care-survey.reports were not acknowledged" in result.stderr
 
 
-def test_a_missing_topic_ends_it_with_the_cure(
+def test_a_missing_topic_ends_the_command_with_the_cure(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     broker.topics.clear()
@@ -151,7 +151,7 @@ def test_a_missing_topic_ends_it_with_the_cure(
     assert "topics create" in result.stderr
 
 
-def test_a_secret_that_cannot_be_used_ends_it(
+def test_an_unusable_secret_file_ends_the_command(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     result = command_line(report, survey, csv_file(tmp_path), "--secret-file", survey)
@@ -159,9 +159,7 @@ def test_a_secret_that_cannot_be_used_ends_it(
     assert "chmod 600" in result.stderr
 
 
-def test_a_file_that_is_not_there_ends_it(
-    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
-) -> None:
+def test_a_missing_file_ends_the_command(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
     result = command_line(report, survey, tmp_path / "nothing")
     assert result.exit_code == 1
     assert "No such file" in result.stderr
@@ -203,19 +201,19 @@ def test_a_record_is_read(lines: list[str]) -> None:
         (['{"bathing": "no", "mobilty": "some"}'], "did you mean 'mobility'?"),
     ],
 )
-def test_what_is_wrong_with_a_line_is_said(lines: list[str | bytes], problem: str) -> None:
+def test_the_problem_with_a_line_is_named(lines: list[str | bytes], problem: str) -> None:
     count, found = read(*lines)
     assert count == 0
     assert found is not None
     assert problem in found
 
 
-def test_a_list_is_no_record() -> None:
+def test_a_json_list_is_refused_as_a_record() -> None:
     assert read("[]", form=Format.JSONL)[1] == 'it:1: not a JSON object: expected {"attribute": "value", ...}'
 
 
 @pytest.mark.parametrize("first", ["no,some", "bathing", "bathing,mobility,more", "bathing,bathing,mobility"])
-def test_a_header_that_is_none_is_not_skipped_nor_repeated(first: str) -> None:
+def test_a_line_that_is_not_a_header_is_neither_skipped_nor_repeated(first: str) -> None:
     skipped: list[str] = []
     count, problem = read(first, "no,some", skip=skipped)
     assert (count, skipped) == (0, [])
@@ -224,7 +222,7 @@ def test_a_header_that_is_none_is_not_skipped_nor_repeated(first: str) -> None:
     assert problem.count("some") == 0, "the words of a missing header are answers"
 
 
-def test_reading_goes_on_behind_lines_that_are_skipped() -> None:
+def test_reading_goes_on_after_skipped_lines() -> None:
     skipped: list[str] = []
     assert read("bathing,mobility", "no,bad", "no,some", "bad,some", skip=skipped) == (1, None)
     assert [problem.split(" ")[0] for problem in skipped] == ["it:2:", "it:4:"]
@@ -245,7 +243,7 @@ def standard_input() -> Iterator[int]:
     os.close(saved)
 
 
-async def test_lines_are_handed_on_as_they_come_and_not_in_pieces(standard_input: int) -> None:
+async def test_lines_are_handed_on_whole_as_they_arrive(standard_input: int) -> None:
     async with asyncio.timeout(30):
         lines = lines_of(Path("-"))
         os.write(standard_input, b"one\ntwo\nthr")
@@ -264,18 +262,18 @@ async def test_a_long_file_is_read_in_order_and_once(tmp_path: Path) -> None:
     assert [line async for lines in lines_of(path) for line in lines] == expected
 
 
-async def test_a_file_that_cannot_be_read_raises(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_read_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         await anext(lines_of(tmp_path))
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and does not read")
-async def test_a_file_that_stops_being_readable_raises() -> None:
+async def test_a_file_that_opens_but_does_not_read_raises_an_error() -> None:
     with pytest.raises(OSError, match=r"Input/output error"):
         await anext(lines_of(Path("/proc/self/mem")))
 
 
-async def test_lines_leave_as_they_come_and_ctrl_c_does_not_wait_for_the_next(
+async def test_lines_are_reported_as_they_arrive_and_ctrl_c_does_not_wait_for_the_next(
     settings: Settings, survey: Path, tmp_path: Path
 ) -> None:
     await create_topics(settings)

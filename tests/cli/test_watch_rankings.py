@@ -85,7 +85,7 @@ def test_ranks_are_compared_with_the_result_of_the_epoch_before() -> None:
     assert "change" not in shown(ranking_panel(ranking))
 
 
-def test_what_speaks_against_a_ranking_is_said() -> None:
+def test_what_speaks_against_a_ranking_is_shown() -> None:
     doubtful = ranking_of(
         epoch=7,
         phase=1,
@@ -126,7 +126,7 @@ def test_a_ranking_of_items_that_nobody_seems_to_hold_can_be_shown() -> None:
     assert "0.0000" in shown(ranking_panel(result_of(7, items={"Alien": 0.0}), truth=TRUTH))
 
 
-def test_a_line_is_one_line_with_the_best_items() -> None:
+def test_a_plain_line_shows_a_ranking_with_its_best_items() -> None:
     assert ranking_line(result_of(7), truth=TRUTH) == (
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z epoch=7 phase=2/2 final reports=2000 plausible=yes found=1/2 "
         "Casablanca=0.5000±0.0200 Alien=0.2500±0.0200"
@@ -136,7 +136,7 @@ def test_a_line_is_one_line_with_the_best_items() -> None:
 # Which rankings.
 
 
-def test_the_newest_are_the_last_result_and_how_far_the_epoch_after_it_has_come() -> None:
+def test_the_newest_rankings_are_the_last_result_and_the_latest_of_the_next_epoch() -> None:
     sequential = [result_of(6), ranking_of(epoch=7, phase=1), result_of(7, final=False)]
     assert view(*sequential).newest() == [result_of(6), result_of(7, final=False)]
     assert view(*sequential, result_of(7)).newest() == [result_of(7)]
@@ -151,7 +151,7 @@ def test_a_result_and_a_later_epoch_are_compared_with_the_results_before_them() 
     assert watched.before(result_of(5)) is None
 
 
-def test_a_terminal_shows_result_and_epoch_under_way_each_with_its_truth() -> None:
+def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth() -> None:
     text = shown(view(result_of(6), ranking_of(epoch=7, phase=1), truth=TRUTH).screen())
     assert text.index("epoch 6 · result") < text.index("epoch 7 · phase 1 of 2")
     assert text.count("true top 2") == 2
@@ -206,7 +206,7 @@ def test_json_is_the_message_with_the_truth_of_its_items_beside_it(
     assert "not the truth of a simulation of item sets" in broken.stderr
 
 
-def test_a_record_that_is_no_ranking_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
+def test_a_record_that_is_not_a_ranking_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
     asyncio.run(publish(settings, b"{}", result_of(6).to_bytes()))
     result = run("films", "--once")
     assert result.exit_code == 0

@@ -82,7 +82,7 @@ def test_bars_are_as_long_as_their_cells_are_probable() -> None:
     assert sorted(bars.values()) == [15, 15, 30]
 
 
-def test_what_speaks_against_an_estimate_is_said() -> None:
+def test_what_speaks_against_an_estimate_is_shown() -> None:
     doubtful = estimate_of(
         final=False,
         effective_reports=20_000.4,
@@ -119,7 +119,7 @@ def test_a_value_is_shown_as_it_is_and_never_as_markup() -> None:
     assert "[red]x, full" in shown(odd)
 
 
-def test_a_line_is_one_line_with_the_most_probable_cells() -> None:
+def test_a_plain_line_shows_an_estimate_with_its_most_probable_cells() -> None:
     line = plain_line(estimate_of(), truth=TRUTH)
     assert line.startswith(
         "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z bathing-mobility final reports=12345 certified=yes dependent=yes "
@@ -136,7 +136,7 @@ def test_the_truth_is_shown_in_the_form_of_the_estimate() -> None:
     )
 
 
-def test_the_newest_are_the_last_final_and_the_open_window_after_it() -> None:
+def test_the_newest_estimates_are_the_last_final_one_and_that_of_the_open_window() -> None:
     view = EstimateView(lambda _: None)
     for estimate in [
         of_minute(0),
@@ -208,7 +208,7 @@ def test_what_comes_while_the_history_is_read_is_shown_once(
     assert watched(monkeypatch, command_line, survey) == [plain_line(each) for each in expected]
 
 
-def test_once_without_history_is_the_first_of_the_news(
+def test_once_without_history_shows_the_first_new_estimate(
     monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
 ) -> None:
     FakeSubscriber.history = []
@@ -273,7 +273,7 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
     assert "not the truth of a simulation" in broken.stderr
 
 
-def test_a_record_that_is_no_estimate_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
+def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
     async def spoil() -> None:
         topic = TopicNames(prefix=settings.topic_prefix).estimates("care-survey")
         async with AIOKafkaProducer(**settings.client_options()) as producer:
@@ -296,7 +296,7 @@ async def test_once_waits_for_the_first_estimate(run: Run, settings: Settings) -
     assert (await watching).stdout.splitlines() == [plain_line(of_minute(0))]
 
 
-def test_a_collection_that_is_not_there_is_said(settings: Settings, command_line: Run) -> None:
+def test_a_missing_collection_is_named(settings: Settings, command_line: Run) -> None:
     missing = command_line(
         watch, "care-survey", "--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix
     )

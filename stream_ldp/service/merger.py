@@ -15,9 +15,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
 from mode import Service
 
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kinds import answer_from_bytes, solve
 from stream_ldp.pipeline import partials
@@ -43,12 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["Merger"]
 
 log = logging.getLogger(__name__)
-
-#: Longest wait, in milliseconds, for records of a log that is read to its end.
-REBUILD_POLL_MS = 500
-
-#: Records of one turn of a rebuild: about 20 ms of the event loop.
-REBUILD_RECORDS = 1_000
 
 
 class _Owned:
@@ -233,20 +227,8 @@ class Merger(Service):
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)
 
     async def _log(self, topic: str, partition: int) -> AsyncIterator[ConsumerRecord]:
-        """All the records of one partition up to where it ends now; without a group, it moves nobody's position."""
-        source = TopicPartition(topic, partition)
-        consumer = AIOKafkaConsumer(
-            **self._settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
-        )
-        await consumer.start()
-        try:
-            consumer.assign([source])
-            end = (await consumer.end_offsets([source]))[source]
-            await consumer.seek_to_beginning(source)
-            while await consumer.position(source) < end:
-                fetched = await consumer.getmany(timeout_ms=REBUILD_POLL_MS, max_records=REBUILD_RECORDS)
-                for record in fetched.get(source, []):
-                    if record.value is not None:
-                        yield record
-        finally:
-            await consumer.stop()
+        """All the records of one partition up to where it ends now, without those that delete a key."""
+        async with LogReader(topic, partition=partition, settings=self._settings) as reader:
+            async for record in reader.read_to_end():
+                if record.value is not None:
+                    yield record

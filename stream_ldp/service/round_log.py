@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
-
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import rounds_kept_ms
 from stream_ldp.sets.rounds import Round
 
@@ -20,9 +19,6 @@ __all__ = ["RoundLog"]
 
 log = logging.getLogger(__name__)
 
-#: Longest wait, in milliseconds, for records of a log that is read to its end.
-POLL_MS = 200
-
 
 class RoundLog:
     """Reads a rounds topic as far as it goes, whenever it is asked.
@@ -34,21 +30,17 @@ class RoundLog:
     def __init__(self, collection: ItemCollection, *, topic: str, settings: Settings) -> None:
         self.collection = collection
         self._kept_ms = rounds_kept_ms(collection.window)
-        self._partition = TopicPartition(topic, 0)
-        self._consumer = AIOKafkaConsumer(
-            **settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
-        )
+        self._reader = LogReader(topic, settings=settings)
         # When each was written, and what it asks; the last that was written comes last.
         self._rounds: dict[bytes, tuple[int, Round]] = {}
 
     async def start(self) -> None:
         """Connect."""
-        await self._consumer.start()
-        self._consumer.assign([self._partition])
+        await self._reader.start()
 
     async def stop(self) -> None:
         """Disconnect."""
-        await self._consumer.stop()
+        await self._reader.stop()
 
     async def find(self, fingerprints: Iterable[bytes]) -> list[Round]:
         """The rounds whose answers carry these fingerprints, of those that have one.
@@ -62,19 +54,16 @@ class RoundLog:
         return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
 
     async def _catch_up(self) -> None:
-        end = (await self._consumer.end_offsets([self._partition]))[self._partition]
-        while await self._consumer.position(self._partition) < end:
-            fetched = await self._consumer.getmany(timeout_ms=POLL_MS)
-            for record in fetched.get(self._partition, []):
-                try:
-                    asked = Round.from_bytes(record.value or b"")
-                    asked.check(self.collection)
-                except ValueError as error:
-                    log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
-                    continue
-                self._rounds.pop(asked.fingerprint, None)
-                self._rounds[asked.fingerprint] = record.timestamp, asked
-                self._forget(before_ms=record.timestamp - self._kept_ms)
+        async for record in self._reader.read_to_end():
+            try:
+                asked = Round.from_bytes(record.value or b"")
+                asked.check(self.collection)
+            except ValueError as error:
+                log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
+                continue
+            self._rounds.pop(asked.fingerprint, None)
+            self._rounds[asked.fingerprint] = record.timestamp, asked
+            self._forget(before_ms=record.timestamp - self._kept_ms)
 
     def _forget(self, *, before_ms: int) -> None:
         """Drop what a worker that starts now would not find either."""

@@ -16,6 +16,7 @@ from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
 from stream_ldp.client import publisher, round_feed
+from stream_ldp.kafka import log
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.records.collection import JointCollection
@@ -133,7 +134,7 @@ def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBro
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(round_feed, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
+    monkeypatch.setattr(log, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
     monkeypatch.setattr(round_feed, "check_connection", reachable)
     return line
 

@@ -178,8 +178,9 @@ class FakeRoundsConsumer:
     def seek(self, partition: Any, offset: int) -> None:
         self._offset = offset
 
-    async def seek_to_end(self, partition: Any) -> None:
-        self._offset = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
+    async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        end = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
+        return dict.fromkeys(partitions, end)
 
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         ((partition, since_ms),) = times.items()
@@ -188,7 +189,9 @@ class FakeRoundsConsumer:
                 return {partition: SimpleNamespace(offset=offset)}
         return {partition: None}
 
-    async def getmany(self, partition: Any, *, timeout_ms: int) -> dict[Any, list[Any]]:
+    async def getmany(
+        self, partition: Any, *, timeout_ms: int, max_records: int | None = None
+    ) -> dict[Any, list[Any]]:
         records = await self._timeline.wait(timeout_ms, self._offset)
         found = [
             SimpleNamespace(value=value, offset=self._offset + place) for place, (_, value) in enumerate(records)

@@ -14,7 +14,7 @@ from stream_ldp.cli.inputs.records import lines_of
 from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client import ItemReporter, LedgerError, ReportRefused
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

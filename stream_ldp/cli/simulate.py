@@ -20,7 +20,7 @@ from stream_ldp.cli.simulation.item_sets import simulate_items
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.views.estimate_text import truth_line
 from stream_ldp.client import Reporter
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of

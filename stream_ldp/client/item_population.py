@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.client.batcher import batch_of, most_reports
-from stream_ldp.client.publisher import Publisher
-from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import group_words
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemPopulation"]
 
 
-class ItemPopulation:
+class ItemPopulation(Sender):
     """Users of an item collection who answer together.
 
         async with ItemPopulation(films, sets, settings=Settings.load()) as population:
@@ -73,41 +71,22 @@ class ItemPopulation:
         """
         if secrets is not None and len(secrets) != len(sets):
             raise ValueError(f"{len(sets)} sets with {len(secrets)} secrets: give each user's own")
+        self._feed = RoundFeed(collection, settings=settings, clock=clock)
+        super().__init__(
+            collection,
+            settings=settings,
+            entropy=entropy,
+            clock=clock,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+            also=[self._feed],
+        )
         self._collection = collection
         self._sets = sets
         self._secrets = secrets
-        self._entropy = entropy or OSEntropy()
-        self._clock = clock
         self._spread = spread
         self._max_reports = max_reports
         self._groups: dict[int, NDArray[np.uint32]] = {}
-        self._feed = RoundFeed(collection, settings=settings, clock=clock)
-        self._publisher = Publisher(
-            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
-            settings=settings,
-            max_in_flight=max_in_flight,
-            delivery_timeout=delivery_timeout,
-        )
-
-    @property
-    def acknowledged(self) -> int:
-        """Number of answers that the brokers have acknowledged."""
-        return self._publisher.acknowledged
-
-    async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's reports topic or its rounds topic does not exist.
-        """
-        await self._publisher.start()
-        try:
-            await self._feed.__aenter__()
-        except BaseException:
-            await self._publisher.stop()
-            raise
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -118,10 +97,9 @@ class ItemPopulation:
             DeliveryError: answers were lost.
         """
         try:
-            await self._publisher.flush()
+            await self._outbox.flush()
         finally:
-            await self._feed.__aexit__(kind, error, traceback)
-            await self._publisher.stop()
+            await super().__aexit__(kind, error, traceback)
 
     async def run(self, *, epochs: int | None = None, on_phase: Callable[[Round, int], None] | None = None) -> None:
         """Answer every phase of so many epochs, the first that can be answered wholly and those after it.
@@ -189,9 +167,9 @@ class ItemPopulation:
             rows = respond(method, asked.inquiry, some, entropy=self._entropy)
             # Ids never come from a seed; see `Reporter`.
             batch = batch_of(rows, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
-            await self._publisher.publish([batch])
+            await self._outbox.publish([batch])
             published += len(rows)
-        await self._publisher.flush()
+        await self._outbox.flush()
         return published
 
     def _first_epoch(self) -> int:

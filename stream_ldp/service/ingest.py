@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicNames
     from stream_ldp.pipeline.rejection import Rejected
@@ -99,7 +99,7 @@ class Ingest(Service):
         names: TopicNames,
         settings: Settings,
         admin: AIOKafkaAdminClient,
-        publisher: Publisher,
+        producer: Producer,
         metrics: Metrics,
     ) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Ingest(Service):
         self._group = settings.ingest_group(collection.name)
         self._settings = settings
         self._admin = admin
-        self._publisher = publisher
+        self._producer = producer
         self._metrics = metrics
         self._owned: dict[TopicPartition, _Owned] = {}
         # Held while partitions are read, flushed or given up: a rebalance waits for a flush, so that a commit is
@@ -307,7 +307,7 @@ class Ingest(Service):
         }
         if not changes:
             return
-        await self._publisher.publish(
+        await self._producer.publish(
             record
             for partition, changed in changes.items()
             for record in (
@@ -333,7 +333,7 @@ class Ingest(Service):
             return
         for partition in changes:
             self._owned[partition].dead_letters = []
-        await self._publisher.publish(
+        await self._producer.publish(
             self._partial(self._owned[partition], changed.watermark)
             for partition, changed in changes.items()
             if changed.watermark is not None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from aiokafka import ConsumerRecord
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicNames
     from stream_ldp.kinds import Answer
@@ -67,7 +67,7 @@ class Merger(Service):
         names: TopicNames,
         settings: Settings,
         report_partitions: Mapping[str, int],
-        publisher: Publisher,
+        producer: Producer,
         metrics: Metrics,
     ) -> None:
         """`report_partitions`: partitions of each collection's reports topic, by the collection's name."""
@@ -76,7 +76,7 @@ class Merger(Service):
         self._names = names
         self._settings = settings
         self._report_partitions = report_partitions
-        self._publisher = publisher
+        self._producer = producer
         self._metrics = metrics
         self._owned: dict[str, _Owned] = {}
         self._assigned = False
@@ -194,7 +194,7 @@ class Merger(Service):
 
     async def _publish(self, collection: Collection, answer: Answer) -> None:
         topic = self._names.answers(collection)
-        await self._publisher.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
+        await self._producer.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
         kind = "final" if answer.final else "provisional"
         self._metrics.estimates_published.labels(collection.name, kind).inc()
 
@@ -205,7 +205,7 @@ class Merger(Service):
         if (inquiry := answer.next_inquiry) is not None:
             asked = Round.of(collection, inquiry, epoch=answer.epoch)
             topic = self._names.rounds(collection.name)
-            await self._publisher.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
+            await self._producer.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
             self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:

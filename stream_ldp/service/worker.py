@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import faust
 from aiokafka.admin import AIOKafkaAdminClient
 
-from stream_ldp.kafka.producer import Publisher
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES, TopicNames
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
@@ -58,14 +58,14 @@ class Worker:
         names = TopicNames(prefix=settings.topic_prefix)
         report_partitions = {each.name: partitions[names.reports(each.name)] for each in collections}
         self.metrics = Metrics(report_partitions)
-        self._publisher = Publisher(settings)
+        self._producer = Producer(settings, max_record_bytes=MAX_RECORD_BYTES)
         self._admin = AIOKafkaAdminClient(**settings.client_options())
         self._merger = Merger(
             collections,
             names=names,
             settings=settings,
             report_partitions=report_partitions,
-            publisher=self._publisher,
+            producer=self._producer,
             metrics=self.metrics,
         )
         self._ingests = [
@@ -74,7 +74,7 @@ class Worker:
                 names=names,
                 settings=settings,
                 admin=self._admin,
-                publisher=self._publisher,
+                producer=self._producer,
                 metrics=self.metrics,
             )
             for collection in collections
@@ -104,7 +104,7 @@ class Worker:
     async def start(self) -> None:
         """Connect and join the groups."""
         await self._admin.start()
-        await self._publisher.start()
+        await self._producer.start()
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
         self._app.finalize()
@@ -132,7 +132,7 @@ class Worker:
     async def stop(self) -> None:
         """Flush, commit, leave the groups, disconnect."""
         await self._app.stop()
-        await self._publisher.stop()
+        await self._producer.stop()
         await self._admin.close()
         self._datadir.cleanup()
 

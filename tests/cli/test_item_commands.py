@@ -21,7 +21,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.simulation.truth import TruthError
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.sets.collection import ItemCollection

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
 from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.pipeline import wire

@@ -18,7 +18,7 @@ from stream_ldp.service.metrics import Metrics
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
-    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kinds import Answer
     from stream_ldp.pipeline.merging import Question
 
@@ -32,13 +32,13 @@ async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypa
 
     monkeypatch.setattr("stream_ldp.service.merger.solve", slow)
     collection = JointCollection.parse(SURVEY.format(name="survey"))
-    publisher: Publisher = None  # type: ignore[assignment]
+    producer: Producer = None  # type: ignore[assignment]
     merger = Merger(
         [collection],
         names=TopicNames(prefix="test"),
         settings=Settings.load(),
         report_partitions={"survey": 1},
-        publisher=publisher,
+        producer=producer,
         metrics=Metrics(["survey"]),
     )
     question = Merge(collection, partitions=1).question(0, collection.estimates[0], final=True)

@@ -1,35 +1,32 @@
-"""Batches to a reports topic, every one of them accounted for."""
+"""Batches on their way to a reports topic, every one of them accounted for."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 from collections import deque
-from typing import TYPE_CHECKING, Any
-
-from aiokafka import AIOKafkaProducer
+from typing import TYPE_CHECKING, Self
 
 from stream_ldp.client.errors import DeliveryError, require_topic
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline import wire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.wire import Batch
 
-__all__ = ["Publisher"]
+__all__ = ["Outbox"]
 
 #: For the steps between a checked connection and a producer that can send.
 START_TIMEOUT_SECONDS = 15.0
-#: For attempts under way when a producer is given up; they end by themselves unless the broker is frozen.
-ABANDON_TIMEOUT_SECONDS = 2.0
 
 
-class Publisher:
-    """Sends batches by an idempotent producer and remembers each until it is acknowledged.
+class Outbox:
+    """Sends batches and remembers each until it is acknowledged. An `async with` block is its connection.
 
     aiokafka's own `flush` says nothing of failed sends, and its idempotent producer tries for ever. Here a batch
     that is not acknowledged in time is lost. After that nothing more is sent: the producer cannot leave a batch out,
@@ -46,9 +43,9 @@ class Publisher:
         self._acknowledged = 0
         self._lost = 0
         self._cause: BaseException | None = None
-        self._producer: Any = None
+        self._producer = Producer(settings)
 
-    async def start(self) -> None:
+    async def __aenter__(self) -> Self:
         """Connect and find the topic.
 
         Raises:
@@ -57,12 +54,11 @@ class Publisher:
             KafkaError: the brokers refuse us.
         """
         await check_connection(self._settings)
-        self._producer = AIOKafkaProducer(**self._settings.client_options(), acks="all", enable_idempotence=True)
         try:
             async with asyncio.timeout(START_TIMEOUT_SECONDS):
                 await self._producer.start()
-                existing = await self._producer.client.fetch_all_metadata()
-            require_topic(self._topic, existing.topics(), self._settings)
+                existing = await self._producer.topics()
+            require_topic(self._topic, existing, self._settings)
         except BaseException as error:
             await self._producer.stop()
             if isinstance(error, TimeoutError):
@@ -70,6 +66,16 @@ class Publisher:
                     f"{self._settings.brokers} answers, but takes no producer within {START_TIMEOUT_SECONDS:g} s"
                 ) from error
             raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect; `flush` comes before."""
+        if self._cause is None:
+            await self._producer.stop()
+        else:
+            await self._producer.abandon()
 
     @property
     def acknowledged(self) -> int:
@@ -120,17 +126,10 @@ class Publisher:
             await asyncio.wait(self._in_flight)
         self._raise_if_lost()
 
-    async def stop(self) -> None:
-        """Disconnect."""
-        if self._cause is None:
-            await self._producer.stop()
-        else:
-            await self._abandon()
-
     async def _deliver(self, batch: Batch) -> None:
+        record = Record(topic=self._topic, key=batch.batch_id, value=wire.encode(batch))
         async with asyncio.timeout(self._delivery_timeout):
-            future = await self._producer.send(self._topic, key=batch.batch_id, value=wire.encode(batch))
-            await future
+            await (await self._producer.send(record))
 
     def _settle(self, reports: int, delivery: asyncio.Task[None]) -> None:
         self._in_flight.discard(delivery)
@@ -149,11 +148,3 @@ class Publisher:
         else:
             why = str(self._cause) or type(self._cause).__name__
         raise DeliveryError(self._lost, self._topic, why) from self._cause
-
-    async def _abandon(self) -> None:
-        """Stop without the batches that no broker takes: aiokafka's `stop` would wait for them for ever."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ABANDON_TIMEOUT_SECONDS):
-                await self._producer._sender.close()
-        self._producer._closed = True
-        await self._producer.client.close()

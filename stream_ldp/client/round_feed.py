@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from stream_ldp.client.errors import require_topic
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.sets.rounds import Round, RoundRefused
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class RoundFeed:
         self._collection = collection
         self._settings = settings
         self._clock = clock
-        self._topic = TopicNames(prefix=settings.topic_prefix).rounds(collection.name)
+        self._topic = settings.topic_names.rounds(collection.name)
         self._reader = LogReader(self._topic, settings=settings)
         self._records: deque[Any] = deque()
         self._window_ms: int | None = None

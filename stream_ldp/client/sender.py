@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.outbox import Outbox
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Sender:
         self._entropy = entropy or OSEntropy()
         self._clock = clock
         self._outbox = Outbox(
-            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
+            settings.topic_names.reports(collection.name),
             settings=settings,
             max_in_flight=max_in_flight,
             delivery_timeout=delivery_timeout,

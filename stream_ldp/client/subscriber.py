@@ -87,7 +87,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         self._settings = settings
         self._follow = follow
         self._in_group = group is not None
-        self._topic = answers.topic(TopicNames(prefix=settings.topic_prefix), collection)
+        self._topic = answers.topic(settings.topic_names, collection)
         self._reader = LogReader(self._topic, settings=settings, group=group, from_beginning=from_beginning)
         self._end: int | None = None
         self._last_final: dict[tuple[str, str], int] = {}
@@ -159,7 +159,7 @@ class AnswerSubscriber(Generic[AnswerT]):
     def _require_topic(self, existing: Container[str]) -> None:
         """Name the right reader where the collection has answers of another kind."""
         for other in (_ESTIMATES, _RANKINGS):
-            topic = other.topic(TopicNames(prefix=self._settings.topic_prefix), self._collection)
+            topic = other.topic(self._settings.topic_names, self._collection)
             if self._topic not in existing and topic in existing:
                 raise MissingTopic(
                     f"topic {self._topic} does not exist, but {topic} does: read it with {other.reader}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.topics import MAX_RECORD_BYTES, TopicNames
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
     Raises:
         RegistryError: a record is not a registration, or the topic cannot be read in time.
     """
-    topic = TopicNames(prefix=settings.topic_prefix).collections
+    topic = settings.topic_names.collections
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS), LogReader(topic, settings=settings) as log:
             found = {record.key: record async for record in log.read_to_end()}
@@ -99,7 +99,7 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
 
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
     """Write registrations, whatever was registered before; the caller has compared."""
-    topic = TopicNames(prefix=settings.topic_prefix).collections
+    topic = settings.topic_names.collections
     async with AIOKafkaProducer(
         **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
     ) as producer:

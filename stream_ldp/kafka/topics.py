@@ -106,7 +106,6 @@ class TopicSpec:
     name: str
     partitions: int
     config: Mapping[str, str]
-    purpose: str
     any_partitions: bool = False
     outlives: str | None = None
 
@@ -169,13 +168,11 @@ def topic_specs(
             partitions=1,
             # A collection may name tens of thousands of items.
             config={"cleanup.policy": "compact", "max.message.bytes": str(MAX_RECORD_BYTES)},
-            purpose="what each collection's name means",
         ),
         TopicSpec(
             name=names.partials,
             partitions=partials_partitions,
             config=_compacted_and_deleted(partials_ms),
-            purpose="partial counts and watermarks",
         ),
     )
     return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
@@ -196,7 +193,6 @@ def _own(
                 # The broker's clock is what producers' clocks are held against, and what decides expiry.
                 "message.timestamp.type": "LogAppendTime",
             },
-            purpose="perturbed reports, in batches",
         ),
         *asked,
         TopicSpec(
@@ -204,7 +200,6 @@ def _own(
             partitions=1,
             outlives=names.partials,
             config=_compacted_and_deleted(estimates_ms),
-            purpose=f"{'rankings' if asked else 'estimates'}: every final, and the latest of each",
         ),
         TopicSpec(
             name=names.dead_letters(collection.name),
@@ -215,7 +210,6 @@ def _own(
                 # A refused batch may fill a record of its reports topic, and here it has headers besides.
                 "max.message.bytes": str(MAX_RECORD_BYTES),
             },
-            purpose="refused batches, with the reason",
         ),
     )
 
@@ -227,7 +221,6 @@ def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
         config=_compacted_and_deleted(rounds_kept_ms(collection.window))
         # A writer's own time could lie so far ahead that workers forget all other rounds.
         | {"message.timestamp.type": "LogAppendTime"},
-        purpose="what each phase asks of the clients",
     )
 
 

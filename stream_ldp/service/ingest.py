@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import TopicNames
     from stream_ldp.pipeline.rejection import Rejected
     from stream_ldp.service.metrics import Metrics
 
@@ -96,7 +95,6 @@ class Ingest(Service):
         self,
         collection: Collection,
         *,
-        names: TopicNames,
         settings: Settings,
         admin: AIOKafkaAdminClient,
         producer: Producer,
@@ -104,6 +102,7 @@ class Ingest(Service):
     ) -> None:
         super().__init__()
         self.collection = collection
+        names = settings.topic_names
         self._topic = names.reports(collection.name)
         self._dead_letters_topic = names.dead_letters(collection.name)
         self._partials_topic = names.partials

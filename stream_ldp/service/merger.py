@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection, Series
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import TopicNames
     from stream_ldp.kinds import Answer
     from stream_ldp.pipeline.merging import Question
     from stream_ldp.service.metrics import Metrics
@@ -64,7 +63,6 @@ class Merger(Service):
         self,
         collections: Iterable[Collection],
         *,
-        names: TopicNames,
         settings: Settings,
         report_partitions: Mapping[str, int],
         producer: Producer,
@@ -73,7 +71,7 @@ class Merger(Service):
         """`report_partitions`: partitions of each collection's reports topic, by the collection's name."""
         super().__init__()
         self._collections = {collection.name: collection for collection in collections}
-        self._names = names
+        self._names = settings.topic_names
         self._settings = settings
         self._report_partitions = report_partitions
         self._producer = producer

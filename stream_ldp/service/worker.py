@@ -20,7 +20,7 @@ import faust
 from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_ldp.kafka.producer import Producer
-from stream_ldp.kafka.topics import MAX_RECORD_BYTES, TopicNames
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
@@ -55,14 +55,12 @@ class Worker:
         self, settings: Settings, collections: Sequence[Collection], *, partitions: Mapping[str, int]
     ) -> None:
         """`partitions`: of every topic, as the preflight found them."""
-        names = TopicNames(prefix=settings.topic_prefix)
-        report_partitions = {each.name: partitions[names.reports(each.name)] for each in collections}
+        report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self.metrics = Metrics(report_partitions)
         self._producer = Producer(settings, max_record_bytes=MAX_RECORD_BYTES)
         self._admin = AIOKafkaAdminClient(**settings.client_options())
         self._merger = Merger(
             collections,
-            names=names,
             settings=settings,
             report_partitions=report_partitions,
             producer=self._producer,
@@ -71,7 +69,6 @@ class Worker:
         self._ingests = [
             Ingest(
                 collection,
-                names=names,
                 settings=settings,
                 admin=self._admin,
                 producer=self._producer,
@@ -80,7 +77,7 @@ class Worker:
             for collection in collections
         ]
         self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
-        self._app = _faust_app(settings, collections, names, self._merger, datadir=self._datadir.name)
+        self._app = _faust_app(settings, collections, self._merger, datadir=self._datadir.name)
         self._started = False
 
     def live(self) -> list[str]:
@@ -183,9 +180,7 @@ async def _work(worker: Worker) -> None:
     await worker.wait()
 
 
-def _faust_app(
-    settings: Settings, collections: Sequence[Collection], names: TopicNames, merger: Merger, *, datadir: str
-) -> Any:
+def _faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
     # Workers of the same collections share the merging; those of others read the partials for themselves.
     served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
     app = faust.App(
@@ -207,7 +202,9 @@ def _faust_app(
         web_enabled=False,
         stream_wait_empty=False,
     )
-    topic = app.topic(names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes)
+    topic = app.topic(
+        settings.topic_names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes
+    )
 
     @app.agent(topic, name="merge")
     async def merge(stream: Any) -> None:

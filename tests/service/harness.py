@@ -95,7 +95,7 @@ class Deployment:
 
     @property
     def names(self) -> TopicNames:
-        return TopicNames(prefix=self.settings.topic_prefix)
+        return self.settings.topic_names
 
     def worker(self, *, broken: str | None = None) -> WorkerProcess:
         return WorkerProcess(self, broken=broken)

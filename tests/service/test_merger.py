@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.records.collection import JointCollection
@@ -35,7 +34,6 @@ async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypa
     producer: Producer = None  # type: ignore[assignment]
     merger = Merger(
         [collection],
-        names=TopicNames(prefix="test"),
         settings=Settings.load(),
         report_partitions={"survey": 1},
         producer=producer,

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["Asked", "Inquiry", "Method", "Phase", "Standing", "epoch_epsilon"]
+__all__ = ["MAX_CANDIDATES", "Asked", "Inquiry", "Method", "Phase", "Standing", "epoch_epsilon"]
+
+#: Candidates: a published ranking of so many has 6 MB, and a unary response takes no more.
+MAX_CANDIDATES = 2**16
 
 
 class Asked(StrEnum):

@@ -13,8 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.collection import fingerprint_of
-from stream_ldp.sets.methods.methods import MAX_CANDIDATES
-from stream_ldp.sets.phases import Inquiry
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import method
 from stream_ldp.sets.methods.svim import SVIM
 from stream_ldp.sets.phases import Inquiry, Phase, Standing
 from stream_ldp.sets.sampling import respond
+from tests.sets.methods.examples import method
 
 USERS = 40_000
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
 from stream_ldp.sets.methods.combination import Combine, best, combined, observed
 from stream_ldp.sets.methods.oracle_choice import item_oracle
+from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
 from stream_ldp.sets.phases import Asked, Inquiry, Phase
 
 if TYPE_CHECKING:
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Standing
 
-__all__ = ["LDPMiner"]
+__all__ = ["LDPMiner", "LdpMinerSpec"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LDPMiner:
     """Sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
 
@@ -43,7 +45,7 @@ class LDPMiner:
         """ldpminer."""
         return "ldpminer"
 
-    @property
+    @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """Two, of all users."""
         everybody = (0, RESOLUTION)
@@ -81,3 +83,23 @@ class LDPMiner:
         kept = len(before.items)
         both = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
         return best(both, self.k_max), None
+
+
+class LdpMinerSpec(MethodSpec):
+    """LDPMiner as it is written."""
+
+    kind: Literal["ldpminer"]
+    set_size: SetSize
+    combine: Combination = None
+    hash_bits: HashBits = None
+
+    def _method(self, *, domain: int, k_max: int) -> LDPMiner:
+        return LDPMiner(
+            domain=domain,
+            k=self.k,
+            k_max=k_max,
+            epsilon=self.epsilon,
+            set_size=self.set_size,
+            combine=self.combine or DEFAULT_COMBINE,
+            hash_bits=self.hash_bits,
+        )

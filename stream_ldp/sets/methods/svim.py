@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -12,6 +13,7 @@ from scipy.optimize import isotonic_regression
 from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
 from stream_ldp.sets.methods.combination import Combine, best, combined, observed
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
+from stream_ldp.sets.methods.spec import HashBits, MethodSpec
 from stream_ldp.sets.phases import Asked, Inquiry, Phase
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Standing
 
-__all__ = ["SVIM"]
+__all__ = ["SVIM", "SvimSpec"]
 
 #: Parts of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
@@ -28,7 +30,7 @@ _PARTS = (0.4, 0.1, 0.5)
 _WHOLE = 0.9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SVIM:
     """Set-value item mining (Wang, Li and Jha, 2018, section V): each user answers one question with all of epsilon.
 
@@ -52,7 +54,7 @@ class SVIM:
         """svim."""
         return "svim"
 
-    @property
+    @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """Three, of disjoint groups of 40, 10 and 50 % of the users."""
         ends = (0, *(round(RESOLUTION * end) for end in np.cumsum(_PARTS)))
@@ -100,6 +102,27 @@ class SVIM:
         doubt = 0.5 * (1.0 - 1.0 / inquiry.correction) * now.frequency
         now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
         return best(now, self.k_max), None
+
+
+class SvimSpec(MethodSpec):
+    """SVIM as it is written; without a set size as published."""
+
+    kind: Literal["svim"]
+    hash_bits: HashBits = None
+
+    @property
+    def _usual_k_max(self) -> int:
+        return 2 * self.k
+
+    def _method(self, *, domain: int, k_max: int) -> SVIM:
+        return SVIM(
+            domain=domain,
+            k=self.k,
+            k_max=k_max,
+            epsilon=self.epsilon,
+            set_size=self.set_size,
+            hash_bits=self.hash_bits,
+        )
 
 
 def _lengths(estimate: NDArray[np.float64], *, error: float) -> tuple[int, float]:

@@ -13,10 +13,10 @@ import pytest
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
 from stream_ldp.privacy.audit import item_attacks
 from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
-from stream_ldp.sets.methods.methods import method
 from stream_ldp.sets.phases import Asked
 from tests.privacy.audit import broken
 from tests.privacy.audit.test_item_enumeration import EVERYBODY, Asking, direct, hadamard, phases, unary
+from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,10 @@ from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, 
 from stream_ldp.privacy.audit import item_enumeration
 from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries
 from stream_ldp.privacy.audit.response_law import stated_law
-from stream_ldp.sets.methods.methods import method
 from stream_ldp.sets.methods.oracle_choice import amplified
 from stream_ldp.sets.phases import Asked, Inquiry, Phase, Standing
 from tests.privacy.audit import broken
+from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -46,7 +46,7 @@ class Items(Part):
 
     @property
     def count(self) -> int:
-        """Number of items."""
+        """The number of items."""
         return len(self.names) if self.names is not None else self.size or 0
 
     def name(self, item: int) -> str:
@@ -85,12 +85,12 @@ class PhaseSeries:
 
     @property
     def name(self) -> str:
-        """Of the phase."""
+        """The name of the phase."""
         return phase_name(self.number)
 
     @property
     def of(self) -> tuple[str, ...]:
-        """Names the statistic of phase 1; that of a later one is named by what was asked besides."""
+        """The name of the statistic of phase 1; that of a later one is named by what was asked besides."""
         return (self.name,)
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
@@ -150,7 +150,7 @@ class ItemCollection(Collection):
 
     @cached_property
     def series(self) -> tuple[PhaseSeries, ...]:
-        """The phases."""
+        """The windows of each phase, in order."""
         return tuple(
             PhaseSeries(number=phase.number, size_ms=self.window.size_ms, every_ms=self.every_ms)
             for phase in self.method.phases

@@ -37,9 +37,9 @@ def coverage(kind: str, sets: ItemSets, *, epsilon: float) -> float:
     asked = method(kind, domain=DOMAIN, k=K, epsilon=epsilon, set_size=SET_SIZE)
     held = []
     for seed in SEEDS:
-        standing = run_epoch(asked, sets, entropy=SeededEntropy(seed))
-        off = np.abs(standing.frequency[:K] - truth[standing.items[:K]])
-        held.append(np.mean(off < 1.96 * standing.standard_error[:K]))
+        estimate = run_epoch(asked, sets, entropy=SeededEntropy(seed))
+        off = np.abs(estimate.frequency[:K] - truth[estimate.items[:K]])
+        held.append(np.mean(off < 1.96 * estimate.standard_error[:K]))
     return float(np.mean(held))
 
 

@@ -17,7 +17,7 @@ from stream_ldp.cli.evaluate.heavy_hitters import heavy_hitters
 from stream_ldp.sets.evaluation import Measures, Trial, measures, scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
-from stream_ldp.sets.phases import Standing
+from stream_ldp.sets.phases import RankingEstimate
 from tests.sets.methods.examples import method
 
 SETS = ["1 2 3", "1 2", "1", "", "10 2 1", "3 1", "1 9", "2"] * 25
@@ -217,10 +217,10 @@ TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
 
 def test_measures_are_of_the_published_items_and_frequencies() -> None:
-    standing = Standing(
+    estimate = RankingEstimate(
         items=np.array([2, 1, 3]), frequency=np.array([1.4, 0.3, -0.2]), standard_error=np.full(3, 0.1)
     )
-    found = measures(standing, TRUTH, k=2, seconds=3.0)
+    found = measures(estimate, TRUTH, k=2, seconds=3.0)
     # Item 2 is published with 1.0 at most; item 0 is no candidate, so it is not published and its estimate is 0.
     assert (found.ndcg, found.f1, found.seconds) == (0.5, 0.5, 3.0)
     assert found.re == pytest.approx((0.2 / 0.8 + 1.0) / 2)

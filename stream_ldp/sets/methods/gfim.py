@@ -1,4 +1,4 @@
-"""GFIM: candidates from everybody, then two groups of users narrow them down (Zhu, Yang and Bai, 2021)."""
+"""GFIM: candidates from everybody, then two parts of the users narrow them down (Zhu, Yang and Bai, 2021)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.methods.combination import Combine, best, combined, observed
+from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize, Whole, require
-from stream_ldp.sets.phases import Asked, Inquiry, Phase
+from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.sets.phases import RankingEstimate
 
 __all__ = ["GFIM", "BudgetSplit", "GfimSpec", "UserSplit"]
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetSplit:
-    """Epsilon is split: everybody answers phase 1 with the first part, and phase 2 or 3 with the rest."""
+    """Splits epsilon: everybody answers phase 1 with the first part, and phase 2 or 3 with the rest."""
 
     first: float
     rest: float
@@ -43,15 +43,15 @@ class BudgetSplit:
             first = epsilon - rest
         half = RESOLUTION // 2
         return (
-            Phase(number=1, asked=Asked.ITEM, share=(0, RESOLUTION), epsilon=first),
-            Phase(number=2, asked=Asked.ITEM, share=(0, half), epsilon=rest),
-            Phase(number=3, asked=Asked.ITEM, share=(half, RESOLUTION), epsilon=rest),
+            Phase(number=1, asked=Target.ITEM, share=(0, RESOLUTION), epsilon=first),
+            Phase(number=2, asked=Target.ITEM, share=(0, half), epsilon=rest),
+            Phase(number=3, asked=Target.ITEM, share=(half, RESOLUTION), epsilon=rest),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class UserSplit:
-    """The users are split: the first part of them answers phase 1, each half of the rest phase 2 or 3."""
+    """Splits the users: the first part of them answers phase 1, each half of the rest phase 2 or 3."""
 
     first: float
     rest: float
@@ -61,16 +61,17 @@ class UserSplit:
         start = round(RESOLUTION * self.first)
         middle = (start + RESOLUTION) // 2
         return (
-            Phase(number=1, asked=Asked.ITEM, share=(0, start), epsilon=epsilon),
-            Phase(number=2, asked=Asked.ITEM, share=(start, middle), epsilon=epsilon),
-            Phase(number=3, asked=Asked.ITEM, share=(middle, RESOLUTION), epsilon=epsilon),
+            Phase(number=1, asked=Target.ITEM, share=(0, start), epsilon=epsilon),
+            Phase(number=2, asked=Target.ITEM, share=(start, middle), epsilon=epsilon),
+            Phase(number=3, asked=Target.ITEM, share=(middle, RESOLUTION), epsilon=epsilon),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class GFIM:
-    """Algorithm 1: phase 1 asks for candidates C, phase 2 one group of users for the best E of C, phase 3 the other.
+    """GFIM, algorithm 1: phase 1 asks for candidates C, phase 2 some users for the best E of C, phase 3 the others.
 
+    name: the kind.
     domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
     epsilon: of a user for an epoch, nats.
     set_size: l, number of slots that a set is padded to in phase 1.
@@ -91,15 +92,15 @@ class GFIM:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Three: all users or the first part of them, then each half of all, or of the others."""
+        """The three phases: all users or the first part of them, then each half of all, or of the others."""
         return self.split.phases(self.epsilon)
 
     def first(self) -> Inquiry:
-        """Any item of the domain."""
+        """The inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Sampling SH, or what has less variance."""
+        """The oracle of sampling SH, or one of less variance."""
         return item_oracle(
             self.domain if inquiry.candidates is None else len(inquiry.candidates),
             padding=inquiry.padding,
@@ -108,23 +109,25 @@ class GFIM:
         )
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
-        """As `Method.solve`; the standing holds C after phase 1, and E from phase 2."""
-        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
+        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            standing = now
+            estimate = now
         elif reports:
             chosen_from = self.domain if inquiry.phase == 2 else self.k_max
-            standing = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from)
+            estimate = combined_estimate(
+                before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from
+            )
         else:
-            standing = before
-        standing = best(standing, self.k_max if inquiry.phase == 1 else self.finalists)
+            estimate = before
+        estimate = most_frequent(estimate, self.k_max if inquiry.phase == 1 else self.finalists)
         if inquiry.phase == 3:
-            return standing, None
+            return estimate, None
         # A set of at most l items shares no more with the candidates.
-        padding = min(self.set_size, len(standing.items))
-        return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=padding)
+        padding = min(self.set_size, len(estimate.items))
+        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding)
 
 
 def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:

@@ -37,7 +37,13 @@ DEFAULT_COMBINE = Combine.VARIANCE
 
 
 def require(right: bool, message: str, *option: str) -> None:
-    """Refuse what an option says, unless it is right."""
+    """Refuse what an option says, unless it is right.
+
+    option: its name, from where it is not clear which one is meant.
+
+    Raises:
+        Misplaced: it is not right.
+    """
     if not right:
         raise Misplaced(message, *option)
 
@@ -46,14 +52,13 @@ def require_domain(domain: int) -> None:
     """Refuse a number of items for which there is no method.
 
     Raises:
-        ValueError: it is such a number.
+        Misplaced: it is such a number.
     """
     require(2 <= domain <= MAX_DOMAIN, f"the domain has {domain:,} items; from 2 to {MAX_DOMAIN:,}")
 
 
 def _whole(value: object) -> object:
-    if isinstance(value, str) and not value.lstrip("-").isdigit():
-        raise ValueError(f"{value!r} is not a whole number")
+    require(not isinstance(value, str) or value.lstrip("-").isdigit(), f"{value!r} is not a whole number")
     return value
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import HadamardResponse
 from stream_ldp.sets.methods.gfim import GFIM, BudgetSplit
-from stream_ldp.sets.phases import Inquiry, Standing, epoch_epsilon
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, epoch_epsilon
 from tests.sets.methods.examples import build, method
 
 
@@ -48,17 +48,17 @@ def test_an_epoch_costs_exactly_epsilon_despite_rounding(split: tuple[float, flo
 def test_gfim_narrows_the_domain_to_candidates_and_then_to_finalists() -> None:
     gfim = build("gfim", k=3, k_max=10, finalists=6)
     inquiry: Inquiry | None = gfim.first()
-    standing: Standing | None = None
+    estimate: RankingEstimate | None = None
     asked, padding = [], []
     while inquiry is not None:
         asked.append(60 if inquiry.candidates is None else len(inquiry.candidates))
         padding.append(inquiry.padding)
         sums: NDArray[np.int64] = np.zeros(gfim.oracle(inquiry).counters, dtype=np.int64)
-        standing, inquiry = gfim.solve(inquiry, sums=sums, reports=0, before=standing)
+        estimate, inquiry = gfim.solve(inquiry, sums=sums, reports=0, before=estimate)
     assert asked == [60, 10, 6]
     assert padding == [5, 5, 5]
-    assert standing is not None
-    assert len(standing.items) == 6
+    assert estimate is not None
+    assert len(estimate.items) == 6
     small = build("gfim", k=2, k_max=4, finalists=3)
     _, second = small.solve(
         small.first(), sums=np.zeros(small.oracle(small.first()).counters, dtype=np.int64), reports=0, before=None

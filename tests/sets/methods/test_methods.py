@@ -10,7 +10,7 @@ from stream_ldp.mechanisms import RESOLUTION, SeededEntropy
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
-from stream_ldp.sets.phases import Asked, Inquiry, Standing, epoch_epsilon
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, Target, epoch_epsilon
 from tests.sets.methods.examples import build, method
 
 #: Noise so small that only sampling is left.
@@ -44,10 +44,10 @@ def test_every_user_spends_exactly_epsilon_in_an_epoch(kind: str) -> None:
 def test_with_hardly_any_noise_the_true_ranking_is_found(kind: str) -> None:
     """Seeded. 20,000 users; the items' frequencies differ by 0.2, sampling errors are below 0.03."""
     sets = population(20_000)
-    standing = run_epoch(build(kind, epsilon=NOISELESS), sets, entropy=SeededEntropy(2))
-    assert standing.items[:4].tolist() == [0, 1, 2, 3]
-    assert standing.frequency[:4] == pytest.approx(sets.frequencies(60)[:4], abs=0.1)
-    assert (np.diff(standing.frequency) <= 0.0).all()
+    estimate = run_epoch(build(kind, epsilon=NOISELESS), sets, entropy=SeededEntropy(2))
+    assert estimate.items[:4].tolist() == [0, 1, 2, 3]
+    assert estimate.frequency[:4] == pytest.approx(sets.frequencies(60)[:4], abs=0.1)
+    assert (np.diff(estimate.frequency) <= 0.0).all()
 
 
 @ALL
@@ -60,40 +60,40 @@ def test_estimates_are_unbiased_and_their_standard_errors_hold(kind: str) -> Non
     truth = sets.frequencies(60)[0]
     scores = []
     for seed in range(40):
-        standing = run_epoch(build(kind, epsilon=4.0), sets, entropy=SeededEntropy(seed))
-        (place,) = np.flatnonzero(standing.items == 0)
-        scores.append((standing.frequency[place] - truth) / standing.standard_error[place])
+        estimate = run_epoch(build(kind, epsilon=4.0), sets, entropy=SeededEntropy(seed))
+        (place,) = np.flatnonzero(estimate.items == 0)
+        scores.append((estimate.frequency[place] - truth) / estimate.standard_error[place])
     assert abs(np.mean(scores)) < 0.8
     assert 0.6 < np.std(scores) < 1.5
 
 
 @ALL
 def test_every_phase_ends_even_if_nobody_reports(kind: str) -> None:
-    standing = run_epoch(build(kind), ItemSets.of([]), entropy=SeededEntropy(0))
-    assert len(standing.items) >= 4
-    assert standing.frequency.tolist() == [0.0] * len(standing.items)
-    assert np.isinf(standing.standard_error).all()
+    estimate = run_epoch(build(kind), ItemSets.of([]), entropy=SeededEntropy(0))
+    assert len(estimate.items) >= 4
+    assert estimate.frequency.tolist() == [0.0] * len(estimate.items)
+    assert np.isinf(estimate.standard_error).all()
 
 
 @ALL
 def test_a_phase_without_reports_leaves_earlier_estimates_unchanged(kind: str) -> None:
     chosen = build(kind)
     sets = population(2_000)
-    standing: Standing | None = None
+    estimate: RankingEstimate | None = None
     inquiry: Inquiry | None = chosen.first()
-    first: Standing | None = None
+    first: RankingEstimate | None = None
     while inquiry is not None:
         sums: NDArray[np.int64] = np.zeros(chosen.oracle(inquiry).counters, dtype=np.int64)
         reports = 0
         if first is None:
             rows = chosen.oracle(inquiry).perturb(sets.items[:2_000], entropy=SeededEntropy(1))
             sums, reports = chosen.oracle(inquiry).sums(rows), len(rows)
-        standing, inquiry = chosen.solve(inquiry, sums=sums, reports=reports, before=standing)
-        first = first or standing
-    assert standing is not None
+        estimate, inquiry = chosen.solve(inquiry, sums=sums, reports=reports, before=estimate)
+        first = first or estimate
+    assert estimate is not None
     assert first is not None
-    assert standing.items.tolist() == first.items[: len(standing.items)].tolist()
-    assert standing.frequency.tolist() == first.frequency[: len(standing.items)].tolist()
+    assert estimate.items.tolist() == first.items[: len(estimate.items)].tolist()
+    assert estimate.frequency.tolist() == first.frequency[: len(estimate.items)].tolist()
 
 
 @ALL
@@ -103,15 +103,15 @@ def test_common_items_are_found_among_empty_sets_and_sets_larger_than_l(kind: st
     sets = ItemSets.of(
         [] if user % 2 else [0, 1, *(2 + rng.choice(58, size=18, replace=False)).tolist()] for user in range(20_000)
     )
-    standing = run_epoch(build(kind, k=2, epsilon=NOISELESS), sets, entropy=SeededEntropy(3))
-    assert set(standing.items[:2].tolist()) == {0, 1}
+    estimate = run_epoch(build(kind, k=2, epsilon=NOISELESS), sets, entropy=SeededEntropy(3))
+    assert set(estimate.items[:2].tolist()) == {0, 1}
 
 
 @ALL
 def test_k_may_be_the_whole_domain(kind: str) -> None:
     chosen = method(kind, domain=5, k=5, epsilon=4.0, set_size=2)
-    standing = run_epoch(chosen, ItemSets.of([[0, 1], [4], []] * 500), entropy=SeededEntropy(4))
-    assert sorted(standing.items.tolist()) == [0, 1, 2, 3, 4]
+    estimate = run_epoch(chosen, ItemSets.of([[0, 1], [4], []] * 500), entropy=SeededEntropy(4))
+    assert sorted(estimate.items.tolist()) == [0, 1, 2, 3, 4]
 
 
 @ALL
@@ -125,5 +125,5 @@ def test_the_same_seed_gives_the_same_epoch(kind: str) -> None:
 
 def test_only_svim_counts_candidates() -> None:
     asked = {kind: [phase.asked for phase in build(kind).phases] for kind in METHODS}
-    assert asked.pop("svim") == [Asked.ITEM, Asked.COUNT, Asked.ITEM]
-    assert {question for phases in asked.values() for question in phases} == {Asked.ITEM}
+    assert asked.pop("svim") == [Target.ITEM, Target.COUNT, Target.ITEM]
+    assert {question for phases in asked.values() for question in phases} == {Target.ITEM}

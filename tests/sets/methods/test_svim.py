@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy, frequencies
 from stream_ldp.sets.methods.svim import SVIM
-from stream_ldp.sets.phases import Inquiry, Standing
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from tests.sets.methods.examples import answers_of, build, method
 
 #: 8 candidates of 40 items.
 LEARNING = method("svim", domain=40, k=4, k_max=8, epsilon=18.0)
-BEFORE = Standing(items=np.arange(8), frequency=np.linspace(0.3, 0.1, 8), standard_error=np.full(8, 0.01))
+BEFORE = RankingEstimate(items=np.arange(8), frequency=np.linspace(0.3, 0.1, 8), standard_error=np.full(8, 0.01))
 COUNTING = Inquiry(phase=2, candidates=BEFORE.items, padding=1)
 
 
@@ -23,8 +23,8 @@ def _after_counts(parts: list[float], *, users: int = 10_000) -> Inquiry:
     """What phase 3 asks if these parts of the users hold 0, 1, ... candidates."""
     counts = np.repeat(np.arange(9), np.round(np.array(parts + [0.0] * (9 - len(parts))) * users).astype(int))
     sums = answers_of(LEARNING, COUNTING, [list(range(count)) for count in counts.tolist()])
-    standing, inquiry = LEARNING.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
-    assert standing is BEFORE
+    estimate, inquiry = LEARNING.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
+    assert estimate is BEFORE
     assert inquiry is not None
     assert inquiry.candidates is BEFORE.items
     return inquiry
@@ -52,7 +52,7 @@ def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None
     """
     svim = method("svim", domain=200, k=32, k_max=64, epsilon=1.0)
     counting = Inquiry(phase=2, candidates=np.arange(64), padding=1)
-    before = Standing(items=np.arange(64), frequency=np.zeros(64), standard_error=np.ones(64))
+    before = RankingEstimate(items=np.arange(64), frequency=np.zeros(64), standard_error=np.ones(64))
     rng = np.random.default_rng(0)
     paddings = []
     for seed in range(20):
@@ -90,7 +90,7 @@ def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -
     """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
     subject = method("svim", domain=40, k=2, epsilon=2.0)
     candidates = np.arange(4)
-    before = Standing(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
+    before = RankingEstimate(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
     certain, corrected = (
         Inquiry(phase=3, candidates=candidates, padding=2, correction=correction) for correction in (1.0, 1.5)
     )

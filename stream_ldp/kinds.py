@@ -13,7 +13,7 @@ from stream_ldp.records.solve import solve as solve_records
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection, PhaseSeries
 from stream_ldp.sets.layout import PhaseLayout, asked
-from stream_ldp.sets.methods.methods import Kind
+from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.solve import solve as solve_sets
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Answer = Estimate | Ranking
 
 AnyCollection = JointCollection | ItemCollection
 
-_CLASSES: dict[str, type[AnyCollection]] = {"rr-ldp": JointCollection, **dict.fromkeys(Kind, ItemCollection)}
+_CLASSES: dict[str, type[AnyCollection]] = {"rr-ldp": JointCollection, **dict.fromkeys(METHODS, ItemCollection)}
 
 
 def load_collection(path: str | Path) -> AnyCollection:
@@ -63,7 +63,7 @@ def parse_collection(text: str, *, source: str = "<collection>") -> AnyCollectio
     kind = mechanism.get("kind") if isinstance(mechanism, dict) else None
     if not isinstance(kind, str):
         # Without a kind, what else there is tells what was meant.
-        kind = Kind.GFIM if "items" in document else "rr-ldp"
+        kind = "gfim" if "items" in document else "rr-ldp"
     if kind not in _CLASSES:
         place = place_of(root, ("mechanism", "kind"), source=source)
         raise CollectionError([f"{place}: mechanism.kind: expected {_known()}, got {kind!r}"])

@@ -13,7 +13,7 @@ from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,8 +56,8 @@ class ItemPopulation(Sender):
     ) -> None:
         """sets: what each user holds, items as `ItemCollection.encode` gives them.
 
-        secrets: of each user, from which his group is drawn. None draws the groups of an epoch from the entropy, to
-            be remembered as long as the population: right for users who answer through nobody else.
+        secrets: of each user, from which their partition words are drawn. None draws those of an epoch from the
+            entropy, to be remembered as long as the population: right for users who answer through nobody else.
         entropy: source of the noise and of the order of answering; the operating system's unless this is a
             simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
@@ -86,7 +86,7 @@ class ItemPopulation(Sender):
         self._secrets = secrets
         self._spread = spread
         self._max_reports = max_reports
-        self._groups: dict[int, NDArray[np.uint32]] = {}
+        self._words: dict[int, NDArray[np.uint32]] = {}
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -138,7 +138,7 @@ class ItemPopulation(Sender):
             raise problems.exceptions[0] from None
 
     async def answer(self, asked: Round) -> int:
-        """Ask the users whose group the phase asks, and publish what they answer until the round closes.
+        """Ask the users whom the phase asks, and publish what they answer until the round closes.
 
         Returns:
             Number of answers that were published; users who would have answered later did not.
@@ -148,11 +148,12 @@ class ItemPopulation(Sender):
             DeliveryError: answers were lost.
         """
         phase = asked.check(self._collection)
-        users = np.flatnonzero(phase.asks(self._groups_in(asked.epoch)))
-        # In random order, or who answers late would be told by his place.
+        users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
+        # In random order, or who answers late would be told by their place.
         users = users[np.argsort(self._entropy.words(2 * len(users)).view(np.uint64))]
         method = self._collection.method
-        size = min(self._max_reports, most_reports(method.oracle(asked.inquiry).bits))
+        inquiry, fingerprint = asked.inquiry, asked.fingerprint
+        size = min(self._max_reports, most_reports(method.oracle(inquiry).bits))
         begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
         # As long before the round closes as that is before the window's end: a batch may be late by so much.
         last_ms = max(begin_ms, 2 * end_ms - asked.end_ms) if self._spread else begin_ms
@@ -164,9 +165,9 @@ class ItemPopulation(Sender):
             if time_ms >= end_ms:
                 break
             some = self._sets.take(users[first : first + size])
-            rows = respond(method, asked.inquiry, some, entropy=self._entropy)
+            rows = respond(method, inquiry, some, entropy=self._entropy)
             # Ids never come from a seed; see `Reporter`.
-            batch = batch_of(rows, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
+            batch = batch_of(rows, fingerprint=fingerprint, time_ms=time_ms, entropy=OSEntropy())
             await self._outbox.publish([batch])
             published += len(rows)
         await self._outbox.flush()
@@ -180,13 +181,13 @@ class ItemPopulation(Sender):
         start_ms = schedule.window_of(epoch, 1)
         return epoch if now_ms < start_ms + schedule.size_ms // 2 else epoch + 1
 
-    def _groups_in(self, epoch: int) -> NDArray[np.uint32]:
-        """The group words of all users, the same whenever they are asked for."""
+    def _words_in(self, epoch: int) -> NDArray[np.uint32]:
+        """The partition words of all users, the same whenever they are asked for."""
         if self._secrets is not None:
-            return group_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
-        if epoch not in self._groups:
+            return partition_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
+        if epoch not in self._words:
             # While an epoch's last phase is asked, so many others have begun at most.
             oldest = epoch - self._collection.schedule.phases
-            self._groups = {each: words for each, words in self._groups.items() if each > oldest}
-            self._groups[epoch] = self._entropy.words(len(self._sets))
-        return self._groups[epoch]
+            self._words = {each: words for each, words in self._words.items() if each > oldest}
+            self._words[epoch] = self._entropy.words(len(self._sets))
+        return self._words[epoch]

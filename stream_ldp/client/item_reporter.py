@@ -15,7 +15,7 @@ from stream_ldp.mechanisms import OSEntropy, uniform_integers
 from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class ItemReporter(Sender):
-    """Answers for one user what the phases of a collection's epochs ask about his set of items.
+    """Answers for one user what the phases of a collection's epochs ask about their set of items.
 
         secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
         async with ItemReporter(films, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
@@ -41,7 +41,7 @@ class ItemReporter(Sender):
             await reporter.stopped()
 
     Answers leave by themselves, from the first `hold` to the end of the `async with` block: each phase that asks the
-    user's group is answered once, for the set held at that moment, of which only one perturbed value is sent. Whoever
+    user is answered once, for the set held at that moment, of which only one perturbed value is sent. Whoever
     comes late answers the phases that are still open.
 
     Privacy does not depend on what the service says. An answer is perturbed by the collection's own method at the
@@ -197,7 +197,7 @@ class ItemReporter(Sender):
         if key in self._due:
             self._due[key] = (self._due[key][0], asked)
             return
-        words = group_words([self._secret], fingerprint=self._collection.fingerprint, epoch=asked.epoch)
+        words = partition_words([self._secret], fingerprint=self._collection.fingerprint, epoch=asked.epoch)
         if not self._collection.method.phases[asked.phase - 1].asks(words)[0]:
             return
         begin = max(self._clock(), asked.start_ms)

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stream_ldp.records.answer import Plausibility, WindowBounds
 from stream_ldp.sets.collection import phase_name
-from stream_ldp.sets.phases import Inquiry, Standing
-from stream_ldp.sets.rounds import round_fingerprint
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
@@ -54,6 +53,12 @@ class NextPhase(_Part):
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
     candidates: tuple[int, ...] = Field(description="numbers of the items asked about, best first")
 
+    @classmethod
+    def of(cls, inquiry: Inquiry) -> Self:
+        """What an inquiry about candidates says in a message."""
+        candidates = () if inquiry.candidates is None else tuple(inquiry.candidates.tolist())
+        return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
+
 
 class EpochPrivacy(_Part):
     """Epsilon, in nats, of any two sets of a user."""
@@ -91,18 +96,18 @@ class Ranking(_Part):
 
     @property
     def complete(self) -> bool:
-        """Whether it is the result of its epoch."""
+        """Whether this ranking is the result of its epoch."""
         return self.final and self.phase == self.phases
 
     @property
     def series(self) -> str:
-        """Which answers it follows, window after window."""
+        """The name of the series of answers that it is one of."""
         return phase_name(self.phase)
 
     @property
-    def standing(self) -> Standing:
-        """What is known of the candidates, as the method has it."""
-        return Standing(
+    def estimate(self) -> RankingEstimate:
+        """The estimate of the candidates, as the method has it."""
+        return RankingEstimate(
             items=np.array([each.number for each in self.candidates], dtype=np.int64),
             frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
             standard_error=np.array([each.standard_error for each in self.candidates], dtype=np.float64),
@@ -110,7 +115,7 @@ class Ranking(_Part):
 
     @property
     def next_inquiry(self) -> Inquiry | None:
-        """What the next phase asks; None after the last."""
+        """The inquiry of the next phase; None after the last."""
         if self.next_phase is None:
             return None
         return Inquiry(
@@ -122,29 +127,22 @@ class Ranking(_Part):
 
     @property
     def next_fingerprint(self) -> bytes | None:
-        """What batches of answers to the next phase carry, as `Round.fingerprint`; None after the last."""
-        if self.next_phase is None:
-            return None
-        return round_fingerprint(
-            self.fingerprint,
-            epoch=self.epoch,
-            phase=self.phase + 1,
-            candidates=self.next_phase.candidates,
-            padding=self.next_phase.padding,
-        )
+        """What the batches of reports to the next phase carry, as `Round.fingerprint`; None after the last."""
+        inquiry = self.next_inquiry
+        return None if inquiry is None else inquiry.fingerprint(self.fingerprint, epoch=self.epoch)
 
     @property
     def key(self) -> bytes:
-        """Record key: one a final ranking, so that compaction keeps the history; one for the live view."""
+        """The record key: one a final ranking, so that compaction keeps the history; one for the live view."""
         return f"{self.series}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
 
     def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that the next phase goes on from what was published."""
+        """The ranking as UTF-8 JSON; every number in full precision, so that the next phase goes on from it."""
         return self.model_dump_json().encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Read what `to_bytes` has written.
 
         Raises:
             ValueError: not a ranking, or of a schema version that this release does not read.

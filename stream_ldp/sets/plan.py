@@ -12,7 +12,7 @@ import numpy as np
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.sets.phases import Asked, epoch_epsilon
+from stream_ldp.sets.phases import Target, epoch_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Inquiry, Method, Phase, Standing
+    from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
 __all__ = ["ErrorPlan", "ItemPlan", "PhasePlan", "SpentPlan", "item_plan"]
 
@@ -43,7 +43,7 @@ _MANY = 10**12
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorPlan:
-    """What is known of an item that hardly anybody holds.
+    """The error of an item that hardly anybody holds.
 
     users: who answer the epoch.
     standard_error: of its frequency.
@@ -57,11 +57,11 @@ class ErrorPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhasePlan:
-    """One phase.
+    """What one phase asks, costs and tells.
 
     number: 1 for the first.
     part: of the users who are asked.
-    asked: what of a set, item or count.
+    asked: what it wants to know of a set, item or count.
     items: number of items asked about.
     padding: l, number of slots or items of a set.
     epsilon: of an answer, in nats.
@@ -73,7 +73,7 @@ class PhasePlan:
 
     number: int
     part: float
-    asked: Asked
+    asked: Target
     items: int
     padding: int
     epsilon: float
@@ -87,7 +87,7 @@ class PhasePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpentPlan:
-    """Epsilon of a user, in nats, who answers so many epochs."""
+    """What so many epochs cost a user who answers them, epsilon in nats."""
 
     epochs: int
     epsilon: float
@@ -95,7 +95,7 @@ class SpentPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemPlan:
-    """A collection.
+    """What a collection asks, costs and tells.
 
     items, k: of the domain, and wanted.
     epoch_ms: from the beginning of an epoch to the end of its last phase.
@@ -136,10 +136,10 @@ def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> It
 
 
 def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
-    for phase, inquiry, standing in _epoch_of_noise(method):
+    for phase, inquiry, estimate in _epoch_of_noise(method):
         oracle = method.oracle(inquiry)
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
-        tells = phase.asked is Asked.ITEM
+        tells = phase.asked is Target.ITEM
         yield PhasePlan(
             number=phase.number,
             part=phase.part,
@@ -152,24 +152,24 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
             state_bytes=oracle.counters * _SUM_BYTES,
-            errors=tuple(_error(standing, items=items, users=count) for count in users) if tells else (),
+            errors=tuple(_error(estimate, items=items, users=count) for count in users) if tells else (),
         )
 
 
-def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, Standing]]:
+def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
     """Each phase of an epoch of `_MANY` users whose answers say nothing, as the method itself solves it.
 
     How many candidates a set holds is not told at all: the method then takes it that sets may hold them all, which is
     the most that its last phase can cost.
     """
     asked: Inquiry | None = method.first()
-    standing: Standing | None = None
+    estimate: RankingEstimate | None = None
     while asked is not None:
         phase, oracle = method.phases[asked.phase - 1], method.oracle(asked)
-        reports = round(_MANY * phase.part) if phase.asked is Asked.ITEM else 0
+        reports = round(_MANY * phase.part) if phase.asked is Target.ITEM else 0
         sums = _sums_of_noise(oracle, reports)
-        standing, following = method.solve(asked, sums=sums, reports=reports, before=standing)
-        yield phase, asked, standing
+        estimate, following = method.solve(asked, sums=sums, reports=reports, before=estimate)
+        yield phase, asked, estimate
         asked = following
 
 
@@ -182,8 +182,8 @@ def _sums_of_noise(oracle: FrequencyOracle, reports: int) -> NDArray[np.int64]:
     return np.full(oracle.counters, round(reports * by_chance), dtype=np.int64)
 
 
-def _error(standing: Standing, *, items: int, users: int) -> ErrorPlan:
-    error = float(standing.standard_error.max()) * math.sqrt(_MANY / users)
+def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
+    error = float(estimate.standard_error.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
     return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import uniform_integers
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ __all__ = ["respond"]
 
 
 def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy) -> NDArray[np.uint8]:
-    """The answers of users who are asked, one packed row each, as the inquiry's oracle makes them.
+    """The reports of users who are asked, as the inquiry's oracle makes them: packed rows, one a user.
 
     sets: of these users, items below the method's domain.
 
@@ -33,11 +33,11 @@ def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entrop
         sets = sets.restricted(inquiry.candidates, domain=method.domain)
     oracle = method.oracle(inquiry)
     match method.phases[inquiry.phase - 1].asked:
-        case Asked.ITEM:
+        case Target.ITEM:
             if isinstance(oracle, SetHadamardResponse):
                 return oracle.perturb_sets(sets.offsets, sets.items, entropy=entropy)
             values = _sampled(sets, size=oracle.size, padding=inquiry.padding, entropy=entropy)
-        case Asked.COUNT:
+        case Target.COUNT:
             values = sets.sizes
     return oracle.perturb(values, entropy=entropy)
 

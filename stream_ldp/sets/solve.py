@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.merging import Question
     from stream_ldp.sets.collection import ItemCollection, PhaseSeries
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.sets.phases import RankingEstimate
 
 __all__ = ["solve"]
 
@@ -35,8 +35,8 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     oracle = method.oracle(inquiry)
     ((_, parts),) = question.windows
     sums = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
-    standing, then = method.solve(
-        inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.standing
+    estimate, then = method.solve(
+        inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )
     likeness = _draws(oracle, sums.values)
     return Ranking(
@@ -50,16 +50,14 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
         final=question.final,
         reports=sums.reports,
         reports_per_phase=(*(() if before is None else before.reports_per_phase), sums.reports),
-        items=_heavy_hitters(collection, standing),
+        items=_heavy_hitters(collection, estimate),
         candidates=tuple(
             Candidate(number=number, frequency=frequency, standard_error=error)
             for number, frequency, error in zip(
-                standing.items.tolist(), standing.frequency.tolist(), standing.standard_error.tolist(), strict=True
+                estimate.items.tolist(), estimate.frequency.tolist(), estimate.standard_error.tolist(), strict=True
             )
         ),
-        next_phase=None
-        if then is None or then.candidates is None
-        else NextPhase(padding=then.padding, correction=then.correction, candidates=tuple(then.candidates.tolist())),
+        next_phase=None if then is None else NextPhase.of(then),
         plausibility=told(likeness),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
@@ -69,16 +67,16 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     )
 
 
-def _heavy_hitters(collection: ItemCollection, standing: Standing) -> tuple[HeavyHitter, ...]:
+def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:
     """The k best; a frequency is where it can be."""
     k = collection.method.k
     return tuple(
         HeavyHitter(rank=rank, item=collection.items.name(item), frequency=frequency, standard_error=error)
         for rank, (item, frequency, error) in enumerate(
             zip(
-                standing.items[:k].tolist(),
-                np.clip(standing.frequency[:k], 0.0, 1.0).tolist(),
-                standing.standard_error[:k].tolist(),
+                estimate.items[:k].tolist(),
+                np.clip(estimate.frequency[:k], 0.0, 1.0).tolist(),
+                estimate.standard_error[:k].tolist(),
                 strict=True,
             ),
             start=1,

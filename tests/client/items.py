@@ -17,7 +17,7 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 from tests.client.examples import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def secret_of_group(phase: int, *, collection: ItemCollection | None = None, epo
     collection = collection or films()
     for number in range(1, 1_000):
         secret = number.to_bytes(32, "big")
-        words = group_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
+        words = partition_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
         if collection.method.phases[phase - 1].asks(words)[0]:
             return secret
     raise AssertionError("one user in two is asked")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 
 if TYPE_CHECKING:
     from stream_ldp.sets.plan import ItemPlan, PhasePlan
@@ -73,7 +73,7 @@ def show_item_plan(planned: ItemPlan) -> None:
 
 
 def _question(phase: PhasePlan) -> str:
-    if phase.asked is Asked.COUNT:
+    if phase.asked is Target.COUNT:
         return f"how many of {phase.items:,} candidates"
     return f"items of {phase.items:,}, l = {phase.padding}"
 

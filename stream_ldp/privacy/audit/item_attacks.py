@@ -16,7 +16,7 @@ from stream_ldp.privacy.audit.attacks import SINGLE_USERS, Attack
 from stream_ldp.privacy.audit.item_enumeration import inquiries, together
 from stream_ldp.privacy.audit.lower_bound import CHUNK
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Answers:
 
     def _values(self, inquiry: Inquiry) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """What an oracle calls the items that are compared, or the first counts where it is asked for a count."""
-        if self.method.phases[inquiry.phase - 1].asked is Asked.COUNT:
+        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
             counts = np.arange(min(self.method.oracle(inquiry).size, _LOOKED_AT))
             return counts[::2], counts[1::2]
         if inquiry.candidates is None:

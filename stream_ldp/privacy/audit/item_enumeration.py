@@ -26,7 +26,7 @@ from stream_ldp.privacy.audit.response_law import realised_law, stated_law
 from stream_ldp.privacy.audit.set_law import all_sets, realised_set_law, stated_set_law
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.oracle_choice import amplified
-from stream_ldp.sets.phases import Asked, Inquiry, Phase
+from stream_ldp.sets.phases import Inquiry, Phase, Target
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ _Oracle = DirectResponse | HadamardResponse | UnaryResponse | SetHadamardRespons
 class _Sampling:
     """What an inquiry in miniature makes of a set. Counts are not padded: to 1, as far as that goes."""
 
-    asked: Asked
+    asked: Target
     candidates: tuple[int, ...] | None
     padding: int
 
@@ -243,7 +243,7 @@ def _in_miniature(method: Method, inquiry: Inquiry) -> Iterator[tuple[_Sampling,
     asked = method.phases[inquiry.phase - 1].asked
     lists: Sequence[tuple[int, ...] | None] = _CANDIDATES
     paddings = range(1, MOST_PADDING + 1)
-    if asked is Asked.COUNT:
+    if asked is Target.COUNT:
         inquiry, paddings = replace(inquiry, padding=1), range(1, 2)
     real_paddings = {inquiry.padding, *paddings}
     if inquiry.candidates is None:
@@ -252,7 +252,7 @@ def _in_miniature(method: Method, inquiry: Inquiry) -> Iterator[tuple[_Sampling,
     for oracle, epsilon in _kinds(method, inquiry, real_paddings):
         for candidates, padding in itertools.product(lists, paddings):
             sampling = _Sampling(asked=asked, candidates=candidates, padding=padding)
-            size = len(sampling.places) + (asked is Asked.COUNT)
+            size = len(sampling.places) + (asked is Target.COUNT)
             yield sampling, _small(oracle, size=size, padding=padding, epsilon=epsilon)
 
 
@@ -296,7 +296,7 @@ def _whole(chances: Law) -> tuple[NDArray[np.object_], int]:
 
 def _no_values(sampling: _Sampling) -> Law:
     """Of all values and dummies that a set may be asked for, none."""
-    values = len(sampling.places) + (1 if sampling.asked is Asked.COUNT else sampling.padding)
+    values = len(sampling.places) + (1 if sampling.asked is Target.COUNT else sampling.padding)
     return np.full((2**DOMAIN, values), Fraction(0), dtype=object)
 
 
@@ -304,7 +304,7 @@ def _stated_values(sampling: _Sampling) -> Law:
     """P(value | set) of padding and sampling: one of the set's candidates, or one of the dummies that it lacks."""
     law, places = _no_values(sampling), sampling.places
     for row, held in zip(law, _restricted(sampling), strict=True):
-        if sampling.asked is Asked.COUNT:
+        if sampling.asked is Target.COUNT:
             row[len(held)] = Fraction(1)
             continue
         slots = max(sampling.padding, len(held))
@@ -318,7 +318,7 @@ def _realised_values(sampling: _Sampling) -> Law:
     law = _no_values(sampling)
     for row, items in zip(law, all_sets(DOMAIN), strict=True):
         value = partial(_asked_value, sampling, items)
-        if sampling.asked is Asked.COUNT:
+        if sampling.asked is Target.COUNT:
             row[value(None)] = Fraction(1)
             continue
         for each, (_, chance) in remainder_law(value).items():
@@ -365,7 +365,7 @@ def _answers(
 class _OnePhase:
     """A method of one phase, and its oracle."""
 
-    asked: Asked
+    asked: Target
     answering: _Oracle | _Plain
 
     @property

@@ -18,7 +18,7 @@ __all__ = ["amplified", "item_oracle", "scale", "value_oracle", "variance"]
 
 @lru_cache
 def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """For one value of `size`: a direct response, or hashing where that has less variance.
+    """The oracle for one value of `size`: a direct response, or hashing where that has less variance.
 
     hash_bits: t of a Hadamard response to take in any case.
 
@@ -33,10 +33,10 @@ def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> Frequen
 
 @lru_cache
 def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """For the items of a set, l of them or fewer.
+    """The oracle for the items of a set, l of them or fewer.
 
-    Direct response or hashing of one of l slots, or hashing of the whole set: whichever has the least variance for an
-    item of mean frequency, l / size where sets hold l items.
+    It is direct response or hashing of one of l slots, or hashing of the whole set: whichever has the least variance
+    for an item of mean frequency, l / size where sets hold l items.
 
     hash_bits: t of a Hadamard response of one slot to take in any case: 1 for sampling SH.
 
@@ -62,7 +62,7 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
 
 
 def scale(oracle: FrequencyOracle, *, padding: int) -> int:
-    """Part of the users who hold an item, over what the oracle estimates: l where one of l slots is told."""
+    """The part of the users who hold an item, over what the oracle estimates: l where one of l slots is told."""
     return 1 if isinstance(oracle, SetHadamardResponse) else padding
 
 
@@ -75,10 +75,10 @@ def amplified(epsilon: float, *, padding: int) -> float:
 
 
 def variance(oracle: FrequencyOracle, *, frequency: float = 0.0) -> float:
-    """Of the estimate of a frequency, times the number of reports.
+    """The variance of the estimate of a frequency, times the number of reports.
 
-    s (1 - s) / (p - q)^2 for a part s = q + f (p - q) of the reports that support the value (Wang, Blocki, Li and
-    Jha, 2017, eq. 3, for f = 0).
+    It is s (1 - s) / (p - q)^2 for a part s = q + f (p - q) of the reports that support the value (Wang, Blocki, Li
+    and Jha, 2017, eq. 3, for f = 0).
     """
     p, q = oracle.support
     supported = q + frequency * (p - q)

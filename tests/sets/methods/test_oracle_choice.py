@@ -10,10 +10,10 @@ import pytest
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, frequencies
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import method
 from stream_ldp.sets.methods.oracle_choice import amplified, item_oracle, scale, value_oracle, variance
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
+from tests.sets.methods.examples import method
 
 
 def _of(size: int, padding: int, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:

@@ -16,10 +16,11 @@ from rich.table import Table
 
 from stream_ldp.cli.options import fail, load_collections
 from stream_ldp.cli.views.item_plan import show_item_plan
-from stream_ldp.records.plan import POPULATIONS, EstimatePlan, Plan, for_budget
+from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.records.plan import EstimatePlan, Plan, for_budget
 from stream_ldp.records.plan import plan as work_out
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.plan import USERS, item_plan
+from stream_ldp.sets.plan import plan as item_plan
 
 if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
@@ -59,7 +60,7 @@ def plan(
     if isinstance(collection, ItemCollection):
         if for_ever is not None or per_report is not None:
             fail("--for-ever and --per-report are for collections of records: see `epsilon` in the file", code=2)
-        planned = item_plan(collection, users=reports or USERS)
+        planned = item_plan(collection, populations=reports or POPULATIONS)
         if as_json:
             typer.echo(json.dumps(asdict(planned)))
         else:

@@ -26,11 +26,10 @@ from aiokafka.structs import OffsetAndMetadata
 from mode import Service
 
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 from stream_ldp.service.round_log import RoundLog
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.layout import PhaseLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,9 +117,10 @@ class Ingest(Service):
         # never made from counts of an earlier ownership.
         self._ownership = asyncio.Lock()
         self._consumer: Any = None
+        self._kind = kind_of(collection)
         self._rounds = (
-            RoundLog(collection, topic=names.rounds(collection.name), settings=settings)
-            if isinstance(collection, ItemCollection)
+            RoundLog(collection, self._kind.rounds, topic=names.rounds(collection.name), settings=settings)
+            if self._kind.rounds is not None
             else None
         )
         self._joined = False
@@ -225,6 +225,7 @@ class Ingest(Service):
                 checkpoint = checkpoint.moved_to(beginning)
             state = SourcePartition(
                 self.collection,
+                self._kind.layout(self.collection),
                 partition=partition.partition,
                 start=beginning,
                 checkpoint=checkpoint,
@@ -252,8 +253,8 @@ class Ingest(Service):
         values = [record.value or b"" for record in records]
         if self._rounds is not None:
             unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
-            for asked in await self._rounds.find(unknown) if unknown else ():
-                state.learn(PhaseLayout(self._rounds.collection, asked))
+            for layout in await self._rounds.layouts(unknown) if unknown else ():
+                state.learn(layout)
         counted = state.count([record.offset for record in records], [record.timestamp for record in records], values)
         owned.dead_letters += [self._dead_letter(records[index], why) for index, why in counted.rejected]
         name = self.collection.name

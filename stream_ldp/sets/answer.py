@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from stream_ldp.records.answer import Plausibility, WindowBounds
-from stream_ldp.sets.collection import phase_name
-from stream_ldp.sets.phases import Inquiry, Standing
+from stream_ldp.pipeline.answer import Finite, MessagePart, Plausibility, WindowBounds, answer_key
+from stream_ldp.sets.phases import Inquiry, Standing, phase_name
 from stream_ldp.sets.rounds import round_fingerprint
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
-#: Grows when a field changes its meaning or goes; a new optional field leaves it.
-SCHEMA_VERSION: Literal[1] = 1
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class _Part(BaseModel):
-    # A later release may add fields; whoever reads the ones known here need not know them.
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class HeavyHitter(_Part):
+class HeavyHitter(MessagePart):
     """One of the k most frequent items."""
 
     rank: int = Field(ge=1, description="1 for the most frequent")
@@ -39,7 +28,7 @@ class HeavyHitter(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class Candidate(_Part):
+class Candidate(MessagePart):
     """An item that may yet be one, as the next phase's solver needs it."""
 
     number: int = Field(ge=0, description="of the item in the collection, from 0")
@@ -47,7 +36,7 @@ class Candidate(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class NextPhase(_Part):
+class NextPhase(MessagePart):
     """What the epoch's next phase asks."""
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
@@ -55,7 +44,7 @@ class NextPhase(_Part):
     candidates: tuple[int, ...] = Field(description="numbers of the items asked about, best first")
 
 
-class EpochPrivacy(_Part):
+class EpochPrivacy(MessagePart):
     """Epsilon, in nats, of any two sets of a user."""
 
     per_epoch: float = Field(description="of all the answers of one user to one epoch")
@@ -63,10 +52,11 @@ class EpochPrivacy(_Part):
     assumption: str
 
 
-class Ranking(_Part):
+class Ranking(MessagePart):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer or svim")
@@ -135,8 +125,8 @@ class Ranking(_Part):
 
     @property
     def key(self) -> bytes:
-        """Record key: one a final ranking, so that compaction keeps the history; one for the live view."""
-        return f"{self.series}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
+        """See `answer_key`."""
+        return answer_key(self.series, self.window, final=self.final)
 
     def to_bytes(self) -> bytes:
         """UTF-8 JSON; every number in full precision, so that the next phase goes on from what was published."""

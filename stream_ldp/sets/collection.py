@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.sets.methods.methods import MAX_DOMAIN, method
 from stream_ldp.sets.schedule import Epochs, Schedule
+from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream_ldp.sets.phases import Method
 
-__all__ = ["ItemCollection", "Items", "MethodSpec", "PhaseSeries", "phase_name"]
+__all__ = ["ItemCollection", "Items", "MethodSpec"]
 
 #: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
@@ -101,40 +101,14 @@ class MethodSpec(Part):
         return method(self.kind, domain=domain, **given)
 
 
-def phase_name(number: int) -> str:
-    """What a phase is called in answers, statistics and keys."""
-    return f"phase-{number}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseSeries:
-    """The windows of one phase; see `stream_ldp.collection.Series`."""
-
-    number: int
-    size_ms: int
-    every_ms: int
-
-    @property
-    def name(self) -> str:
-        """Of the phase."""
-        return phase_name(self.number)
-
-    @property
-    def of(self) -> tuple[str, ...]:
-        """Names the statistic of phase 1; that of a later one is named by what was asked besides."""
-        return (self.name,)
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """The same epoch's phase before, a window earlier."""
-        return phase_name(self.number - 1), window_ms - self.size_ms
-
-
 class ItemCollection(Collection):
     """What a collection file says of item sets.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    topics: ClassVar[Topics] = Topics(answers="heavy-hitters", rounds=True)
 
     method_spec: MethodSpec = Field(alias="mechanism")
     items: Items

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["Asked", "Inquiry", "Method", "Phase", "Standing", "epoch_epsilon"]
+__all__ = ["Asked", "Inquiry", "Method", "Phase", "Standing", "epoch_epsilon", "phase_name"]
 
 
 class Asked(StrEnum):
@@ -129,6 +129,11 @@ class Method(Protocol):
         before: what was known before; None in phase 1.
         """
         ...
+
+
+def phase_name(number: int) -> str:
+    """What a phase is called in answers, statistics and keys."""
+    return f"phase-{number}"
 
 
 def epoch_epsilon(method: Method) -> float:

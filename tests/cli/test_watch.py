@@ -22,7 +22,8 @@ from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.test_on_kafka import create_topics, publish
 

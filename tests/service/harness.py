@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames, topic_specs
-from stream_ldp.kinds import AnyCollection, load_collection, solve
+from stream_ldp.kinds import load_collection, solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.merging import Question
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import Estimate
@@ -65,7 +66,7 @@ class Deployment:
     directory: Path
     settings: Settings
     file: Path
-    collection: AnyCollection
+    collection: Collection
     partitions: dict[str, int]
 
     @classmethod
@@ -178,7 +179,7 @@ class JointDeployment(Deployment):
         before = None
         answers = []
         for window, counts in (await self.expected()).items():
-            question = Question(
+            question: Question[Any, Any] = Question(
                 series=self.collection.estimates[0],
                 window_ms=window,
                 final=True,

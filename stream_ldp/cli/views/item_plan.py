@@ -13,12 +13,12 @@ from rich.table import Table
 from stream_ldp.sets.phases import Asked
 
 if TYPE_CHECKING:
-    from stream_ldp.sets.plan import ItemPlan, PhasePlan
+    from stream_ldp.sets.plan import PhasePlan, Plan
 
 __all__ = ["show_item_plan"]
 
 
-def show_item_plan(planned: ItemPlan) -> None:
+def show_item_plan(planned: Plan) -> None:
     """Print it."""
     console = Console(highlight=False)
     console.print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 __all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
-
-AnswerT = TypeVar("AnswerT", bound=Estimate | Ranking)
 
 #: Seconds between the commits of a group member: at most so much is handed out twice after a crash.
 COMMIT_INTERVAL = 1.0

@@ -194,7 +194,7 @@ class FakeSubscriber:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
-    monkeypatch.setattr(watch_module, "Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
     result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()

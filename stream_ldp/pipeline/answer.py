@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
+from typing import Annotated, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from typing import Self
-
-__all__ = ["Answer", "AnswerT", "Finite", "MessagePart", "Plausibility", "Probability", "WindowBounds", "answer_key"]
+__all__ = [
+    "Answer",
+    "AnswerT",
+    "Finite",
+    "Message",
+    "MessagePart",
+    "Plausibility",
+    "Probability",
+    "WindowBounds",
+    "answer_key",
+]
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -20,6 +27,23 @@ class MessagePart(BaseModel):
 
     # A later release may add fields; whoever reads the ones known here need not know them.
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+
+
+class Message(MessagePart):
+    """A whole message, the value of a record."""
+
+    def to_bytes(self) -> bytes:
+        """UTF-8 JSON; every number in full precision, so that what is gone on from is what was published."""
+        return self.model_dump_json().encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: not such a message, or of a schema version that this release does not read.
+        """
+        return cls.model_validate_json(data)
 
 
 class WindowBounds(MessagePart):
@@ -75,16 +99,12 @@ class Answer(Protocol):
     def key(self) -> bytes: ...
 
     def to_bytes(self) -> bytes:
-        """The record's value, every number in full precision: what is read back is what was published."""
+        """See `Message`."""
         ...
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
-
-        Raises:
-            ValueError: not such an answer, or of a schema version that this release does not read.
-        """
+        """See `Message`."""
         ...
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from stream_ldp.pipeline.answer import Finite, MessagePart, Plausibility, Probability, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import (
+    Finite,
+    Message,
+    MessagePart,
+    Plausibility,
+    Probability,
+    WindowBounds,
+    answer_key,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +66,7 @@ class Privacy(MessagePart):
     assumption: str
 
 
-class Estimate(MessagePart):
+class Estimate(Message):
     """A joint distribution over one window; the message of an estimates topic."""
 
     #: Grows when a field changes its meaning or goes; a new optional field leaves it.
@@ -109,19 +117,6 @@ class Estimate(MessagePart):
     def key(self) -> bytes:
         """See `answer_key`."""
         return answer_key(self.series, self.window, final=self.final)
-
-    def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that a warm start read back is the one published."""
-        return self.model_dump_json().encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Estimate:
-        """The inverse of `to_bytes`.
-
-        Raises:
-            ValueError: not an estimate, or of a schema version that this release does not read.
-        """
-        return cls.model_validate_json(data)
 
     def distance(self, truth: NDArray[np.float64]) -> float:
         """Average variation distance to a distribution of the same shape (Chu, Long and Liu, 2022, eq. 12)."""

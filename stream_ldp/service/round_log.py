@@ -37,7 +37,7 @@ class RoundLog:
     ) -> None:
         """rounds: how the collection's kind asks them."""
         self._collection = collection
-        self._kind = rounds
+        self._asking = rounds
         self._kept_ms = rounds_kept_ms(collection.window)
         self._partition = TopicPartition(topic, 0)
         self._consumer = AIOKafkaConsumer(
@@ -68,7 +68,7 @@ class RoundLog:
 
     async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
         """Of the batches with these fingerprints, for those that answer a round; see `find`."""
-        return [self._kind.layout(self._collection, asked) for asked in await self.find(fingerprints)]
+        return [self._asking.layout(self._collection, asked) for asked in await self.find(fingerprints)]
 
     async def _catch_up(self) -> None:
         end = (await self._consumer.end_offsets([self._partition]))[self._partition]
@@ -76,7 +76,7 @@ class RoundLog:
             fetched = await self._consumer.getmany(timeout_ms=POLL_MS)
             for record in fetched.get(self._partition, []):
                 try:
-                    asked = self._kind.read(self._collection, record.value or b"")
+                    asked = self._asking.read(self._collection, record.value or b"")
                 except ValueError as error:
                     log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
                     continue

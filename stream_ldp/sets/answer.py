@@ -7,7 +7,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.pipeline.answer import Finite, MessagePart, Plausibility, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, WindowBounds, answer_key
 from stream_ldp.sets.phases import Inquiry, Standing, phase_name
 from stream_ldp.sets.rounds import round_fingerprint
 
@@ -52,7 +52,7 @@ class EpochPrivacy(MessagePart):
     assumption: str
 
 
-class Ranking(MessagePart):
+class Ranking(Message):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
     #: Grows when a field changes its meaning or goes; a new optional field leaves it.
@@ -127,16 +127,3 @@ class Ranking(MessagePart):
     def key(self) -> bytes:
         """See `answer_key`."""
         return answer_key(self.series, self.window, final=self.final)
-
-    def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that the next phase goes on from what was published."""
-        return self.model_dump_json().encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
-
-        Raises:
-            ValueError: not a ranking, or of a schema version that this release does not read.
-        """
-        return cls.model_validate_json(data)

@@ -98,8 +98,11 @@ class Deployment:
     def names(self) -> TopicNames:
         return TopicNames(prefix=self.settings.topic_prefix)
 
-    def worker(self, *, broken: str | None = None) -> WorkerProcess:
-        return WorkerProcess(self, broken=broken)
+    def worker(self, *, broken: str | None = None, program: Path | None = None) -> WorkerProcess:
+        """broken: the rule that it breaks. program: in place of the package's own command line."""
+        if program is not None:
+            return WorkerProcess(self, [str(program)])
+        return WorkerProcess(self, [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"])
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
         """All that a topic holds now."""
@@ -195,10 +198,9 @@ class JointDeployment(Deployment):
 class WorkerProcess:
     """`stream-ldp worker` as an operator runs it."""
 
-    def __init__(self, deployment: Deployment, *, broken: str | None) -> None:
+    def __init__(self, deployment: Deployment, program: Sequence[str]) -> None:
         self.port = free_port()
         self._log = deployment.directory / f"worker-{self.port}.log"
-        program = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [

@@ -1,4 +1,8 @@
-"""The kinds of collections: the one list of them, and what is looked up in it."""
+"""The kinds of collections: the one list of them, and what is looked up in it.
+
+A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, an entry in `KINDS`, and a face in
+`stream_ldp.cli.kinds`.
+"""
 
 from __future__ import annotations
 

@@ -173,6 +173,8 @@ class Series(Protocol):
 class Topics:
     """Topics of a kind of collection, beside those that every kind has.
 
+    The class of its collections says them, so that a producer, which needs their names, need not load its solver.
+
     answers: last part of the name of the one that answers are published on.
     rounds: whether there is one on which later questions are asked.
     """

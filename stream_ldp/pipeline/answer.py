@@ -69,8 +69,10 @@ class Answer(Protocol):
 
     collection, fingerprint: whose it is; the fingerprint in hexadecimal.
     series: which answers it follows, window after window.
+    window: event time of what is counted in it.
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
+    plausibility: whether they look honest.
     key: record key, of `answer_key`.
     """
 

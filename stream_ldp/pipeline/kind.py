@@ -30,7 +30,7 @@ class Planner(Protocol[CollectionT_contra]):
     """Works out the cost of a collection before it runs."""
 
     def __call__(self, collection: CollectionT_contra, *, populations: Sequence[int] = POPULATIONS) -> Any:
-        """A plan, as a dataclass.
+        """A plan; what it says is the kind's own affair.
 
         populations: numbers of users, or of reports in a window, to tell the error for.
         """

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from stream_ldp.cli import app
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import AnyCollection, parse_collection
+from stream_ldp.kinds import parse_collection
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.sets.collection import ItemCollection
@@ -39,7 +40,7 @@ def examples() -> dict[str, str]:
     return {"survey.yaml": survey, "films.yaml": films}
 
 
-def example(name: str) -> AnyCollection:
+def example(name: str) -> Collection:
     return parse_collection(examples()[name], source="README.md")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import fail, load_collections
 from stream_ldp.mechanisms import (
     RRLDP,
@@ -28,7 +29,6 @@ from stream_ldp.privacy.audit.set_law import (
     small_set_response,
     stated_set_law,
 )
-from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.privacy.audit.attacks import Attack
     from stream_ldp.privacy.audit.response_law import Law
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
 
-__all__ = ["EXAMPLES", "Audited", "Exact", "read"]
+__all__ = ["EXAMPLES", "Audited", "Exact", "audited_records", "audited_sets", "read"]
 
 #: How mechanisms are written, by kind.
 EXAMPLES = {
@@ -100,9 +102,8 @@ def read(subject: str) -> Audited:
     kind, _, parameters = subject.partition(":")
     if kind not in EXAMPLES or ":" not in subject:
         (collection,) = load_collections([Path(subject)]).values()
-        if isinstance(collection, ItemCollection):
-            return _Sets(method=collection.method)
-        return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
+        audited: Audited = face_of(collection).audited(collection)
+        return audited
     given = dict(part.partition("=")[::2] for part in parameters.split(","))
     try:
         return _rr_ldp(subject, given) if kind == "rr-ldp" else _with_oracle(kind, given)
@@ -110,6 +111,16 @@ def read(subject: str) -> Audited:
         fail(f"{subject}: not a mechanism; write it like {EXAMPLES[kind]}", code=2)
     except ValueError as error:
         fail(f"{subject}: {error}\n  -> write it like {EXAMPLES[kind]}", code=2)
+
+
+def audited_records(collection: JointCollection) -> Audited:
+    """The mechanism of a collection of records, and the permanent words of its clients."""
+    return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
+
+
+def audited_sets(collection: ItemCollection) -> Audited:
+    """The method of a collection of item sets."""
+    return _Sets(method=collection.method)
 
 
 def _rr_ldp(subject: str, given: Mapping[str, str]) -> _Records:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self
 
 from pydantic import ValidationError
 
@@ -12,6 +12,7 @@ from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, U
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 __all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
-
-AnswerT = TypeVar("AnswerT", bound=Estimate | Ranking)
 
 #: Seconds between the commits of a group member: at most so much is handed out twice after a crash.
 COMMIT_INTERVAL = 1.0

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.sets.collection import ItemCollection
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -66,9 +64,7 @@ class TopicNames:
 
     def answers(self, collection: Collection) -> str:
         """Where a collection's answers are published."""
-        if isinstance(collection, ItemCollection):
-            return self.heavy_hitters(collection.name)
-        return self.estimates(collection.name)
+        return f"{self.prefix}.{collection.name}.{collection.topics.answers}"
 
     def dead_letters(self, collection: str) -> str:
         """Batches of one collection that were refused."""
@@ -181,7 +177,7 @@ def topic_specs(
 def _own(
     collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
 ) -> tuple[TopicSpec, ...]:
-    asked = [_rounds(collection, names)] if isinstance(collection, ItemCollection) else []
+    asked = [_rounds(collection, names)] if collection.topics.rounds else []
     return (
         TopicSpec(
             name=names.reports(collection.name),
@@ -214,7 +210,7 @@ def _own(
     )
 
 
-def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
+def _rounds(collection: Collection, names: TopicNames) -> TopicSpec:
     return TopicSpec(
         name=names.rounds(collection.name),
         partitions=1,

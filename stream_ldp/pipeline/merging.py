@@ -6,46 +6,24 @@ windows. What has been published is told to it, and is never decided again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stream_ldp.kinds import statistic_of
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.kinds import Answer
+    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.statistics import Statistic
 
-__all__ = ["Merge", "Question"]
+__all__ = ["Merge"]
 
 #: Final answers of a series that are kept: an epoch's next phase goes on from the window before, when the series may
 #: already have been answered for the window itself.
 _FINALS = 2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """What is asked of one window, with all that its answer depends on.
-
-    windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
-    before: the final answer that this one starts from; None where there is none.
-    """
-
-    series: Series
-    window_ms: int
-    final: bool
-    windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
-    before: Answer | None
-
-    @property
-    def reports(self) -> int:
-        """Number of reports in the window itself."""
-        _, parts = self.windows[0]
-        return sum(int(part.reports) for part in parts)
 
 
 class Merge:
@@ -137,11 +115,11 @@ class Merge:
             if watermark is None or self._closes_at(start) > watermark
         ]
 
-    def question(self, window_ms: int, series: Series, *, final: bool) -> Question:
+    def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """All that the estimate of one window depends on, as of now."""
         window = self.collection.window
         before = self._before(window_ms, series)
-        of = statistic_of(series, before)
+        of = series.statistic(before)
         return Question(
             series=series,
             window_ms=window_ms,
@@ -201,7 +179,7 @@ class Merge:
 
     def _counted(self, pane: int, series: Series) -> bool:
         """Whether a pane holds reports of a series; where those depend on the answer before, it is a whole window."""
-        return any(self._partials(pane, statistic_of(series, self._before(pane, series))))
+        return any(self._partials(pane, series.statistic(self._before(pane, series))))
 
     def _closes_at(self, start: int) -> int:
         window = self.collection.window

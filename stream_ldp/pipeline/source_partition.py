@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.kinds import layout_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
@@ -125,6 +124,7 @@ class SourcePartition:
     def __init__(
         self,
         collection: Collection,
+        layout: Layout,
         *,
         partition: int,
         start: int = 0,
@@ -133,13 +133,13 @@ class SourcePartition:
     ) -> None:
         """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`.
 
+        layout: of the batches under the collection's own fingerprint.
         epoch: number of this ownership, unless the checkpoint's already is as high. The time of day serves well: it
             is beyond every ownership before, even where their commits have been deleted.
         """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        own = layout_of(collection)
-        self._layouts: dict[bytes, Layout] = {own.fingerprint: own}
+        self._layouts: dict[bytes, Layout] = {layout.fingerprint: layout}
         self._partition = partition
         self._panes: dict[int, _Pane] = {}
         self._checkpoint = (

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Name, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.mechanisms import RRLDP, PermanentWords
+from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Attribute", "EstimateSpec", "JointCollection", "MechanismSpec"]
+__all__ = ["Attribute", "JointCollection", "MechanismSpec"]
 
 #: Cells of one estimate: at 40 bytes of JSON each, an estimate then stays below 6 MB, well within the 16 MiB that
 #: an estimates topic takes in one record.
@@ -52,38 +53,14 @@ class MechanismSpec(Part):
         return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
 
 
-class EstimateSpec(Part):
-    """One joint distribution to estimate.
-
-    of: the attributes, in the order of the axes of the result.
-    method: the estimator.
-    stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
-    every: time between two provisional estimates of an open window, in milliseconds.
-    """
-
-    name: Name
-    of: tuple[str, ...] = Field(min_length=1)
-    method: Literal["em", "lasso", "lremh"] = "lremh"
-    stop: Literal["certificate", "paper"] = "certificate"
-    delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
-
-    @model_validator(mode="after")
-    def _attributes_are_distinct(self) -> Self:
-        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
-        return self
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
-        """The last one of its own: its joint is where the solver starts from."""
-        return self.name, None
-
-
 class JointCollection(Collection):
     """What a collection file says of records.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    topics: ClassVar[Topics] = Topics(answers="estimates")
 
     mechanism_spec: MechanismSpec = Field(alias="mechanism")
     attributes: tuple[Attribute, ...] = Field(min_length=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms import RRLDP
+from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
 from stream_ldp.records.collection import JointCollection
@@ -15,15 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.mechanisms import PrivacyLoss
-    from stream_ldp.records.collection import EstimateSpec
+    from stream_ldp.records.series import EstimateSpec
 
 __all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
 
 #: Numbers of reports that privacy is told for: once, twice, daily for a week, a month, a year, and for ever.
 REPORTS_SEEN = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
-
-#: Sizes of population that the error is told for, unless others are asked for.
-POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 
 _COUNT_BYTES = 8  # of a counter in memory
 _SENT_COUNT_BYTES = 4  # of a counter in a partial

@@ -22,12 +22,11 @@ from aiokafka.errors import KafkaError
 from mode import Service
 
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.service.dead_letters import dead_letter
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.round_log import RoundLog
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.layout import PhaseLayout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -95,10 +94,11 @@ class Ingest(Service):
         self._producer = producer
         self._metrics = metrics
         self._clock = clock
+        self._kind = kind_of(collection)
         self._ownership = Ownership(collection, settings=settings, admin=admin, metrics=metrics, now_ms=now_ms)
         self._rounds = (
-            RoundLog(collection, topic=names.rounds(collection.name), settings=settings)
-            if isinstance(collection, ItemCollection)
+            RoundLog(collection, self._kind.rounds, topic=names.rounds(collection.name), settings=settings)
+            if self._kind.rounds is not None
             else None
         )
         self._running = False
@@ -185,8 +185,8 @@ class Ingest(Service):
         values = [record.value or b"" for record in records]
         if self._rounds is not None:
             unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
-            for asked in await self._rounds.find(unknown) if unknown else ():
-                state.learn(PhaseLayout(self._rounds.collection, asked))
+            for layout in await self._rounds.layouts(unknown) if unknown else ():
+                state.learn(layout)
         counted = state.count([record.offset for record in records], [record.timestamp for record in records], values)
         owned.dead_letters += [
             dead_letter(records[index], why, collection=self.collection, topic=self._dead_letters_topic)

@@ -13,19 +13,15 @@ import contextlib
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mode import Service
 
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
-from stream_ldp.kinds import answer_from_bytes, solve
+from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.records.answer import Estimate
-from stream_ldp.sets.answer import Ranking
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -35,8 +31,8 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection, Series
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kinds import Answer
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import Metrics
 
 __all__ = ["Merger"]
@@ -180,14 +176,15 @@ class Merger(Service):
             await self._publish(merge.collection, await self._solve(merge.collection, question))
         return question.reports
 
-    async def _solve(self, collection: Collection, question: Question) -> Answer:
+    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Answer:
         began = time.monotonic()
         answer = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
         self._metrics.solve_duration.labels(collection.name).observe(time.monotonic() - began)
-        if isinstance(answer, Estimate):
-            self._metrics.em_iterations.labels(collection.name).observe(answer.fit.iterations)
-            self._metrics.em_starts.labels(collection.name, answer.fit.start).inc()
-            self._metrics.estimates_certified.labels(collection.name, str(answer.fit.certified).lower()).inc()
+        if (fit_of := kind_of(collection).fit) is not None:
+            fit = fit_of(answer)
+            self._metrics.em_iterations.labels(collection.name).observe(fit.iterations)
+            self._metrics.em_starts.labels(collection.name, fit.start).inc()
+            self._metrics.estimates_certified.labels(collection.name, str(fit.certified).lower()).inc()
         return answer
 
     async def _publish(self, collection: Collection, answer: Answer) -> None:
@@ -197,11 +194,9 @@ class Merger(Service):
         self._metrics.estimates_published.labels(collection.name, kind).inc()
 
     async def _ask_next(self, collection: Collection, answer: Answer) -> None:
-        """Tell the clients what the epoch's next phase asks, if this is the final of one that has a next."""
-        if not isinstance(collection, ItemCollection) or not isinstance(answer, Ranking):
-            return
-        if (inquiry := answer.next_inquiry) is not None:
-            asked = Round.of(collection, inquiry, epoch=answer.epoch)
+        """Tell the clients what a final asks next, if it asks anything."""
+        rounds = kind_of(collection).rounds
+        if rounds is not None and (asked := rounds.after(collection, answer)) is not None:
             topic = self._names.rounds(collection.name)
             await self._producer.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
             self._metrics.rounds_published.labels(collection.name).inc()
@@ -210,11 +205,12 @@ class Merger(Service):
         """Read the log: what is decided, then what was counted."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
+        kind = kind_of(merge.collection)
         async for record in self._log(self._names.answers(merge.collection), 0):
             if record.key is not None and record.key.endswith(b"|live"):
                 continue
             try:
-                merge.decide(answer_from_bytes(merge.collection, record.value))
+                merge.decide(kind.answer.from_bytes(record.value))
             except ValueError as error:
                 place = f"{record.topic} offset {record.offset}"
                 raise partials.PartialError(f"{place} is not an answer that this release can go on from") from error

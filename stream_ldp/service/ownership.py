@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 checkpoint = checkpoint.moved_to(beginning)
             state = SourcePartition(
                 self._collection,
+                kind_of(self._collection).layout(self._collection),
                 partition=partition.partition,
                 start=beginning,
                 checkpoint=checkpoint,

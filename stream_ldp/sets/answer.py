@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from stream_ldp.records.answer import Plausibility, WindowBounds
-from stream_ldp.sets.collection import phase_name
-from stream_ldp.sets.phases import Inquiry, RankingEstimate
+from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, WindowBounds, answer_key
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
-#: Grows when a field changes its meaning or goes; a new optional field leaves it.
-SCHEMA_VERSION: Literal[1] = 1
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class _Part(BaseModel):
-    # A later release may add fields; whoever reads the ones known here need not know them.
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class HeavyHitter(_Part):
+class HeavyHitter(MessagePart):
     """One of the k most frequent items."""
 
     rank: int = Field(ge=1, description="1 for the most frequent")
@@ -38,7 +27,7 @@ class HeavyHitter(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class Candidate(_Part):
+class Candidate(MessagePart):
     """An item that may yet be one, as the next phase's solver needs it."""
 
     number: int = Field(ge=0, description="of the item in the collection, from 0")
@@ -46,7 +35,7 @@ class Candidate(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class NextPhase(_Part):
+class NextPhase(MessagePart):
     """What the epoch's next phase asks."""
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
@@ -60,7 +49,7 @@ class NextPhase(_Part):
         return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
 
 
-class EpochPrivacy(_Part):
+class EpochPrivacy(MessagePart):
     """Epsilon, in nats, of any two sets of a user."""
 
     per_epoch: float = Field(description="of all the answers of one user to one epoch")
@@ -68,10 +57,11 @@ class EpochPrivacy(_Part):
     assumption: str
 
 
-class Ranking(_Part):
+class Ranking(Message):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer or svim")
@@ -133,18 +123,5 @@ class Ranking(_Part):
 
     @property
     def key(self) -> bytes:
-        """The record key: one a final ranking, so that compaction keeps the history; one for the live view."""
-        return f"{self.series}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
-
-    def to_bytes(self) -> bytes:
-        """The ranking as UTF-8 JSON; every number in full precision, so that the next phase goes on from it."""
-        return self.model_dump_json().encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` has written.
-
-        Raises:
-            ValueError: not a ranking, or of a schema version that this release does not read.
-        """
-        return cls.model_validate_json(data)
+        """See `answer_key`."""
+        return answer_key(self.series, self.window, final=self.final)

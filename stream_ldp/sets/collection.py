@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.schedule import Epochs, Schedule
+from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream_ldp.sets.phases import Method
 
-__all__ = ["ItemCollection", "Items", "PhaseSeries", "phase_name"]
+__all__ = ["ItemCollection", "Items"]
 
 #: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
@@ -70,40 +70,14 @@ class Items(Part):
         raise ValueError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 
 
-def phase_name(number: int) -> str:
-    """What a phase is called in answers, statistics and keys."""
-    return f"phase-{number}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseSeries:
-    """The windows of one phase; see `stream_ldp.collection.Series`."""
-
-    number: int
-    size_ms: int
-    every_ms: int
-
-    @property
-    def name(self) -> str:
-        """The name of the phase."""
-        return phase_name(self.number)
-
-    @property
-    def of(self) -> tuple[str, ...]:
-        """The name of the statistic of phase 1; that of a later one is named by what was asked besides."""
-        return (self.name,)
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """The same epoch's phase before, a window earlier."""
-        return phase_name(self.number - 1), window_ms - self.size_ms
-
-
 class ItemCollection(Collection):
     """What a collection file says of item sets.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    topics: ClassVar[Topics] = Topics(answers="heavy-hitters", rounds=True)
 
     method_spec: AnyMethodSpec = Field(alias="mechanism", discriminator="kind")
     items: Items

@@ -9,6 +9,7 @@ import numpy as np
 from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
 from stream_ldp.pipeline.plausibility import uneven_draws
 from stream_ldp.pipeline.statistics import SumTally
+from stream_ldp.sets.series import asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.statistics import Tally
-    from stream_ldp.sets.collection import ItemCollection, PhaseSeries
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["PhaseLayout", "asked"]
+__all__ = ["PhaseLayout"]
 
 
 class PhaseLayout:
@@ -62,7 +63,3 @@ class PhaseLayout:
             return np.zeros(len(counts), dtype=np.bool_)
         indices = np.unpackbits(rows, axis=1, count=self.oracle.index_bits, bitorder="little")
         return uneven_draws(indices, counts)
-
-
-def asked(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
-    return (*series.of, fingerprint.hex())

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["MAX_CANDIDATES", "Inquiry", "Method", "Phase", "RankingEstimate", "Target", "epoch_epsilon"]
+__all__ = [
+    "MAX_CANDIDATES",
+    "Inquiry",
+    "Method",
+    "Phase",
+    "RankingEstimate",
+    "Target",
+    "epoch_epsilon",
+    "phase_name",
+]
 
 #: Candidates: a published ranking of so many has 6 MB, and a unary response takes no more.
 MAX_CANDIDATES = 2**16
@@ -148,6 +157,11 @@ class Method(Protocol):
         before: the estimate after the phase before; None in phase 1.
         """
         ...
+
+
+def phase_name(number: int) -> str:
+    """What a phase is called in answers, statistics and keys."""
+    return f"phase-{number}"
 
 
 def epoch_epsilon(method: Method) -> float:

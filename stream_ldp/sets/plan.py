@@ -11,6 +11,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.phases import Target, epoch_epsilon
 
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["ErrorPlan", "ItemPlan", "PhasePlan", "SpentPlan", "item_plan"]
+__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "plan"]
 
 #: Numbers of epochs that privacy is told for: once, daily for a week, a month and a year.
 EPOCHS_ANSWERED = (1, 7, 30, 365)
-
-#: Numbers of users that the error is told for, unless others are asked for.
-USERS = (1_000, 10_000, 100_000, 1_000_000)
 
 #: Chance that any of the items that nobody holds comes out above the smallest frequency that is told from 0.
 FALSE_ALARM = 0.05
@@ -94,7 +92,7 @@ class SpentPlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ItemPlan:
+class Plan:
     """What a collection asks, costs and tells.
 
     items, k: of the domain, and wanted.
@@ -114,14 +112,14 @@ class ItemPlan:
     phases: tuple[PhasePlan, ...]
 
 
-def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> ItemPlan:
+def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
     """Work out the cost of a collection.
 
-    users: numbers of users who answer an epoch, to tell the error for.
+    populations: numbers of users who answer an epoch, to tell the error for.
     """
     method, schedule = collection.method, collection.schedule
     epsilon = epoch_epsilon(method)
-    return ItemPlan(
+    return Plan(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         method=method.name,
@@ -131,7 +129,7 @@ def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> It
         epoch_ms=schedule.phases * schedule.size_ms,
         result_every_ms=schedule.stride * schedule.size_ms,
         privacy=tuple(SpentPlan(epochs=epochs, epsilon=epochs * epsilon) for epochs in EPOCHS_ANSWERED),
-        phases=tuple(_phases(method, users)),
+        phases=tuple(_phases(method, populations)),
     )
 
 

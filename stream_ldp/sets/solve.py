@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
 from stream_ldp.pipeline import plausibility
-from stream_ldp.pipeline.answer import told
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.records.answer import WindowBounds
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.phases import epoch_epsilon
 
@@ -18,16 +17,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.pipeline.merging import Question
-    from stream_ldp.sets.collection import ItemCollection, PhaseSeries
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import RankingEstimate
+    from stream_ldp.sets.series import PhaseSeries
 
 __all__ = ["solve"]
 
 
-def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) -> Ranking:
+def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) -> Ranking:
+    """Answer a question about a window of one phase.
+
+    Raises:
+        ValueError: the window does not ask the phase.
+    """
     method, schedule = collection.method, collection.schedule
-    before = cast("Ranking | None", question.before)
+    phase, before = question.series, question.before
     inquiry = method.first() if before is None else before.next_inquiry
     epoch = schedule.epoch_at(question.window_ms, phase.number)
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
@@ -38,7 +43,6 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     estimate, then = method.solve(
         inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )
-    likeness = _draws(oracle, sums.values)
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -58,7 +62,7 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
             )
         ),
         next_phase=None if then is None else NextPhase.of(then),
-        plausibility=told(likeness),
+        plausibility=_draws(oracle, sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),

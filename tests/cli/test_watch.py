@@ -21,7 +21,8 @@ from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.test_on_kafka import create_topics, publish
 
@@ -192,7 +193,7 @@ class FakeSubscriber:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
-    monkeypatch.setattr(watch_module, "Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
     result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()

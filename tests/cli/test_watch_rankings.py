@@ -20,7 +20,7 @@ from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.answer import Plausibility
+from stream_ldp.pipeline.answer import Plausibility
 from stream_ldp.sets.answer import Ranking
 from tests.client.rankings import films, ranking_of, result_of, write_films
 from tests.client.test_on_kafka import admin

@@ -18,7 +18,8 @@ from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
-from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 

@@ -11,7 +11,8 @@ import pytest
 from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.client.rankings import ranking_of, result_of

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.merging import Merge, Question
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, WindowBounds
-from stream_ldp.records.collection import EstimateSpec
+from stream_ldp.records.answer import Axis
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import estimate_of
 from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_counts
@@ -152,7 +155,7 @@ class Cluster:
         """What has to be known to read records, besides the collection."""
         return []
 
-    def answer(self, question: Question) -> Any:
+    def answer(self, question: Question[Any, Any]) -> Any:
         """What the solver says."""
         return answer(self.collection, question)
 
@@ -178,14 +181,14 @@ class Cluster:
             if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
         ]
 
-    def publish(self, estimate: Any, question: Question) -> None:
+    def publish(self, estimate: Any, question: Question[Any, Any]) -> None:
         """A final is on the log; it has to be the oracle's, and the only one of its window."""
         self.check(question)
         content = self._content.setdefault(estimate.key, estimate.to_bytes())
         require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
         self.finals.append(estimate)
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question[Any, Any]) -> None:
         """What is solved are the oracle's counts."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
@@ -229,7 +232,12 @@ class Holder:
         self.writer = writer
         self.owner = True
         self.dropped = False
-        self.state = counting(cluster.collection, partition=partition, checkpoint=cluster.checkpoint(partition))
+        self.state = counting(
+            cluster.collection,
+            kind_of(cluster.collection).layout(cluster.collection),
+            partition=partition,
+            checkpoint=cluster.checkpoint(partition),
+        )
         known = cluster.checkpoint(partition)
         self._told = self.state.position if known is None else known.position
         self._watermark_ms = None if known is None else known.watermark_ms
@@ -374,7 +382,7 @@ class Merger:
         self._next = max(self._next, offset + 1)
 
 
-def answer(collection: JointCollection, question: Question) -> Estimate:
+def answer(collection: JointCollection, question: Question[Any, Any]) -> Estimate:
     """A stand-in for the solver: any pure function of the counts and of the final before shows what it was fed."""
     spec = question.series
     assert isinstance(spec, EstimateSpec)

@@ -29,7 +29,7 @@ from tests.machines.test_pipeline import ALL, FROM_THE_CLOCK, MANY, PARTITION, P
 from tests.sets.examples import inquiry_of
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.phases import Inquiry
 
@@ -97,7 +97,7 @@ class ItemCluster(Cluster):
         wanted = wire.fingerprints(records)
         return [PhaseLayout(self.collection, each) for each in self.rounds if each.fingerprint in wanted]
 
-    def answer(self, question: Question) -> Any:
+    def answer(self, question: Question[Any, Any]) -> Any:
         return solve(self.collection, question)
 
     def tell(self, answer: Ranking) -> None:
@@ -115,7 +115,7 @@ class ItemCluster(Cluster):
     def expire(self) -> None:
         """Retention is of days."""
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question[Any, Any]) -> None:
         before: Any = question.before
         fingerprint = self.collection.fingerprint if before is None else before.next_fingerprint
         oracle = self.collection.method.oracle(
@@ -249,7 +249,7 @@ def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str
 @pytest.mark.parametrize(
     ("rule_", "broken"),
     [
-        ("stream_ldp.kinds.asked", lambda series, fingerprint: series.of),
+        ("stream_ldp.sets.series.asked", lambda series, fingerprint: series.of),
         ("stream_ldp.pipeline.merging._FINALS", 1),
     ],
     ids=["rounds share a name", "one final is kept"],

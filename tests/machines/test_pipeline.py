@@ -26,6 +26,7 @@ from tests.machines.simulation import Cluster, Holder, Merger, WrongError, requi
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from stream_ldp.pipeline.layout import Layout
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -275,10 +276,16 @@ class CommitsTheReadPosition(SourcePartition):
 
 class ForgetsTheWatermark(SourcePartition):
     def __init__(
-        self, collection: JointCollection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
+        self,
+        collection: JointCollection,
+        layout: Layout,
+        *,
+        partition: int,
+        start: int = 0,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         forgotten = None if checkpoint is None else replace(checkpoint, watermark_ms=None)
-        super().__init__(collection, partition=partition, start=start, checkpoint=forgotten)
+        super().__init__(collection, layout, partition=partition, start=start, checkpoint=forgotten)
 
 
 class SpeaksWhileReplaying(SourcePartition):

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import WindowBounds
-from stream_ldp.records.collection import EstimateSpec, JointCollection
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 

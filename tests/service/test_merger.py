@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,14 +18,14 @@ from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Producer
-    from stream_ldp.kinds import Answer
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
 
 SOLVE_SECONDS = 0.5
 
 
 async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(collection: JointCollection, question: Question) -> Answer:
+    def slow(collection: JointCollection, question: Question[Any, Any]) -> Answer:
         time.sleep(SOLVE_SECONDS)
         return solve(collection, question)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from stream_ldp.cli.views.view import AnswerT, View
+    from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kinds import AnyCollection
+    from stream_ldp.pipeline.answer import AnswerT
 
 __all__ = ["Part"]
 
@@ -17,7 +18,7 @@ class Part(Protocol[AnswerT]):
     """A collection with its population."""
 
     @property
-    def collection(self) -> AnyCollection:
+    def collection(self) -> Collection:
         """What is asked."""
         ...
 

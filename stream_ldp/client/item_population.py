@@ -13,7 +13,7 @@ from stream_ldp.client.publisher import Publisher
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.mechanisms import OSEntropy, random_order, random_words
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import group_words
 
@@ -172,7 +172,7 @@ class ItemPopulation:
         phase = asked.check(self._collection)
         users = np.flatnonzero(phase.asks(self._groups_in(asked.epoch)))
         # In random order, or who answers late would be told by his place.
-        users = users[np.argsort(self._entropy.words(2 * len(users)).view(np.uint64))]
+        users = users[random_order(len(users), entropy=self._entropy)]
         method = self._collection.method
         size = min(self._max_reports, most_reports(method.oracle(asked.inquiry).bits))
         begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
@@ -210,5 +210,5 @@ class ItemPopulation:
             # While an epoch's last phase is asked, so many others have begun at most.
             oldest = epoch - self._collection.schedule.phases
             self._groups = {each: words for each, words in self._groups.items() if each > oldest}
-            self._groups[epoch] = self._entropy.words(len(self._sets))
+            self._groups[epoch] = random_words(len(self._sets), entropy=self._entropy)
         return self._groups[epoch]

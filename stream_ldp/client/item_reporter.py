@@ -13,7 +13,7 @@ from stream_ldp.client.publisher import Publisher
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.mechanisms import OSEntropy, uniform_integers
+from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
@@ -216,7 +216,7 @@ class ItemReporter:
         left = closes_ms(asked) - begin
         if left <= 0:
             return
-        moment = int(uniform_integers(np.array([left]), entropy=self._entropy)[0]) if self._spread else 0
+        moment = int(self._entropy.integers(np.array([left]))[0]) if self._spread else 0
         self._due[key] = (begin + moment, asked)
 
     async def _answer(self, asked: Round) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.records.answer import Plausibility
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline import plausibility
+    from stream_ldp.mechanisms import plausibility
 
 __all__ = ["told"]
 

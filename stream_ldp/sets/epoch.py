@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms import random_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> Standing:
 
     sets: items below the method's domain.
     """
-    groups = entropy.words(len(sets))
+    groups = random_words(len(sets), entropy=entropy)
     standing: Standing | None = None
     inquiry = method.first()
     while True:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
-from stream_ldp.pipeline import plausibility
 from stream_ldp.pipeline.answer import told
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.records.answer import WindowBounds
@@ -15,9 +13,6 @@ from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPha
 from stream_ldp.sets.phases import epoch_epsilon
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.merging import Question
     from stream_ldp.sets.collection import ItemCollection, PhaseSeries
     from stream_ldp.sets.phases import Standing
@@ -38,7 +33,7 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     standing, then = method.solve(
         inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.standing
     )
-    likeness = _draws(oracle, sums.values)
+    likeness = oracle.plausibility(sums.values)
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -84,10 +79,3 @@ def _heavy_hitters(collection: ItemCollection, standing: Standing) -> tuple[Heav
             start=1,
         )
     )
-
-
-def _draws(oracle: FrequencyOracle, sums: NDArray[np.int64]) -> plausibility.Plausibility:
-    """Whether the rows of a Hadamard matrix were drawn uniformly; other oracles leave nothing to test."""
-    if not isinstance(oracle, HadamardResponse | SetHadamardResponse):
-        return plausibility.check_draws(np.zeros(1, dtype=np.int64))
-    return plausibility.check_draws(oracle.draws(sums))

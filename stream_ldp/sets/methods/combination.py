@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from stream_ldp.mechanisms import frequencies, standard_errors
-from stream_ldp.sets.methods.oracle_choice import scale
 from stream_ldp.sets.phases import Standing
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Combine(StrEnum):
 def observed(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> Standing:
     """What the answers of a phase alone say of the items asked about; errors are infinite if there are none."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
-    factor = inquiry.correction * scale(oracle, padding=inquiry.padding)
+    factor = inquiry.correction * oracle.told(padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
     return Standing(items=items, frequency=factor * frequency, standard_error=factor * error)

@@ -11,7 +11,7 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
-from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.mechanisms import OSEntropy, random_order, random_words
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import partition_words
 
@@ -150,7 +150,7 @@ class ItemPopulation(Sender):
         phase = asked.check(self._collection)
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
         # In random order, or who answers late would be told by their place.
-        users = users[np.argsort(self._entropy.words(2 * len(users)).view(np.uint64))]
+        users = users[random_order(len(users), entropy=self._entropy)]
         method = self._collection.method
         inquiry, fingerprint = asked.inquiry, asked.fingerprint
         size = min(self._max_reports, most_reports(method.oracle(inquiry).bits))
@@ -189,5 +189,5 @@ class ItemPopulation(Sender):
             # While an epoch's last phase is asked, so many others have begun at most.
             oldest = epoch - self._collection.schedule.phases
             self._words = {each: words for each, words in self._words.items() if each > oldest}
-            self._words[epoch] = self._entropy.words(len(self._sets))
+            self._words[epoch] = random_words(len(self._sets), entropy=self._entropy)
         return self._words[epoch]

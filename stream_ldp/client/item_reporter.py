@@ -11,7 +11,7 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
-from stream_ldp.mechanisms import OSEntropy, uniform_integers
+from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
@@ -204,7 +204,7 @@ class ItemReporter(Sender):
         left = closes_ms(asked) - begin
         if left <= 0:
             return
-        moment = int(uniform_integers(np.array([left]), entropy=self._entropy)[0]) if self._spread else 0
+        moment = int(self._entropy.integers(np.array([left]))[0]) if self._spread else 0
         self._due[key] = (begin + moment, asked)
 
     async def _answer(self, asked: Round) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
-from stream_ldp.mechanisms import RRLDP, PermanentWords
+from stream_ldp.mechanisms import AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Attribute", "JointCollection", "MechanismSpec"]
+__all__ = ["Attribute", "JointCollection"]
 
 #: Cells of one estimate: at 40 bytes of JSON each, an estimate then stays below 6 MB, well within the 16 MiB that
 #: an estimates topic takes in one record.
@@ -35,24 +35,6 @@ class Attribute(Part):
         return self
 
 
-class MechanismSpec(Part):
-    """RR-LDP's parameters as written; see `stream_ldp.mechanisms.RRLDP`."""
-
-    kind: Literal["rr-ldp"]
-    f: float
-    p: float | None = None
-    q: float | None = None
-
-    @model_validator(mode="after")
-    def _parameters_are_possible(self) -> Self:
-        self.of(sizes=(2,))
-        return self
-
-    def of(self, *, sizes: tuple[int, ...]) -> RRLDP:
-        """The mechanism for attributes of these sizes."""
-        return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
-
-
 class JointCollection(Collection):
     """What a collection file says of records.
 
@@ -62,7 +44,7 @@ class JointCollection(Collection):
 
     topics: ClassVar[Topics] = Topics(answers="estimates")
 
-    mechanism_spec: MechanismSpec = Field(alias="mechanism")
+    mechanism_spec: AnyMechanismSpec = Field(alias="mechanism")
     attributes: tuple[Attribute, ...] = Field(min_length=1)
     estimates: tuple[EstimateSpec, ...] = Field(min_length=1)
 
@@ -97,16 +79,20 @@ class JointCollection(Collection):
         return tuple(len(attribute.values) for attribute in self.attributes)
 
     @cached_property
-    def mechanism(self) -> RRLDP:
+    def mechanism(self) -> Mechanism:
         """The mechanism, which both perturbs and tells the decoder its probabilities."""
-        return RRLDP(sizes=self.sizes, f=self.mechanism_spec.f, p=self.mechanism_spec.p, q=self.mechanism_spec.q)
+        return self.mechanism_spec.of(sizes=self.sizes)
 
-    def permanent_words(self) -> PermanentWords:
-        """The keyed words of its users' permanent responses."""
+    def permanent_words(self, *, least: int = 1) -> PermanentWords:
+        """The keyed words of its users' permanent responses.
+
+        least: words of each attribute, where the mechanism needs fewer.
+        """
         return PermanentWords(
             collection=self.name,
             attributes=[(attribute.name, attribute.values) for attribute in self.attributes],
-            flip_threshold=self.mechanism.flip_threshold,
+            noise=self.mechanism.noise,
+            counts=[max(least, count) for count in self.mechanism.words],
         )
 
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:
@@ -117,14 +103,13 @@ class JointCollection(Collection):
         """The shape of an estimate."""
         return tuple(len(attribute.values) for attribute in self.attributes_of(estimate))
 
+    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
+        """Places of some attributes among the collection's, in the given order."""
+        return tuple(self._positions[name] for name in of)
+
     def bits_of(self, of: Sequence[str]) -> tuple[int, ...]:
         """Positions, in a report, of the bits of some attributes, in the given order."""
-        positions: list[int] = []
-        for name in of:
-            position = self._positions[name]
-            start = sum(self.sizes[:position])
-            positions.extend(range(start, start + self.sizes[position]))
-        return tuple(positions)
+        return self.mechanism.columns(self.positions_of(of))
 
     @property
     def series(self) -> tuple[EstimateSpec, ...]:
@@ -133,11 +118,11 @@ class JointCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """[name, "rr-ldp", [f/2, p, q in units of 2^-32], [[attribute, [value, ...]], ...]]."""
+        """[name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]]."""
         return [
             self.name,
             self.mechanism_spec.kind,
-            self.mechanism.thresholds,
+            self.mechanism.meaning,
             [[attribute.name, list(attribute.values)] for attribute in self.attributes],
         ]
 

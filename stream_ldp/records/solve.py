@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline import plausibility
+import numpy as np
+
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Privacy
 from stream_ldp.records.estimators import estimator
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms import Mechanism
     from stream_ldp.pipeline.question import Question
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["row_counts", "solve", "warm_start"]
+__all__ = ["row_counts", "solve", "supported", "warm_start"]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -27,9 +30,12 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
     spec, window = question.series, collection.window
     mechanism = collection.mechanism
     counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
-    sizes, channel = collection.sizes_of(spec), mechanism.channel()
+    positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
-        counts, sizes=sizes, channel=channel, start=warm_start(question, sizes=sizes)
+        supported(counts, mechanism, positions),
+        sizes=sizes,
+        supports=[mechanism.supports[position] for position in positions],
+        start=warm_start(question, sizes=sizes),
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     return Estimate(
@@ -47,11 +53,8 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         standard_error=solution.standard_error.tolist(),
         fit=solution,
         independence=solution.independence,
-        plausibility=plausibility.check(
-            counts,
-            sizes=sizes,
-            channel=channel,
-            design_effect=plausibility.design_effect(mechanism, reports_per_user=window.reports_per_user),
+        plausibility=mechanism.plausibility(
+            counts.unpacked(), counts.counts, positions, reports_per_user=window.reports_per_user
         ),
         privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
     )
@@ -73,6 +76,15 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
     squared = sum(weight**2 * counts.reports for weight, counts in sums)
     scale = weighted / squared if squared else 1.0
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
+
+
+def supported(counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]) -> RowCounts:
+    """How often the reports' attributes support each pattern of values, as one bit for each value.
+
+    counts: of rows whose bits are the mechanism's `columns` of these attributes.
+    """
+    bits = mechanism.supported(counts.unpacked(), attributes)
+    return RowCounts(bits=bits.shape[1], rows=np.packbits(bits, axis=1, bitorder="little"), counts=counts.counts)
 
 
 def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:

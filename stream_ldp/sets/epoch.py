@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms import random_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEst
 
     sets: items below the method's domain.
     """
-    words = entropy.words(len(sets))
+    words = random_words(len(sets), entropy=entropy)
     estimate: RankingEstimate | None = None
     inquiry = method.first()
     while True:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
-from stream_ldp.pipeline.plausibility import uneven_draws
 from stream_ldp.pipeline.statistics import SumTally
 from stream_ldp.sets.series import asked
 
@@ -58,8 +56,5 @@ class PhaseLayout:
         tallies[self._of].update(rows)
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which batches have drawn Hadamard rows unevenly; other oracles draw nothing that data cannot change."""
-        if not isinstance(self.oracle, HadamardResponse | SetHadamardResponse) or not len(rows):
-            return np.zeros(len(counts), dtype=np.bool_)
-        indices = np.unpackbits(rows, axis=1, count=self.oracle.index_bits, bitorder="little")
-        return uneven_draws(indices, counts)
+        """As the phase's oracle says."""
+        return self.oracle.implausible(rows, counts)

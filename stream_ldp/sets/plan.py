@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.phases import Target, epoch_epsilon
@@ -18,9 +14,6 @@ from stream_ldp.sets.phases import Target, epoch_epsilon
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
@@ -145,7 +138,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             items=items,
             padding=inquiry.padding,
             epsilon=phase.epsilon,
-            oracle=_name(oracle),
+            oracle=oracle.title,
             bits=oracle.bits,
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
@@ -165,38 +158,13 @@ def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEst
     while asked is not None:
         phase, oracle = method.phases[asked.phase - 1], method.oracle(asked)
         reports = round(_MANY * phase.part) if phase.asked is Target.ITEM else 0
-        sums = _sums_of_noise(oracle, reports)
+        sums = oracle.neutral_sums(reports)
         estimate, following = method.solve(asked, sums=sums, reports=reports, before=estimate)
         yield phase, asked, estimate
         asked = following
-
-
-def _sums_of_noise(oracle: FrequencyOracle, reports: int) -> NDArray[np.int64]:
-    """Sums by which every value has the frequency 0."""
-    if isinstance(oracle, HadamardResponse | SetHadamardResponse):
-        # As many signs + as - in every row.
-        return np.zeros(oracle.counters, dtype=np.int64)
-    _, by_chance = oracle.support
-    return np.full(oracle.counters, round(reports * by_chance), dtype=np.int64)
 
 
 def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
     error = float(estimate.standard_error.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
     return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
-
-
-def _name(oracle: FrequencyOracle) -> str:
-    match oracle:
-        case HadamardResponse(hash_bits=1):
-            return "Hadamard, a sign"
-        case HadamardResponse(hash_bits=bits):
-            return f"Hadamard, {bits} signs"
-        case SetHadamardResponse(hash_bits=bits):
-            return f"set Hadamard, {bits} signs"
-        case DirectResponse():
-            return "direct"
-        case UnaryResponse():
-            return "unary"
-        case _:
-            raise TypeError(f"no name for a {type(oracle).__name__}")

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
-from stream_ldp.pipeline import plausibility
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.phases import epoch_epsilon
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import RankingEstimate
@@ -62,7 +57,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
             )
         ),
         next_phase=None if then is None else NextPhase.of(then),
-        plausibility=_draws(oracle, sums.values),
+        plausibility=oracle.plausibility(sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
@@ -86,10 +81,3 @@ def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tup
             start=1,
         )
     )
-
-
-def _draws(oracle: FrequencyOracle, sums: NDArray[np.int64]) -> plausibility.Plausibility:
-    """Whether the rows of a Hadamard matrix were drawn uniformly; other oracles leave nothing to test."""
-    if not isinstance(oracle, HadamardResponse | SetHadamardResponse):
-        return plausibility.check_draws(np.zeros(1, dtype=np.int64))
-    return plausibility.check_draws(oracle.draws(sums))

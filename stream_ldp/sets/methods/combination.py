@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from stream_ldp.mechanisms import frequencies, standard_errors
-from stream_ldp.sets.methods.oracle_choice import scale
 from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def phase_estimate(
 ) -> RankingEstimate:
     """The estimate by a phase's reports alone, of the items asked about; without any, errors are infinite."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
-    factor = inquiry.correction * scale(oracle, padding=inquiry.padding)
+    factor = inquiry.correction * oracle.told(padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
     return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)

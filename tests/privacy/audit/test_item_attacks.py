@@ -134,6 +134,6 @@ def test_a_report_supports_exactly_the_values_that_its_oracle_counts() -> None:
     for oracle in HONEST:
         rows = oracle.perturb(np.arange(200) % (oracle.size + 1), entropy=SeededEntropy(5))
         values = np.arange(min(oracle.size, 9))
-        supported = item_attacks.supported(oracle, rows, values)
+        supported = oracle.supported(rows, values)
         counted = [oracle.supports(oracle.sums(rows[[row]]), reports=1)[values] for row in range(20)]
         assert np.array_equal(supported[:20], np.array(counted) == 1)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.privacy.audit import item_enumeration
 from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries
-from stream_ldp.privacy.audit.response_law import stated_law
-from stream_ldp.sets.methods.oracle_choice import amplified
+from stream_ldp.privacy.audit.output_distribution import stated_distribution
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from tests.privacy.audit import broken
 from tests.sets.methods.examples import method
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Method
 
 EVERYBODY = (0, RESOLUTION)
@@ -143,7 +144,7 @@ def test_two_phases_are_enumerated_as_one_joint_output() -> None:
     asking = Asking(phases=parts, make=hadamard, padding=2)
     found = ItemEnumeration.realised(asking)
     oracle = HadamardResponse(size=6, epsilon=asking.oracle(asking.first()).epsilon)
-    law = stated_law(oracle)
+    law = stated_distribution(oracle)
     told = asking.oracle(Inquiry(phase=2, candidates=np.arange(10), padding=2))
     sets = [items for size in range(7) for items in itertools.combinations(range(6), size)]
 
@@ -153,7 +154,7 @@ def test_two_phases_are_enumerated_as_one_joint_output() -> None:
 
     def second(items: tuple[int, ...], candidates: tuple[int, ...]) -> list[Fraction]:
         counts = DirectResponse(size=len(candidates) + 1, epsilon=told.epsilon)
-        chances: list[Fraction] = stated_law(counts)[len({*items} & {*candidates})].tolist()
+        chances: list[Fraction] = stated_distribution(counts)[len({*items} & {*candidates})].tolist()
         return chances[: counts.size]
 
     worst = Fraction(1)
@@ -167,18 +168,43 @@ def test_two_phases_are_enumerated_as_one_joint_output() -> None:
     assert found.epsilon == pytest.approx(math.log(worst), abs=1e-9)
 
 
-@pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
-def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer to one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
-    monkeypatch.setattr(item_enumeration, "respond", respond)
-    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct)
+@pytest.mark.parametrize(
+    ("direct_twin", "hadamard_twin"),
+    [
+        (broken.DirectWithoutPadding, broken.HadamardWithoutPadding),
+        (broken.DirectOfTheFirstValue, broken.HadamardOfTheFirstValue),
+    ],
+)
+def test_a_biased_sampler_is_caught(direct_twin: Any, hadamard_twin: Any) -> None:
+    """The report of one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
+
+    def spends_more(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+        oracle: FrequencyOracle = direct_twin(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))
+        return oracle
+
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=spends_more)
     found = ItemEnumeration.realised(asking)
     assert found != ItemEnumeration.stated(asking)
     assert found.epsilon == pytest.approx(amplified(1.0, padding=3), abs=1e-6)
     # Through a hash, no slot may spend more than all: it is as private, but not what is stated.
-    hashed = replace(asking, make=hadamard)
+    hashed = replace(asking, make=lambda size, padding, epsilon: hadamard_twin(size=size, epsilon=epsilon))
     assert ItemEnumeration.realised(hashed) != ItemEnumeration.stated(hashed)
     assert ItemEnumeration.realised(hashed).epsilon <= 1
+
+
+@pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
+def test_a_client_that_samples_in_another_way_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the set to the packed report, it is the client's own code that is enumerated."""
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct, padding=2)
+    assert ItemEnumeration.realised(asking) == ItemEnumeration.stated(asking)
+
+    def reports(sets: ItemSets, *, asked: Target, oracle: FrequencyOracle, entropy: Entropy, **_: Any) -> Any:
+        only = replace(asking, make=lambda *_: oracle, domain=oracle.size)
+        return respond(only, only.first(), sets, entropy=entropy)
+
+    monkeypatch.setattr(item_enumeration, "reports_of", reports)
+    assert ItemEnumeration.realised(asking) != ItemEnumeration.stated(asking)
+    assert ItemEnumeration.realised(asking).phases[0].epsilon > 1.0
 
 
 @pytest.mark.parametrize(

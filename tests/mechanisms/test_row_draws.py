@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from stream_ldp.mechanisms import HadamardResponse, SeededEntropy
-from stream_ldp.pipeline.plausibility import FALSE_ALARM_RATE, check_draws, uneven_draws
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE
+from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
 
 #: Bits of the longest row index, and chance of a false alarm that the documentation promises for a batch.
 MAX_BITS = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import RESOLUTION, RRLDP, SeededEntropy
-from stream_ldp.privacy.audit.bit_law import realised_laws, stated_law
-from stream_ldp.privacy.audit.chosen_words import UnknownLaw
-from tests.privacy.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SwapsPAndQ
+from stream_ldp.mechanisms import RESOLUTION, RRLDP, GivenWords, SeededEntropy
+from stream_ldp.privacy.audit.enumerate import UnknownDistribution
+from stream_ldp.privacy.audit.enumeration import Enumeration, realised_reports, stated_reports
+from tests.privacy.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SendsInTheClear, SwapsPAndQ
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms.mechanism import Symbols
 
 #: The edges of a word's range, where a comparison that is off by one, or a cast, shows.
 EDGES = [0, 1, 2, RESOLUTION - 2, RESOLUTION - 1, RESOLUTION]
@@ -40,21 +42,22 @@ def test_each_bit_has_the_probability_that_the_decoder_assumes(
     assume((q - p) * (RESOLUTION - 2 * flip) > 2**24)
     mechanism = RRLDP(sizes=sizes, f=2 * flip / RESOLUTION, p=p / RESOLUTION, q=q / RESOLUTION)
     assert mechanism.thresholds == (flip, p, q)
-    laws = realised_laws(mechanism)
-    assert tuple(map(len, laws)) == sizes
-    assert {law for attribute in laws for law in attribute} == {stated_law(mechanism)}
-    channel, law = mechanism.channel(), stated_law(mechanism)
+    found = Enumeration.realised(mechanism)
+    assert tuple(map(len, found.attributes)) == sizes
+    assert found == Enumeration.stated(mechanism)
+    ((stages,),) = [{bit.stages for attribute in found.attributes for bit in attribute}]
+    channel = mechanism.channel()
     for true, stated in ((0, channel.zero), (1, channel.one)):
-        one = law.permanent[true]
-        assert stated == pytest.approx(float(one * law.response[1] + (1 - one) * law.response[0]), abs=1e-15)
+        zero, one = stages.permanent[true]
+        assert stated == pytest.approx(float(one * stages.response[1][1] + zero * stages.response[0][1]), abs=1e-15)
 
 
 @settings(deadline=None)
 @given(st.floats(1e-9, 1 - 1e-9))
 def test_a_parameter_is_realised_to_within_the_resolution(f: float) -> None:
     mechanism = RRLDP(sizes=(2,), f=f)
-    (law, _), *_ = realised_laws(mechanism)
-    assert abs(law.permanent[0] - Fraction(f) / 2) <= Fraction(1, 2 * RESOLUTION)
+    ((bit, _),) = Enumeration.realised(mechanism).attributes
+    assert abs(bit.stages.permanent[0][1] - Fraction(f) / 2) <= Fraction(1, 2 * RESOLUTION)
 
 
 def test_comparisons_with_a_threshold_are_exact() -> None:
@@ -63,14 +66,12 @@ def test_comparisons_with_a_threshold_are_exact() -> None:
     flip, p, q = mechanism.thresholds
     words = np.array([0, flip - 1, flip, RESOLUTION - 1], dtype=np.uint32)
     zeros = np.ones((4, 1), dtype=np.intp)
-    assert mechanism.permanent(zeros, np.stack([words, words], axis=1))[:, 0].tolist() == [True, True, False, False]
+    given = GivenWords(np.stack([words, words], axis=1))
+    assert mechanism.permanent(zeros, given)[:, 0].tolist() == [True, True, False, False]
 
-    class Words:
-        def words(self, n: int) -> NDArray[np.uint32]:
-            return np.array([p - 1, q - 1, p, q], dtype=np.uint32)
-
-    bits = np.array([[False, True], [False, True]])
-    assert mechanism.instantaneous(bits, Words()).tolist() == [[True, True], [False, False]]
+    bits = np.array([[False, True], [False, True]]).view(np.uint8)
+    given = GivenWords(np.array([p - 1, q - 1, p, q], dtype=np.uint32))
+    assert mechanism.instantaneous(bits, given).tolist() == [[True, True], [False, False]]
 
 
 def test_reports_combine_the_permanent_and_the_instantaneous_response() -> None:
@@ -90,33 +91,34 @@ def test_reports_combine_the_permanent_and_the_instantaneous_response() -> None:
 )
 def test_code_that_does_not_do_what_it_states_is_caught(kind: type[RRLDP], wrong: int) -> None:
     broken = kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8)
-    stated = stated_law(broken)
-    assert sum(law != stated for attribute in realised_laws(broken) for law in attribute) == wrong
+    realised, stated = (
+        itertools.chain(*found.attributes) for found in (Enumeration.realised(broken), Enumeration.stated(broken))
+    )
+    assert sum(one != other for one, other in zip(realised, stated, strict=True)) == wrong
+    assert realised_reports(broken) != stated_reports(broken)
 
 
-class _Parity(RRLDP):
+def test_a_report_from_record_to_packed_row_has_the_stated_probabilities() -> None:
+    mechanism = RRLDP(sizes=(2, 3), f=0.3, p=0.2, q=0.8)
+    realised = realised_reports(mechanism)
+    assert realised == stated_reports(mechanism)
+    assert {sum(outputs.values()) for outputs in realised.values()} == {1}
+
+
+def test_a_record_that_is_sent_in_the_clear_is_caught() -> None:
+    broken = SendsInTheClear(sizes=(2, 3), f=0.3, p=0.2, q=0.8)
+    assert Enumeration.realised(broken) == Enumeration.stated(broken)
+    assert realised_reports(broken) != stated_reports(broken)
+
+
+class _RawWords(RRLDP):
     """Decides by the lowest bit of a word."""
 
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        parity: NDArray[np.bool_] = words % np.uint32(2) == 0
-        return parity
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        words: NDArray[np.uint32] = source.words(self.bits)  # type: ignore[attr-defined]  # that is the point
+        return (words % 2).astype(np.uint8).reshape(1, -1)
 
 
-class _Band(RRLDP):
-    """Decides by a band of words in the middle."""
-
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        return (words > np.uint32(2**30)) & (words < np.uint32(2**31))
-
-
-class _TwoWords(RRLDP):
-    """Asks for two words a bit."""
-
-    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
-        return super().instantaneous(np.concatenate([bits, bits]), entropy)
-
-
-@pytest.mark.parametrize("kind", [_Parity, _Band, _TwoWords])
-def test_a_mechanism_that_does_not_decide_by_one_threshold_is_refused(kind: type[RRLDP]) -> None:
-    with pytest.raises(UnknownLaw):
-        realised_laws(kind(sizes=(2, 3), f=0.3, p=0.2, q=0.8))
+def test_a_mechanism_that_takes_raw_words_is_refused() -> None:
+    with pytest.raises(UnknownDistribution):
+        Enumeration.realised(_RawWords(sizes=(2, 3), f=0.3, p=0.2, q=0.8))

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, multinomial
 
-from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.mechanisms.channel import BitChannel
-from stream_ldp.pipeline.plausibility import (
+from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
+from stream_ldp.mechanisms.bit_counts import (
     BATCH_LIMIT,
-    FALSE_ALARM_RATE,
     batch_scores,
     bit_count_distribution,
     check,
-    design_effect,
 )
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, Plausibility
 from stream_ldp.pipeline.statistics import RowCounts
 from tests.benchmarks.poisoning import MECHANISMS, POPULATION, SIZES, Attack, crafted, frequencies, honest
 
@@ -31,14 +29,20 @@ PAPER, LIGHT = MECHANISMS
 PERMANENT_ONLY = RRLDP(sizes=SIZES, f=0.05)
 
 
+def plausibility(
+    counts: RowCounts, *, sizes: tuple[int, ...], channel: Support, design_effect: float = 1.0
+) -> Plausibility:
+    return check(counts.unpacked(), counts.counts, sizes=sizes, channel=channel, design_effect=design_effect)
+
+
 def p_value(rows: NDArray[np.uint8], mechanism: RRLDP, *, effect: float = 1.0) -> float:
     counts = RowCounts.of(rows, bits=mechanism.bits)
-    return check(counts, sizes=mechanism.sizes, channel=mechanism.channel(), design_effect=effect).p_value
+    return plausibility(counts, sizes=mechanism.sizes, channel=mechanism.channel(), design_effect=effect).p_value
 
 
 @pytest.mark.parametrize("size", [2, 3, 7])
 def test_the_distribution_of_set_bits_is_that_of_all_reports_of_any_value(size: int) -> None:
-    channel = BitChannel(one=0.6875, zero=0.5625)
+    channel = Support.of_bits(one=0.6875, zero=0.5625)
     for value in range(size):
         chances = [channel.one if bit == value else channel.zero for bit in range(size)]
         law = np.zeros(size + 1)
@@ -62,14 +66,16 @@ def test_p_values_of_honest_windows_are_uniform_whatever_the_users_have(mechanis
 @pytest.mark.parametrize("channel", [PAPER.channel(), LIGHT.channel(), RRLDP(sizes=(2,), f=0.5).channel()])
 @pytest.mark.parametrize(("reports", "attributes", "factor"), [(29, 1, 5.9), (58, 1, 2.4), (58, 20, 2.4)])
 def test_honest_windows_are_flagged_about_as_rarely_as_stated_however_few_the_reports(
-    channel: BitChannel, reports: int, attributes: int, factor: float
+    channel: Support, reports: int, attributes: int, factor: float
 ) -> None:
     """Exact: all outcomes of a binary attribute with their probabilities, then the sum of independent attributes."""
     law = bit_count_distribution(2, channel)
     rows = np.array([[0b00], [0b01], [0b11]], dtype=np.uint8)
     outcomes = np.array([(a, b, reports - a - b) for a in range(reports + 1) for b in range(reports + 1 - a)])
     results = [
-        check(RowCounts(bits=2, rows=rows[outcome > 0], counts=outcome[outcome > 0]), sizes=(2,), channel=channel)
+        plausibility(
+            RowCounts(bits=2, rows=rows[outcome > 0], counts=outcome[outcome > 0]), sizes=(2,), channel=channel
+        )
         for outcome in outcomes
     ]
     step = 0.01
@@ -84,10 +90,10 @@ def test_honest_windows_are_flagged_about_as_rarely_as_stated_however_few_the_re
 @pytest.mark.parametrize("sizes", [(2,), (8, 2), SIZES])
 def test_too_few_reports_are_a_normal_result_without_a_flag(sizes: tuple[int, ...]) -> None:
     channel = PAPER.channel()
-    assert check(RowCounts.empty(sum(sizes)), sizes=sizes, channel=channel).p_value == 1.0
+    assert plausibility(RowCounts.empty(sum(sizes)), sizes=sizes, channel=channel).p_value == 1.0
     rows = np.full((5, math.ceil(sum(sizes) / 8)), 255, dtype=np.uint8)
     rows[:, -1] >>= -sum(sizes) % 8
-    few = check(RowCounts.of(rows, bits=sum(sizes)), sizes=sizes, channel=channel)
+    few = plausibility(RowCounts.of(rows, bits=sum(sizes)), sizes=sizes, channel=channel)
     assert (few.degrees_of_freedom, few.p_value, few.flagged) == (0, 1.0, False)
 
 
@@ -109,7 +115,7 @@ def test_windows_with_memory_are_flagged_no_more_often_than_others() -> None:
             for size, weight in zip(sizes, weights, strict=True)
         ]
         counts = RowCounts.sum(parts, bits=PAPER.bits)
-        p_values.append(check(counts, sizes=SIZES, channel=PAPER.channel()).p_value)
+        p_values.append(plausibility(counts, sizes=SIZES, channel=PAPER.channel()).p_value)
     assert kstest(p_values, "uniform").pvalue > 1e-6
 
 
@@ -130,7 +136,7 @@ def test_users_who_report_repeatedly_are_flagged_unless_the_design_effect_is_giv
 ) -> None:
     """With it, at most 10 of 100 seeded windows have p < 0.01: more happen by chance with probability below 1e-7."""
     windows = [repeated(mechanism, users=400, each=each, seed=seed) for seed in range(100)]
-    effect = design_effect(mechanism, reports_per_user=each)
+    effect = mechanism.design_effect(reports_per_user=each)
     assert sum(p_value(rows, mechanism, effect=effect) < 0.01 for rows in windows) <= 10
     assert np.median([p_value(rows, mechanism) for rows in windows]) < FALSE_ALARM_RATE
 
@@ -154,7 +160,7 @@ def test_the_design_effect_bounds_what_two_reports_of_a_user_share(
         together += weight * np.outer(law, law)
     alone = np.sqrt(together.sum(axis=1))
     _, largest = np.sort(np.linalg.eigvalsh(together / np.outer(alone, alone)))[::-1][:2]
-    bound = design_effect(mechanism, reports_per_user=2) - 1
+    bound = mechanism.design_effect(reports_per_user=2) - 1
     assert 0.85 * bound <= largest <= bound + 1e-12
 
 
@@ -254,7 +260,7 @@ def test_only_batches_with_crafted_numbers_of_set_bits_are_beyond_the_limit(
 
 def test_a_batch_of_one_users_reports_is_judged_with_its_design_effect() -> None:
     rows = repeated(PERMANENT_ONLY, users=200, each=100, seed=9)
-    effect = design_effect(PERMANENT_ONLY, reports_per_user=100)
+    effect = PERMANENT_ONLY.design_effect(reports_per_user=100)
     score = functools.partial(batch_scores, rows, np.full(200, 100), sizes=SIZES, channel=PERMANENT_ONLY.channel())
     assert np.any(np.abs(score()) > BATCH_LIMIT)
     assert np.all(np.abs(score(design_effect=effect)) < BATCH_LIMIT)
@@ -263,11 +269,11 @@ def test_a_batch_of_one_users_reports_is_judged_with_its_design_effect() -> None
 def test_arguments_that_do_not_fit_together_are_refused() -> None:
     channel = PAPER.channel()
     with pytest.raises(ValueError, match=r"sizes \(2, 2\) do not make rows of 5 bits"):
-        check(RowCounts.empty(5), sizes=(2, 2), channel=channel)
+        plausibility(RowCounts.empty(5), sizes=(2, 2), channel=channel)
     rows = np.zeros((3, 1), dtype=np.uint8)
     with pytest.raises(ValueError, match="at least 1 report"):
         batch_scores(rows, np.array([3, 0]), sizes=(2, 2), channel=channel)
     with pytest.raises(ValueError, match="3 rows for batches of 4 reports"):
         batch_scores(rows, np.array([2, 2]), sizes=(2, 2), channel=channel)
     with pytest.raises(ValueError, match="reports_per_user=0"):
-        design_effect(PAPER, reports_per_user=0)
+        PAPER.design_effect(reports_per_user=0)

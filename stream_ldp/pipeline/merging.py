@@ -55,7 +55,7 @@ class Merge:
         """`partitions`: number of source partitions, each of which has to close a window before it is final."""
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        # Of each source partition, the furthest that each epoch of its ownership has come.
+        # Of each source partition, the furthest that each generation of its owners has come.
         self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
         # Of each series, the newest final answers, in the order of their windows.
@@ -66,7 +66,7 @@ class Merge:
     def watermark_ms(self) -> int | None:
         """Event time that every source partition has passed; None until each has one."""
         times = self._watermarks.values()
-        return min(max(epochs.values()) for epochs in times) if all(times) else None
+        return min(max(generations.values()) for generations in times) if all(times) else None
 
     @property
     def panes(self) -> int:
@@ -90,8 +90,9 @@ class Merge:
                 f"{len(self._watermarks)} partitions"
             )
         if isinstance(record, Watermark):
-            epochs = self._watermarks[record.partition]
-            epochs[record.epoch] = max(epochs.get(record.epoch, record.time_ms), record.time_ms)
+            generations = self._watermarks[record.partition]
+            before = generations.get(record.generation, record.time_ms)
+            generations[record.generation] = max(before, record.time_ms)
             return
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
@@ -100,7 +101,7 @@ class Merge:
             return
         sources = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
         held = sources.setdefault((record.partition, record.segment), record)
-        if (held.epoch, held.end) < (record.epoch, record.end):
+        if (held.generation, held.end) < (record.generation, record.end):
             sources[record.partition, record.segment] = record
 
     def decide(self, answer: Answer) -> None:
@@ -174,10 +175,12 @@ class Merge:
             del self._panes[start]
         # Nor does it look for the ownerships that closed no more than those, but for the furthest of each partition.
         first_close = closes_at(self._forgotten_before, window)
-        for partition, epochs in self._watermarks.items():
-            furthest = max(epochs.values())
+        for partition, generations in self._watermarks.items():
+            furthest = max(generations.values())
             self._watermarks[partition] = {
-                epoch: time_ms for epoch, time_ms in epochs.items() if time_ms >= min(first_close, furthest)
+                generation: time_ms
+                for generation, time_ms in generations.items()
+                if time_ms >= min(first_close, furthest)
             }
 
     def _undecided(self) -> list[tuple[int, Series]]:
@@ -224,6 +227,7 @@ class Merge:
             return
         closes = closes_at(pane, self.collection.window)
         for partial in self._panes.get(pane, {}).get(of, {}).values():
-            epochs = self._watermarks[partial.partition].items()
-            if partial.epoch >= min((epoch for epoch, time_ms in epochs if closes <= time_ms), default=0):
+            generations = self._watermarks[partial.partition].items()
+            closed_by = min((generation for generation, time_ms in generations if closes <= time_ms), default=0)
+            if partial.generation >= closed_by:
                 yield partial

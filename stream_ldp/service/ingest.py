@@ -228,7 +228,7 @@ class Ingest(Service):
                 partition=partition.partition,
                 start=beginning,
                 checkpoint=checkpoint,
-                epoch=time.time_ns() // 1_000_000,
+                generation=time.time_ns() // 1_000_000,
             )
             self._owned[partition] = _Owned(state)
             self._seek(partition, state.position)

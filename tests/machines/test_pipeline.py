@@ -317,7 +317,7 @@ class Adds(Merge):
 
 class TakesTheFurthestOfAnyOwner(Merge):
     def apply(self, record: Partial | Watermark) -> None:
-        super().apply(replace(record, epoch=1))
+        super().apply(replace(record, generation=1))
 
 
 class TakesTheLastThatCame(Merge):

@@ -31,7 +31,7 @@ def partial(
         "collection": collection.name,
         "fingerprint": collection.fingerprint.hex(),
         "partition": 0,
-        "epoch": 1,
+        "generation": 1,
         "pane_ms": 0,
         "pane_length_ms": collection.window.pane_ms,
         "of": spec.of,
@@ -42,12 +42,14 @@ def partial(
     return Partial(**(fields | changes))
 
 
-def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: JointCollection = SURVEY) -> Watermark:
+def watermark(
+    time_ms: int, *, partition: int = 0, generation: int = 1, collection: JointCollection = SURVEY
+) -> Watermark:
     return Watermark(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         partition=partition,
-        epoch=epoch,
+        generation=generation,
         time_ms=time_ms,
     )
 
@@ -143,13 +145,19 @@ def test_every_segment_is_counted_exactly_once() -> None:
 
 def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
     """It reads on, and does not know that the partition was silent for so long that the window was closed."""
-    merge = merge_of(partial(5, epoch=2, end=10), partial(9, epoch=1, end=99), partial(1, epoch=1, segment=1, end=99))
-    merge.apply(watermark(CLOSED_MS, epoch=2))
+    merge = merge_of(
+        partial(5, generation=2, end=10),
+        partial(9, generation=1, end=99),
+        partial(1, generation=1, segment=1, end=99),
+    )
+    merge.apply(watermark(CLOSED_MS, generation=2))
     assert merge.question(0, JOINT, final=True).reports == 5
 
 
 def test_a_window_that_only_a_former_owner_counted_is_not_published() -> None:
-    merge = merge_of(watermark(CLOSED_MS, epoch=2), partial(9, epoch=1), watermark(CLOSED_MS - 1, epoch=1))
+    merge = merge_of(
+        watermark(CLOSED_MS, generation=2), partial(9, generation=1), watermark(CLOSED_MS - 1, generation=1)
+    )
     assert merge.due() == []
 
 
@@ -158,10 +166,10 @@ REMEMBERING = collection_of(window="grace: 5s, memory: 0.2")
 
 def test_what_a_former_owner_closed_itself_is_kept() -> None:
     merge = merge_of(
-        partial(9, epoch=1, collection=REMEMBERING),
-        watermark(CLOSED_MS, epoch=1, collection=REMEMBERING),
-        partial(4, epoch=2, pane_ms=MINUTE_MS, collection=REMEMBERING),
-        watermark(CLOSED_MS + MINUTE_MS, epoch=2, collection=REMEMBERING),
+        partial(9, generation=1, collection=REMEMBERING),
+        watermark(CLOSED_MS, generation=1, collection=REMEMBERING),
+        partial(4, generation=2, pane_ms=MINUTE_MS, collection=REMEMBERING),
+        watermark(CLOSED_MS + MINUTE_MS, generation=2, collection=REMEMBERING),
         collection=REMEMBERING,
     )
     spec = REMEMBERING.estimates[0]

@@ -21,7 +21,7 @@ from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
-from tests.machines.simulation import Cluster, Holder, Merger, WrongError, require
+from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -256,6 +256,11 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> None:
     run(_machine(collection), examples=100)
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection: str) -> None:
+    run(_machine(collection, {"merging": LooksAtEverything}), examples=20)
 
 
 @pytest.mark.long

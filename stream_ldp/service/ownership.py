@@ -155,7 +155,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 partition=partition.partition,
                 start=beginning,
                 checkpoint=checkpoint,
-                epoch=self._now_ms(),
+                generation=self._now_ms(),
             )
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)

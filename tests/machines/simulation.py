@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.records.answer import Axis
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
@@ -28,11 +30,12 @@ from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream_ldp.collection import Series
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["Cluster", "Holder", "Merger", "WrongError", "require"]
+__all__ = ["Cluster", "Holder", "LooksAtEverything", "Merger", "WrongError", "require"]
 
 
 class WrongError(AssertionError):
@@ -64,6 +67,8 @@ class Cluster:
     _appended: int = 0
     _statistics: dict[object, bytes] = field(default_factory=dict)
     _content: dict[bytes, bytes] = field(default_factory=dict)
+    # Of each partition, the number of its advances and the last replay.
+    _replays: dict[int, tuple[int, Replay]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.logs = [[] for _ in range(self.partitions)]
@@ -96,9 +101,17 @@ class Cluster:
             log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
 
     def replay(self, partition: int, *, end: int | None = None) -> Replay:
-        """The oracle's view of one partition, with the idle advances that were committed."""
-        log = self.logs[partition]
-        return replay(self.collection, log, self.advances[partition], end=len(log) if end is None else end)
+        """The oracle's view of one partition, with the idle advances that were committed.
+
+        A log grows at its end alone, so that the view of before is carried on where there is no other advance.
+        """
+        log, advances = self.logs[partition], self.advances[partition]
+        end = len(log) if end is None else end
+        known, begun = self._replays.get(partition, (0, None))
+        if begun is not None and (known != len(advances) or end < len(begun.verdicts)):
+            begun = None
+        self._replays[partition] = len(advances), replay(self.collection, log, advances, end=end, begun=begun)
+        return self._replays[partition][1]
 
     def write_partial(self, record: partials.Partial | partials.Watermark, *, writer: str) -> None:
         """A record of the partials topic; what goes through here is held to the promises about partials."""
@@ -337,6 +350,26 @@ class Holder:
             else [lambda: self.cluster.write_partial(watermark, writer=self.writer)],
         }
         return [step for name in self.order for step in steps[name]]
+
+
+class LooksAtEverything(Merge):
+    """Holds the windows that a merge keeps track of against those that a look at all its panes finds."""
+
+    def due(self) -> list[tuple[int, Series]]:
+        """As a merge says, once it is held to it."""
+        watermark_ms, window = self.watermark_ms, self.collection.window
+        found = UndecidedWindows(self.collection.series, window)
+        for name, finals in self._decided.items():
+            found.decide(name, finals[-1].window.end_ms)
+        for pane, series in product(self._panes, self.collection.series):
+            if self._counted(pane, series):
+                found.fill(pane, series)
+        due = super().due()
+        require(
+            due == ([] if watermark_ms is None else found.closed(watermark_ms)), "a window that is due is unknown"
+        )
+        require(self.open() == found.open(watermark_ms), "an open window is unknown")
+        return due
 
 
 class Merger:

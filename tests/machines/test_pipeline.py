@@ -21,7 +21,7 @@ from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
-from tests.machines.simulation import Cluster, Holder, Merger, WrongError, require
+from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -259,6 +259,11 @@ def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> N
     run(_machine(collection), examples=100)
 
 
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection: str) -> None:
+    run(_machine(collection, {"merging": LooksAtEverything}), examples=20)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("collection", COLLECTIONS)
@@ -324,7 +329,7 @@ class Adds(Merge):
 
 class TakesTheFurthestOfAnyOwner(Merge):
     def apply(self, record: Partial | Watermark) -> None:
-        super().apply(replace(record, epoch=1))
+        super().apply(replace(record, generation=1))
 
 
 class TakesTheLastThatCame(Merge):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from aiokafka import TopicPartition
 
-CHECKPOINT = Checkpoint(epoch=7, offset=3, position=5, watermark_ms=START_MS, watermark_epoch=7)
+CHECKPOINT = Checkpoint(generation=7, offset=3, position=5, watermark_ms=START_MS, watermark_generation=7)
 
 
 def memory_with_commit(*, records: int = 6) -> MemoryKafka:
@@ -47,7 +47,7 @@ async def test_a_partition_is_taken_over_at_its_last_commit(monkeypatch: pytest.
     assert state.watermark_ms == CHECKPOINT.watermark_ms
     changes = state.take_changes()
     assert changes is not None
-    assert changes.checkpoint.epoch == START_MS, "numbered by the time of day"
+    assert changes.checkpoint.generation == START_MS, "numbered by the time of day"
 
 
 async def test_a_partition_without_a_commit_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def closed(merge: Merge, time_ms: int) -> Merge:
             collection=collection.name,
             fingerprint=collection.fingerprint.hex(),
             partition=0,
-            epoch=1,
+            generation=1,
             time_ms=time_ms,
         )
     )

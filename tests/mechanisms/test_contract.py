@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,11 +57,10 @@ def test_every_mechanism_of_the_package_is_in_the_catalogue() -> None:
     assert catalogued == {type(read_mechanism(EXAMPLES[kind])) for kind in MECHANISMS}
 
 
-def epsilon_of_reports(reports: dict[tuple[int, ...], dict[bytes, object]]) -> float:
+def epsilon_of_reports(reports: dict[tuple[int, ...], dict[bytes, Fraction]]) -> float:
     outputs = sorted(set().union(*reports.values()))
-    return epsilon_of(
-        np.array([[row.get(output, 0) for output in outputs] for row in reports.values()], dtype=object)
-    )
+    table = [[row.get(output, Fraction(0)) for output in outputs] for row in reports.values()]
+    return epsilon_of(np.array(table, dtype=object))
 
 
 @of_records

@@ -6,6 +6,7 @@ What each of them has to keep stands in tests/mechanisms/test_contract.py.
 from __future__ import annotations
 
 from stream_ldp.mechanisms import (
+    KRR,
     RRLDP,
     DirectResponse,
     FrequencyOracle,
@@ -22,6 +23,7 @@ __all__ = ["OF_RECORDS", "OF_VALUES"]
 OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
     (RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75), broken.NeverClears),
     (RRLDP(sizes=(3, 2), f=0.3), broken.SendsInTheClear),
+    (KRR(sizes=(3, 2), attribute_epsilon=2.0), broken.KeepsTooOften),
 ]
 
 #: Mechanisms for one value or a set of values, each with a broken twin of the same parameters.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.mechanisms import (
+    KRR,
+    RESOLUTION,
     RRLDP,
     SECRET_BYTES,
     DirectResponse,
@@ -91,6 +93,18 @@ class RedrawsPermanent(RRLDP):
         permanent_words: NDArray[np.uint32] | None = None,
     ) -> NDArray[np.uint8]:
         return super().perturb(values, entropy=entropy)
+
+
+class KeepsTooOften(KRR):
+    """Sends each other value only half as often as it states."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        kept = RESOLUTION - (np.array(self.sizes) - 1) * (np.array(self.runs) // 2)
+        shifts = source.shifts(
+            np.broadcast_to(kept, values.shape), np.broadcast_to(np.array(self.sizes) - 1, values.shape)
+        )
+        symbols: Symbols = (values + shifts) % np.array(self.sizes)
+        return symbols
 
 
 class IgnoresSecret(PermanentWords):

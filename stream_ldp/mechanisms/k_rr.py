@@ -38,7 +38,7 @@ class KRRSpec(MechanismSpec):
     example: ClassVar[str] = "epsilon=2"
 
     kind: Literal["k-rr"]
-    epsilon: float = Field(gt=0, allow_inf_nan=False)
+    epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that the report of one attribute may cost")
 
     def of(self, *, sizes: tuple[int, ...]) -> KRR:
         """The mechanism for attributes of these sizes."""

@@ -169,6 +169,14 @@ class DrawsRowsUnevenly(HadamardResponse):
         return rows & np.where(np.arange(rows.shape[1]) == 0, 254, 255).astype(np.uint8)
 
 
+class TakesRawWords(HadamardResponse):
+    """Takes a random word itself: nobody can enumerate what it makes of it."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        entropy.words(len(values))  # type: ignore[attr-defined]  # that is the point
+        return HadamardResponse.perturb(self, values, entropy=entropy)
+
+
 class SendsTheNextValue(DirectResponse):
     """Instead of another value always sends the next one: the others are ruled out."""
 

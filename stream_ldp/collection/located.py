@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -30,7 +32,7 @@ Model = TypeVar("Model", bound=BaseModel)
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 
-class Misplaced(ValueError):
+class Misplaced(StreamLDPError, ValueError):
     """A problem that only a larger part shows, with the place of the smaller part that is wrong."""
 
     def __init__(self, message: str, *place: str | int) -> None:
@@ -38,7 +40,7 @@ class Misplaced(ValueError):
         self.place = place
 
 
-class CollectionError(ValueError):
+class CollectionError(StreamLDPError, ValueError):
     """A collection file that cannot be used; one line of text for each problem, with its place."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -95,6 +97,11 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
     try:
         return model.model_validate(document)
     except ValidationError as error:
+        for problem in error.errors():
+            cause = problem.get("ctx", {}).get("error")
+            if isinstance(cause, ValueError) and not isinstance(cause, StreamLDPError):
+                # No fault of the file: pydantic takes every ValueError for one, that of a mistake of ours too.
+                raise cause from None
         raise CollectionError([_explained(problem, model, root, source) for problem in _causes(error)]) from error
 
 

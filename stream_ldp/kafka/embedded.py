@@ -32,6 +32,8 @@ from typing import Self
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
+from stream_ldp.errors import StreamLDPError
+
 __all__ = ["MOCK_NOTICE", "EmbeddedBrokerError", "EmbeddedKafka", "EmbeddedMock", "MissingTool"]
 
 log = logging.getLogger(__name__)
@@ -98,7 +100,7 @@ exit $code
 _CLUSTER_ID = base64.urlsafe_b64encode(b"stream-ldp-local").rstrip(b"=").decode()
 
 
-class EmbeddedBrokerError(RuntimeError):
+class EmbeddedBrokerError(StreamLDPError, RuntimeError):
     """The embedded broker could not be fetched or started; the message holds its own last words."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import checked_values
@@ -47,7 +48,8 @@ class HadamardResponse:
     response: how the hash is answered.
 
     Raises:
-        ValueError: size or hash_bits is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+        ParameterError: size or hash_bits is out of its range, or no multiple of 2^-32 is a probability for the
+            epsilon.
     """
 
     size: int
@@ -57,9 +59,9 @@ class HadamardResponse:
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MAX_SIZE:
-            raise ValueError(f"a Hadamard response is for 1 to {MAX_SIZE} values, got size={self.size}")
+            raise ParameterError(f"a Hadamard response is for 1 to {MAX_SIZE} values, got size={self.size}")
         if not 1 <= self.hash_bits <= MAX_HASH_BITS:
-            raise ValueError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
+            raise ParameterError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
         object.__setattr__(self, "response", DirectResponse(size=2**self.hash_bits, epsilon=self.epsilon))
         object.__setattr__(self, "epsilon", self.response.epsilon)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import StrEnum
 
+from stream_ldp.errors import StreamLDPError
+
 __all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up"]
 
 #: In which losses are computed. 50 digits leave more than thirty guard digits behind a float64, so that the one
@@ -21,7 +23,7 @@ class Values(StrEnum):
     CHANGING = "changing"
 
 
-class NotCovered(ValueError):
+class NotCovered(StreamLDPError, ValueError):
     """A question about privacy to which no formula of the mechanism is an answer."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.channel import BitChannel
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
@@ -31,7 +32,7 @@ class RRLDP:
     `epsilon` speak of the rounded ones.
 
     Raises:
-        ValueError: a parameter is out of its range, or one of p, q is given without the other.
+        ParameterError: a parameter is out of its range, or one of p, q is given without the other.
     """
 
     sizes: tuple[int, ...]
@@ -41,16 +42,18 @@ class RRLDP:
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 2:
-            raise ValueError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
+            raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
         if not 0.0 < self.f < 1.0 or not 0 < self.flip_threshold < RESOLUTION // 2:
-            raise ValueError(f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}")
+            raise ParameterError(
+                f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}"
+            )
         if (self.p is None) != (self.q is None):
-            raise ValueError("p and q belong together: give both, or neither for the permanent response alone")
+            raise ParameterError("p and q belong together: give both, or neither for the permanent response alone")
         if self.p is not None and self.q is not None:
             if not 0.0 <= self.p <= 1.0 or not 0.0 <= self.q <= 1.0:
-                raise ValueError(f"p and q are probabilities, got p={self.p}, q={self.q}")
+                raise ParameterError(f"p and q are probabilities, got p={self.p}, q={self.q}")
             if threshold(self.p) >= threshold(self.q):
-                raise ValueError(
+                raise ParameterError(
                     f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}"
                 )
 
@@ -70,7 +73,7 @@ class RRLDP:
         neighbours: number of attributes in which two records may differ; None: all of them, any two records.
 
         Raises:
-            ValueError: no parameters spend that, or a size is out of its range.
+            ParameterError: no parameters spend that, or a size is out of its range.
         """
         f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=_neighbours(neighbours, sizes))
         return cls(sizes=sizes, f=f, p=p, q=q)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import checked_values
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.packing import pack
@@ -45,7 +46,7 @@ class SetHadamardResponse:
     kept: p in units of 2^-32.
 
     Raises:
-        ValueError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+        ParameterError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
     """
 
     size: int
@@ -60,7 +61,9 @@ class SetHadamardResponse:
             self, "code", HadamardResponse(size=self.size, epsilon=self.epsilon, hash_bits=self.hash_bits)
         )
         if not 1 <= self.slots < self._hashes:
-            raise ValueError(f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}")
+            raise ParameterError(
+                f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}"
+            )
         object.__setattr__(self, "kept", self._largest())
         object.__setattr__(self, "epsilon", self._loss())
 
@@ -163,7 +166,7 @@ class SetHadamardResponse:
             odds = Decimal(self.epsilon).exp()
             kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
         if not RESOLUTION // self._hashes < kept or not kept * self.slots < RESOLUTION:
-            raise ValueError(
+            raise ParameterError(
                 f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self._hashes} hashes, "
                 f"{self.slots} of them favoured"
             )

@@ -92,7 +92,7 @@ def for_budget(collection: JointCollection, *, for_ever: float, per_report: floa
     for_ever, per_report: see `RRLDP.with_epsilon`.
 
     Raises:
-        ValueError: no parameters spend that.
+        ParameterError: no parameters spend that.
     """
     mechanism = RRLDP.with_epsilon(sizes=collection.sizes, for_ever=for_ever, per_report=per_report)
     parameters = {"kind": "rr-ldp", "f": mechanism.f, "p": mechanism.p, "q": mechanism.q}

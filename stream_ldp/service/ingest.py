@@ -25,6 +25,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from mode import Service
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
@@ -71,7 +72,7 @@ COORDINATOR_TRIES = 10
 COORDINATOR_WAIT_SECONDS = 0.3
 
 
-class ReportsLost(RuntimeError):
+class ReportsLost(StreamLDPError, RuntimeError):
     """Retention deleted reports before they were counted."""
 
 

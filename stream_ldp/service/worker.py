@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import faust
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.producer import Publisher
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.service.admin import AdminServer
@@ -44,7 +45,7 @@ STOP_SECONDS = 10.0
 LOOP_SECONDS = 30.0
 
 
-class WorkerCrashed(RuntimeError):
+class WorkerCrashed(StreamLDPError, RuntimeError):
     """A part of the worker failed, and with it the whole."""
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from stream_ldp.collection import Collection, Label, Part, PositiveDuration, require_distinct
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.sets.methods.methods import MAX_DOMAIN, method
 from stream_ldp.sets.schedule import Epochs, Schedule
 
@@ -33,7 +34,7 @@ class Items(Part):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.size is None) == (self.names is None):
-            raise ValueError("give either `size`, the number of items, or `names`, a list of them")
+            raise ParameterError("give either `size`, the number of items, or `names`, a list of them")
         if self.names is not None:
             require_distinct(self.names, "names of items", "names")
         return self
@@ -55,17 +56,17 @@ class Items(Part):
         """The item that is called so.
 
         Raises:
-            ValueError: there is none. The message never repeats the name, which a user may hold.
+            DataError: there is none. The message never repeats the name, which a user may hold.
         """
         if self._positions is not None:
             if name in self._positions:
                 return self._positions[name]
-            raise ValueError("an item of the set is not among the collection's items")
+            raise DataError("an item of the set is not among the collection's items")
         # No other text means the same item: "007" would make two names of one.
         short = len(name) <= len(str(self.count))
         if short and name.isascii() and name.isdigit() and int(name) < self.count and name == str(int(name)):
             return int(name)
-        raise ValueError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
+        raise DataError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 
 
 class MethodSpec(Part):
@@ -88,14 +89,14 @@ class MethodSpec(Part):
     @classmethod
     def _is_whole(cls, value: object) -> object:
         if isinstance(value, str) and not value.lstrip("-").isdigit():
-            raise ValueError(f"{value!r} is not a whole number")
+            raise ParameterError(f"{value!r} is not a whole number")
         return value
 
     def of(self, *, domain: int) -> Method:
         """The method over so many items.
 
         Raises:
-            ValueError: a part is out of its range, missing, or not one of this kind's.
+            ParameterError: a part is out of its range, missing, or not one of this kind's.
         """
         given = self.model_dump(exclude={"kind"}, exclude_none=True)
         return method(self.kind, domain=domain, **given)
@@ -145,7 +146,7 @@ class ItemCollection(Collection):
     def _parts_agree(self) -> Self:
         try:
             _ = self.method
-        except ValueError as error:
+        except ParameterError as error:
             raise Misplaced(str(error), "mechanism") from error
         window = self.window
         if window.hop_ms not in (None, window.size_ms):
@@ -210,6 +211,6 @@ class ItemCollection(Collection):
         """The distinct items of a set, ascending.
 
         Raises:
-            ValueError: an item is not one of the collection's. The message never repeats it.
+            DataError: an item is not one of the collection's. The message never repeats it.
         """
         return sorted({self.items.number(name) for name in items})

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.collection import fingerprint_of
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.sets.methods.methods import MAX_CANDIDATES
 from stream_ldp.sets.phases import Inquiry
 
@@ -28,7 +29,7 @@ __all__ = ["Round", "RoundRefused", "round_fingerprint"]
 _INT64 = 2**63
 
 
-class RoundRefused(ValueError):
+class RoundRefused(StreamLDPError, ValueError):
     """A round that does not fit the client's collection: it is not answered."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WINDOW = 2**13
 _EDGES = np.array([*range(0, RESOLUTION - 1, _STEP), RESOLUTION - 1])
 
 
-class UnknownLaw(ValueError):
+class UnknownLaw(StreamLDPError, ValueError):
     """A decision that is not taken in a known way: its probabilities are not known."""
 
 

@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.privacy.audit.bit_law import BitLaw, realised_laws, stated_law
 
@@ -42,7 +43,7 @@ History = tuple[int, ...]
 _SETTING = 0
 
 
-class TooLarge(ValueError):
+class TooLarge(StreamLDPError, ValueError):
     """More reports or histories than can be enumerated."""
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.records.collection import MechanismSpec
 
@@ -102,7 +103,7 @@ class Assumption(StrEnum):
                 return "any two users, however their values change"
 
 
-class ReportRefused(RuntimeError):
+class ReportRefused(StreamLDPError, RuntimeError):
     """A report that would tell more than its user has agreed to. It has neither been counted nor sent."""
 
 
@@ -157,7 +158,7 @@ class Terms:
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
 
     Raises:
-        ValueError: the budget is not positive, or max_values is missing, not positive or does not belong there.
+        ParameterError: the budget is not positive, or max_values is missing, not positive or does not belong there.
     """
 
     budget: float = math.inf
@@ -166,11 +167,11 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not self.budget > 0:
-            raise ValueError(f"a budget is a positive number of nats, got {self.budget}")
+            raise ParameterError(f"a budget is a positive number of nats, got {self.budget}")
         if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
-            raise ValueError("the number of values that an attribute may have belongs to the assumption `values`")
+            raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")
         if self.max_values is not None and self.max_values < 1:
-            raise ValueError(f"an attribute has at least one value, got max_values={self.max_values}")
+            raise ParameterError(f"an attribute has at least one value, got max_values={self.max_values}")
 
     @property
     def most_values(self) -> int:

@@ -6,6 +6,7 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.sets.methods.combination import Combine
 from stream_ldp.sets.methods.gfim import GFIM
@@ -71,7 +72,7 @@ def method(
     hash_bits: t of the Hadamard responses: 1 for sampling SH; by default the oracle of least variance.
 
     Raises:
-        ValueError: an option is out of range, missing, or none of this method; says what would be right.
+        ParameterError: an option is out of range, missing, or none of this method; says what would be right.
     """
     chosen = _chosen(
         _known(kind),
@@ -131,7 +132,7 @@ def _chosen(
         return SVIM(domain=domain, k=k, k_max=k_max, epsilon=epsilon, set_size=set_size, hash_bits=hash_bits)
 
     if set_size is None:
-        raise ValueError(f"{kind} needs set_size: how many items a set has at most, or nearly all sets")
+        raise ParameterError(f"{kind} needs set_size: how many items a set has at most, or nearly all sets")
     combine = Combine.VARIANCE if combine is None else _combine(combine)
     if kind is Kind.LDPMINER:
         return LDPMiner(
@@ -164,16 +165,16 @@ def _known(kind: Kind | str) -> Kind:
     try:
         return Kind(kind)
     except ValueError:
-        raise ValueError(f"{kind!r} is no method; known are {', '.join(Kind)}") from None
+        raise ParameterError(f"{kind!r} is no method; known are {', '.join(Kind)}") from None
 
 
 def _combine(combine: Combine | str) -> Combine:
     try:
         return Combine(combine)
     except ValueError:
-        raise ValueError(f"combine is {combine!r}; {' or '.join(Combine)}") from None
+        raise ParameterError(f"combine is {combine!r}; {' or '.join(Combine)}") from None
 
 
 def _require(right: bool, message: str) -> None:
     if not right:
-        raise ValueError(message)
+        raise ParameterError(message)

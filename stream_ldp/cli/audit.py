@@ -60,14 +60,12 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check the privacy that a collection or a mechanism promises.
+    """Attack the code, or enumerate what it does, and fail if a claim is disproved.
 
     Without --exact, simulated users with two different records or sets report, and what an attacker can show of
     epsilon from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the
     telling reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code
     realises.
-
-    Fails if a claim is disproved.
     """
     if exact and not (trials is confidence is seed is None):
         fail("--exact draws nothing: it takes no --trials, --confidence or --seed", code=2)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
     RRLDP,
     DirectResponse,
@@ -57,6 +58,8 @@ _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 _TOLERANCE = 1e-9
 
 Row = dict[str, Any]
+
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,13 +111,20 @@ def read(subject: str) -> Audited:
         return _rr_ldp(subject, given) if kind == "rr-ldp" else _with_oracle(kind, given)
     except (KeyError, TypeError):
         fail(f"{subject}: not a mechanism; write it like {EXAMPLES[kind]}", code=2)
-    except ValueError as error:
+    except ParameterError as error:
         fail(f"{subject}: {error}\n  -> write it like {EXAMPLES[kind]}", code=2)
 
 
+def _number(word: str, kind: type[_Number]) -> _Number:
+    try:
+        return kind(word)
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
+
+
 def _rr_ldp(subject: str, given: Mapping[str, str]) -> _Records:
-    sizes = tuple(int(size) for size in given["sizes"].split("x"))
-    mechanism = RRLDP(sizes=sizes, **{name: float(value) for name, value in given.items() if name != "sizes"})
+    sizes = tuple(_number(size, int) for size in given["sizes"].split("x"))
+    mechanism = RRLDP(sizes=sizes, **{name: _number(word, float) for name, word in given.items() if name != "sizes"})
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(sizes)]
     words = PermanentWords(collection=subject, attributes=attributes, flip_threshold=mechanism.flip_threshold)
     return _Records(mechanism=mechanism, words=words)
@@ -122,7 +132,7 @@ def _rr_ldp(subject: str, given: Mapping[str, str]) -> _Records:
 
 def _with_oracle(kind: str, given: Mapping[str, str]) -> Audited:
     parameters: dict[str, Any] = {
-        name: float(value) if name == "epsilon" else int(value) for name, value in given.items()
+        name: _number(word, float if name == "epsilon" else int) for name, word in given.items()
     }
     match kind:
         case "hadamard":

@@ -22,7 +22,7 @@ __all__ = ["check"]
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)],
 ) -> None:
-    """Check collection files: say what is wrong, where, and what would be right; end with 1 if anything is."""
+    """Print a line for each file that is right, and end with 1 if anything is wrong."""
     problems: list[str] = []
     for file in files:
         try:

@@ -13,8 +13,9 @@ from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import lines_of
 from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, spent_line, until_signal
-from stream_ldp.client import ItemReporter, LedgerError, ReportRefused
+from stream_ldp.client import ItemReporter, ReportRefused
 from stream_ldp.client.reporter import now_ms
+from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -48,9 +49,7 @@ def report_items(
     problem = None
     try:
         run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, epochs))))
-    except LedgerError as error:
-        fail(str(error))
-    except (ReportRefused, OSError, ValueError) as error:
+    except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
     typer.echo(f"{reporter.answered} answers of one user published")
     typer.echo(spent_line(ledger))
@@ -82,9 +81,9 @@ async def _read(path: Path) -> AsyncGenerator[list[str], None]:
                 try:
                     yield items_of(line.decode("utf-8-sig"))
                 except UnicodeDecodeError:
-                    raise ValueError(f"{source}:{number}: not UTF-8") from None
-                except ValueError as error:
-                    raise ValueError(f"{source}:{number}: {error}") from None
+                    raise DataError(f"{source}:{number}: not UTF-8") from None
+                except DataError as error:
+                    raise DataError(f"{source}:{number}: {error}") from None
 
 
 async def _answer(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from rich.console import Console
 
-from stream_ldp.collection import CollectionError
-from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
+from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
 from stream_ldp.kinds import load_collection
 from stream_ldp.records.collection import JointCollection
 
@@ -48,10 +47,7 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
         @functools.wraps(command)
         def run(*, print_config: bool, **arguments: Any) -> None:
             flags = {name: arguments.pop(name) for name in names}
-            try:
-                settings = Settings.load(**flags)
-            except SettingsError as error:
-                fail(str(error), code=2)
+            settings = Settings.load(**flags)
             if print_config:
                 typer.echo(settings.printable(), nl=False)
                 return
@@ -68,11 +64,12 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
 
 
 def load_collections(files: Sequence[Path]) -> dict[str, AnyCollection]:
-    """Read collection files, or end the command with what is wrong in them."""
-    try:
-        collections = {str(file): load_collection(file) for file in files}
-    except CollectionError as error:
-        fail(str(error))
+    """Read collection files, which have names of their own, or end the command.
+
+    Raises:
+        CollectionError: something in one of them is wrong.
+    """
+    collections = {str(file): load_collection(file) for file in files}
     names = [collection.name for collection in collections.values()]
     if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
         fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
@@ -80,7 +77,11 @@ def load_collections(files: Sequence[Path]) -> dict[str, AnyCollection]:
 
 
 def load_joint_collection(file: Path) -> JointCollection:
-    """Read one collection file of records, or end the command with what is wrong with it."""
+    """Read one collection file, and end the command if it is not of records.
+
+    Raises:
+        CollectionError: something in it is wrong.
+    """
     (collection,) = load_collections([file]).values()
     if not isinstance(collection, JointCollection):
         fail(f"{file}: collection {collection.name} is of item sets; this is for collections of records")

@@ -50,7 +50,7 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a collection costs: bits and privacy of a report, memory, and the error to expect.
+    """Work the cost out from the collection's file alone.
 
     Of records, with --for-ever, say it for the parameters that spend so much, and print them for the collection's
     file. Of item sets, say it for each phase of an epoch.
@@ -79,10 +79,7 @@ def _plan_joint(
     if per_report is not None and for_ever is None:
         fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
     if for_ever is not None:
-        try:
-            collection = for_budget(collection, for_ever=for_ever, per_report=per_report)
-        except ValueError as error:
-            fail(str(error), code=2)
+        collection = for_budget(collection, for_ever=for_ever, per_report=per_report)
         if not as_json:
             parameters = collection.mechanism_spec.model_dump(exclude_none=True)
             typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")

@@ -16,17 +16,16 @@ from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
-    LedgerError,
     PrivacyLedger,
     Reporter,
     ReportRefused,
-    SecretError,
     Terms,
     TooManyValues,
     ledger_file_of,
     load_or_create_secret,
     load_or_create_user,
 )
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
@@ -131,7 +130,7 @@ def report(
     ] = False,
     settings: Settings,
 ) -> None:
-    """Perturb records on this machine and publish them, or answer what an item collection asks.
+    """Publish what a file or standard input holds, line by line as it comes.
 
     All lines are reports of ONE user, whose permanent noise comes from the secret file: it protects those who report
     again and again, as devices do. A file of many people's answers needs --many-users: under one secret all of them
@@ -152,7 +151,7 @@ def report(
     (collection,) = load_collections([file]).values()
     try:
         terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
-    except ValueError as error:
+    except ParameterError as error:
         fail(f"--budget, --assume, --max-values: {error}", code=2)
     secret_path = secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
     if isinstance(collection, ItemCollection):
@@ -180,20 +179,14 @@ def report(
             "a secret is one user's, and so is a ledger",
             code=2,
         )
-    try:
-        run_client(_report(collection, records, form, user, settings, skip_bad=skip_bad))
-    except LedgerError as error:
-        fail(str(error))
+    run_client(_report(collection, records, form, user, settings, skip_bad=skip_bad))
 
 
 def _user(secret_file: Path, terms: Terms, *, new_ledger: bool) -> _User:
-    try:
-        if new_ledger:
-            secret = load_or_create_secret(secret_file)
-            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
-        return load_or_create_user(secret_file, terms=terms)
-    except (LedgerError, SecretError) as error:
-        fail(str(error))
+    if new_ledger:
+        secret = load_or_create_secret(secret_file)
+        return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
+    return load_or_create_user(secret_file, terms=terms)
 
 
 async def _report(

@@ -1,4 +1,4 @@
-"""Running a command that produces or consumes: what can go wrong with the brokers becomes one message."""
+"""Running a command: what can go wrong for its user becomes one message, and everything else a traceback."""
 
 from __future__ import annotations
 
@@ -12,28 +12,42 @@ from typing import TYPE_CHECKING
 from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.options import fail
-from stream_ldp.client import DeliveryError, MissingTopic
-from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.settings import SettingsError
+from stream_ldp.errors import ParameterError, StreamLDPError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterator
 
     from stream_ldp.client import PrivacyLedger
 
-__all__ = ["run_client", "spent_line", "until_signal"]
+__all__ = ["explained", "run", "run_client", "spent_line", "until_signal"]
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """End the command with the message of an exception of the package: with 2 for parameters, else with 1.
+
+    Any other exception is a mistake of the program, whose traceback must show: as a message, a ValueError of NumPy
+    would read as if the user's file were wrong.
+    """
+    try:
+        yield
+    except StreamLDPError as error:
+        fail(str(error), code=2 if isinstance(error, ParameterError) else 1)
+
+
+def run(work: Coroutine[None, None, None]) -> None:
+    """Run it to its end, or end the command with the error that the brokers answered with."""
+    try:
+        asyncio.run(work)
+    except KafkaError as error:
+        fail(f"the brokers answered with an error: {error}")
 
 
 def run_client(work: Coroutine[None, None, None]) -> None:
-    """Run it to its end, or end the command with what was wrong."""
+    """Run what produces or consumes, see `run`."""
     # It would repeat, many times a second, what the client says once.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    try:
-        asyncio.run(work)
-    except (BrokerUnreachable, DeliveryError, MissingTopic, SettingsError) as error:
-        fail(str(error))
-    except KafkaError as error:
-        fail(f"the brokers answered with an error: {error}")
+    run(work)
 
 
 async def until_signal(work: Coroutine[None, None, None]) -> None:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
+from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.item_sets import simulate_items
@@ -89,7 +89,7 @@ def simulate(
     ] = None,
     settings: Settings,
 ) -> None:
-    """Play a file as a population: each row answers, with noise, as if a user had sent it.
+    """Draw simulated users from the file and publish what they report.
 
     Of records, each reports once. Prints the true joint of every estimate for every window, of exactly what was
     sent, or writes it to --truth. Past windows must not be closed already: use a collection that nobody else reports
@@ -116,10 +116,7 @@ def simulate(
         return
     if epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
-    try:
-        population = load_population(data, collection)
-    except PopulationError as error:
-        fail(str(error))
+    population = load_population(data, collection)
     count = users or len(population)
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(seed).spawn(2)

@@ -14,7 +14,7 @@ from rich.text import Text
 from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.cli.simulation.truth import Truth, TruthError
+from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.client import MissingTopic, RankingSubscriber, Subscriber, UnreadableAnswer
@@ -53,11 +53,10 @@ def watch(
     cells: Annotated[int, typer.Option(min=1, help="Most probable cells, or best items, to show of each.")] = 12,
     settings: Settings,
 ) -> None:
-    """Show the answers of a collection as they come: the final one of the last window and the open one.
+    """Print the newest answers that there are, and then each that comes.
 
     Of records, these are joint distributions; of item sets, the ranking of the last epoch and that of the epoch
-    which is under way. At a terminal they are redrawn in place; in a pipe each is a line. Begins with the newest
-    that there are.
+    which is under way. At a terminal they are redrawn in place; in a pipe each is a line.
     """
     name, of_items = _named(collection)
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, of_items=of_items))
@@ -162,18 +161,12 @@ def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | 
     """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
     if file is None or not file.exists():
         return None
-    try:
-        return Truth.load(file).of(estimate)
-    except TruthError as error:
-        fail(str(error))
+    return Truth.load(file).of(estimate)
 
 
 def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
     """What the users hold, None while there is no file, or where it is of another collection."""
     if file is None or not file.exists():
         return None
-    try:
-        truth = ItemTruth.load(file)
-    except TruthError as error:
-        fail(str(error))
+    truth = ItemTruth.load(file)
     return truth if truth.fingerprint == ranking.fingerprint else None

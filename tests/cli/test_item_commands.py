@@ -211,6 +211,7 @@ def recent(collection: ItemCollection) -> range:
         ("Alien\nTelltale\n", "an item of the set is not among the collection's items"),
         ("Alien\nBrazil, Telltale\n", "films.txt:2: a comma"),
         ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
+        pytest.param(f"[{'1' * 5_000}]\n", "films.txt:1: not a JSON list of strings", id="a long number"),
     ],
 )
 def test_a_line_that_is_not_a_set_is_refused_without_being_repeated(

@@ -12,6 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stream_ldp.cli.options import CLIENT, WORKER, with_settings
+from stream_ldp.cli.running import explained
 from stream_ldp.kafka.settings import Settings, SettingsError
 
 SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password": "geheim"}
@@ -183,6 +184,7 @@ class TestOptions:
         app = typer.Typer(pretty_exceptions_enable=False)
 
         @app.command()
+        @explained()
         @with_settings(WORKER)
         def work(count: Annotated[int, typer.Argument(help="How often.")], *, settings: Settings) -> None:
             """Do it."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from stream_ldp.cli.views.view import AnswerT
+
 if TYPE_CHECKING:
-    from stream_ldp.cli.views.view import AnswerT, View
+    from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kinds import AnyCollection

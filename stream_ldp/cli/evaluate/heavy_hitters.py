@@ -19,6 +19,7 @@ from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.options import fail
+from stream_ldp.errors import DataError
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.combination import Combine
@@ -85,7 +86,7 @@ def heavy_hitters(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Ask item sets as their users would be asked, rank the items, and say how good the ranking is.
+    """Repeat it with every method, k and epsilon, and print the means of each.
 
     The items are those that occur in the file. NDCG, relative error (re), F1 and mean squared error (mse) are of the
     published k items against the true top k of the users drawn; an item that is no candidate has the estimate 0, and
@@ -103,10 +104,10 @@ def heavy_hitters(
     epsilons = _numbers(epsilon, float, "--epsilon")
     try:
         transactions = read_transactions(data)
-        options["set_size"] = transactions.usual_size if set_size is None else set_size or None
-        chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
-    except ValueError as error:
+    except DataError as error:
         fail(str(error), code=2)
+    options["set_size"] = transactions.usual_size if set_size is None else set_size or None
+    chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
     users = users or len(transactions.sets)
     outcomes = trials(
         transactions.sets, methods=chosen, users=users, repeats=repeats, seed=seed, clock=time.perf_counter
@@ -186,16 +187,16 @@ def read_transactions(path: Path) -> Transactions:
     """The sets of a file.
 
     Raises:
-        ValueError: the file cannot be read or holds no sets; the message never repeats an item.
+        DataError: the file cannot be read or holds no sets; the message never repeats an item.
     """
     codes: dict[str, int] = {}
     with text_of(path) as file:
         # The items of each line by the order of their first appearance.
         sets = ItemSets.of([codes.setdefault(name, len(codes)) for name in names] for names in named_sets(file, path))
     if not len(sets):
-        raise ValueError(f"{path}: empty; it needs a user's items on each line")
+        raise DataError(f"{path}: empty; it needs a user's items on each line")
     if len(codes) < 2:
-        raise ValueError(f"{path}: {len(codes)} different items; a ranking needs at least two")
+        raise DataError(f"{path}: {len(codes)} different items; a ranking needs at least two")
     places = np.empty(len(codes), dtype=np.int64)
     places[[codes[name] for name in ordered(codes)]] = np.arange(len(codes))
     usual = int(np.quantile(sets.sizes, 0.9, method="inverted_cdf"))

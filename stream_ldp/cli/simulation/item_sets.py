@@ -10,7 +10,6 @@ import typer
 
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.client import ItemPopulation
@@ -38,10 +37,7 @@ def simulate_items(
     settings: Settings,
 ) -> None:
     """Play the sets of a file as a population, from the next epoch on."""
-    try:
-        given = load_item_sets(data, collection)
-    except ValueError as error:
-        fail(str(error))
+    given = load_item_sets(data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
     sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
     truth = ItemTruth.of(collection, sets)

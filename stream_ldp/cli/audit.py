@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.audited import EXAMPLES, read
-from stream_ldp.cli.options import fail
+from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.privacy.audit.chosen_words import UnknownLaw
 

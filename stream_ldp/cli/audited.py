@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import load_collections
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
     RRLDP,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from stream_ldp.cli.options import fail
+from stream_ldp.cli.failure import fail
 from stream_ldp.kafka.embedded import EmbeddedKafka
 
 __all__ = ["broker"]

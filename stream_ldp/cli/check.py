@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_ldp.cli.options import fail
+from stream_ldp.cli.failure import fail
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import load_collection
 from stream_ldp.sets.collection import ItemCollection

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from stream_ldp.cli.failure import explained
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -43,9 +45,6 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        # Here and not above: it is for a command that runs, and --version runs none.
-        from stream_ldp.cli.running import explained  # noqa: PLC0415
-
         with explained():
             return super().invoke(ctx)
 

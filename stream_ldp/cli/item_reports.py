@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import lines_of
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client import ItemReporter, ReportRefused
 from stream_ldp.client.reporter import now_ms

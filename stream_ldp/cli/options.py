@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
 from stream_ldp.kinds import load_collection
 from stream_ldp.records.collection import JointCollection
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kinds import AnyCollection
 
-__all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "load_collections", "load_joint_collection", "with_settings"]
+__all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "load_joint_collection", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
@@ -86,12 +86,6 @@ def load_joint_collection(file: Path) -> JointCollection:
     if not isinstance(collection, JointCollection):
         fail(f"{file}: collection {collection.name} is of item sets; this is for collections of records")
     return collection
-
-
-def fail(message: str, *, code: int = 1) -> NoReturn:
-    """Say on standard error what is wrong and end the command."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
-    raise typer.Exit(code)
 
 
 def _option(name: str) -> inspect.Parameter:

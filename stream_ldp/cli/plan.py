@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.views.item_plan import show_item_plan
 from stream_ldp.records.plan import POPULATIONS, EstimatePlan, Plan, for_budget
 from stream_ldp.records.plan import plan as work_out

@@ -1,4 +1,4 @@
-"""Running a command: what can go wrong for its user becomes one message, and everything else a traceback."""
+"""Running a command that talks to brokers."""
 
 from __future__ import annotations
 
@@ -11,28 +11,14 @@ from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
 
-from stream_ldp.cli.options import fail
-from stream_ldp.errors import ParameterError, StreamLDPError
+from stream_ldp.cli.failure import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Coroutine
 
     from stream_ldp.client import PrivacyLedger
 
-__all__ = ["explained", "run", "run_client", "spent_line", "until_signal"]
-
-
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """End the command with the message of an exception of the package: with 2 for parameters, else with 1.
-
-    Any other exception is a mistake of the program, whose traceback must show: as a message, a ValueError of NumPy
-    would read as if the user's file were wrong.
-    """
-    try:
-        yield
-    except StreamLDPError as error:
-        fail(str(error), code=2 if isinstance(error, ParameterError) else 1)
+__all__ = ["run", "run_client", "spent_line", "until_signal"]
 
 
 def run(work: Coroutine[None, None, None]) -> None:

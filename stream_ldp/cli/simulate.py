@@ -13,8 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.item_sets import simulate_items
 from stream_ldp.cli.simulation.truth import Tally

@@ -11,7 +11,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.options import TOPICS, fail, load_collections, with_settings
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register

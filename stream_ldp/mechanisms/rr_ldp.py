@@ -140,7 +140,7 @@ class RRLDP:
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
                 "the formula for several reports holds only while the record does not change; when it may, ask for "
-                "reports=1, or for a few reports stream_ldp.privacy.Enumeration.changing_epsilon"
+                "reports=1, or for a few reports stream_ldp.Enumeration.changing_epsilon"
             )
         return PrivacyLoss(
             epsilon=rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports),

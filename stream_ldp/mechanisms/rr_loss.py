@@ -2,7 +2,7 @@
 
 Two records that differ in m attributes differ in 2m bits, one up and one down in each. The loss of t reports of
 one memoised permanent response is attained by the outputs that send the rising bit t times and the falling bit
-never. `stream_ldp.privacy.Enumeration` finds the same numbers by enumerating all outputs.
+never. `stream_ldp.Enumeration` finds the same numbers by enumerating all outputs.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+from stream_ldp.cli.failure import explained
 from stream_ldp.cli.options import CLIENT, WORKER, with_settings
-from stream_ldp.cli.running import explained
 from stream_ldp.kafka.settings import Settings, SettingsError
 
 SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password": "geheim"}

@@ -19,8 +19,8 @@ from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.cli.options import fail
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.records.collection import MAX_CELLS

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.privacy import Enumeration
+from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import (
     Account,
     Assumption,

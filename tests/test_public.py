@@ -118,7 +118,7 @@ def test_check_loads_what_reads_a_file_and_no_more(tmp_path: Path) -> None:
     modules = command_line("check", file)
     assert "stream_ldp.sets.collection" in modules
     assert heavy(modules) == set()
-    assert not modules & {"aiokafka", "stream_ldp.cli.plan", "stream_ldp.client"}
+    assert not modules & {"aiokafka", "scipy", "stream_ldp.cli.plan", "stream_ldp.client"}
 
 
 @pytest.mark.parametrize("command", ["plan", "report", "simulate", "watch"])

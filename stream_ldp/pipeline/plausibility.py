@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtrc, kl_div
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,6 +188,9 @@ def uneven_draws(indices: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArr
 
 def _compare(compared: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Plausibility:
     """Test independent multinomial counts, each (observed, expected) of one sum; see `check`."""
+    # Here and not above: who reads a collection tests nothing, and need not wait for the import of SciPy.
+    from scipy.special import chdtrc, kl_div  # noqa: PLC0415
+
     deviance, bias, degrees_of_freedom = 0.0, 0.0, 0
     for observed, expected in compared:
         if len(expected) > 1:

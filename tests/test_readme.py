@@ -10,19 +10,27 @@ import os
 import re
 import subprocess
 import sys
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 
 from stream_ldp.cli import app
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.views.ranking_text import ranking_panel
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import AnyCollection, parse_collection
+from stream_ldp.records.answer import Plausibility, WindowBounds
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
+from tests.client.rankings import ranking_of
 from tests.paths import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -100,6 +108,43 @@ def test_the_comparison_has_the_numbers_of_the_benchmarks() -> None:
     assert len(shown) == 8
     for name, numbers in shown:
         assert numbers.split(" | ") == [column[name] for column in columns], name
+
+
+def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
+    (picture,) = blocks(README, "text")
+    collection = example("films.yaml")
+    assert isinstance(collection, ItemCollection)
+    rows = re.findall(r"^│ +\d+ +(\w+) +[█-▏]+ +([\d.]+) +([\d.]+) +([\d.]+) +│$", picture, flags=re.MULTILINE)
+    items = [
+        HeavyHitter(rank=rank, item=item, frequency=float(frequency), standard_error=float(error))
+        for rank, (item, frequency, error, _) in enumerate(rows, start=1)
+    ]
+    (start,) = re.findall(r"─ (\S+)/\S+ ·", picture)
+    start_ms = int(datetime.fromisoformat(start).timestamp() * 1000)
+    (epoch,) = re.findall(r"epoch (\d+)", picture)
+    assert collection.schedule.window_of(int(epoch), 3) == start_ms
+    ranking = ranking_of(
+        epoch=int(epoch),
+        method=collection.method.name,
+        phase=3,
+        phases=3,
+        window=WindowBounds(start_ms=start_ms, end_ms=start_ms + collection.window.size_ms),
+        reports_per_phase=(7_983, 1_983, 10_034),
+        plausibility=Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False),
+        privacy=EpochPrivacy(
+            per_epoch=epoch_epsilon(collection.method),
+            phases=tuple(phase.epsilon for phase in collection.method.phases),
+            assumption="any two sets of items; another epoch costs as much again",
+        ),
+    ).model_copy(update={"items": tuple(items)})
+    truth = ItemTruth(
+        collection="films",
+        fingerprint=ranking.fingerprint,
+        frequency={item: float(true) for item, _, _, true in rows},
+    )
+    console = Console(file=(file := StringIO()), width=110, color_system=None)
+    console.print(ranking_panel(ranking, truth=truth))
+    assert file.getvalue() == picture
 
 
 def test_every_command_of_the_readme_exists() -> None:

@@ -15,6 +15,7 @@ from rich.table import Table
 from stream_ldp.cli.audited import EXAMPLES, read
 from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.privacy.audit.chosen_words import UnknownLaw
 
 if TYPE_CHECKING:
@@ -179,10 +180,11 @@ def _text(name: str, value: Any) -> str:
             return "for ever" if name == "reports" else "unbounded"
         case float() if name == "seconds":
             return f"{value:.1f}"
+        case float() if name == "lower_bound":
+            # No bound looks larger than it is, as no epsilon looks smaller.
+            return f"{math.floor(value * 1e6) / 1e6:.6f}"
         case float():
-            # No epsilon looks smaller than it is, and no bound larger.
-            round_ = math.floor if name == "lower_bound" else math.ceil
-            return f"{round_(value * 1e6) / 1e6:.6f}"
+            return shown_epsilon(value, decimals=6)
         case int():
             return f"{value:,}"
         case _:

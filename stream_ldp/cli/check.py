@@ -10,6 +10,7 @@ import typer
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import load_collection
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
 
@@ -42,9 +43,10 @@ def _summary(collection: AnyCollection) -> str:
     lasting = f"{kind} of {window.size_ms / 1_000:g} s"
     if isinstance(collection, ItemCollection):
         method = collection.method
+        epsilon = shown_epsilon(epoch_epsilon(method))
         return (
             f"{known}, {collection.items.count:,} items, {method.name} for the top {method.k}, "
-            f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epoch_epsilon(method):g}, "
+            f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, "
             f"{lasting}"
         )
     return (

@@ -16,6 +16,7 @@ from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client import ItemReporter, ReportRefused
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.errors import DataError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -42,7 +43,7 @@ def report_items(
 
     def tell(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
-        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {phase.epsilon:g} nats")
+        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {shown_epsilon(phase.epsilon)} nats")
 
     reporter = ItemReporter(collection, settings=settings, secret=secret, ledger=ledger, on_answer=tell)
     sets = _given(items) if items is not None else _read(path)

@@ -17,6 +17,7 @@ from rich.table import Table
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.views.item_plan import show_item_plan
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.plan import POPULATIONS, EstimatePlan, Plan, for_budget
 from stream_ldp.records.plan import plan as work_out
 from stream_ldp.sets.collection import ItemCollection
@@ -123,9 +124,7 @@ def _show(planned: Plan) -> None:
         "reports of one user", *relations, box=box.SIMPLE, title="Epsilon, while the user's record is constant"
     )
     for reports in dict.fromkeys(loss.reports for loss in planned.privacy):
-        losses = [loss.epsilon for loss in planned.privacy if loss.reports == reports]
-        # Rounded up: a promise of privacy is never rounded down.
-        shown = [f"{math.ceil(epsilon * 1_000) / 1_000:.3f}" for epsilon in losses]
+        shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
         table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
     console.print(table)
     populations = [f"{reports:,} reports" for reports, _ in planned.estimates[0].errors]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -54,5 +55,4 @@ def spent_line(ledger: PrivacyLedger) -> str:
     """What a user has spent, and what of it he is promised."""
     spending, budget = ledger.spending, ledger.terms.budget
     of = "" if math.isinf(budget) else f" of {budget:g}"
-    # Rounded up: a promise of privacy is never rounded down.
-    return f"{math.ceil(spending.epsilon * 1_000) / 1_000:.3f}{of} nats spent: {spending.assumption.promise}"
+    return f"{shown_epsilon(spending.epsilon)}{of} nats spent: {spending.assumption.promise}"

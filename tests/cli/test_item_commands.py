@@ -183,7 +183,7 @@ def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4
     assert len(lines) == first + second + 2
-    assert all(line.endswith(" answered: 15 nats") for line in lines[:-2])
+    assert all(line.endswith(" answered: 15.000 nats") for line in lines[:-2])
 
 
 def test_a_user_holds_the_set_on_the_last_line_of_a_file(
@@ -330,7 +330,7 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     process.stdin.write(b"Alien Gilda\n")
     lines, errors = await stopped(process, signal.SIGINT)
     process.stdin.close()
-    assert lines[0].endswith(" phase 1 answered: 15 nats")
+    assert lines[0].endswith(" phase 1 answered: 15.000 nats")
     assert lines[-2].endswith("answers of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert errors == ""

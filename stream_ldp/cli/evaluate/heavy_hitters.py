@@ -20,6 +20,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.errors import DataError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.combination import Combine
@@ -231,7 +232,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         table.add_row(
             each.method,
             str(each.k),
-            f"{each.epsilon:g}",
+            shown_epsilon(each.epsilon),
             f"{each.mean.ndcg:.3f}",
             f"{each.deviation.ndcg:.3f}",
             f"{each.mean.re:.3f}",

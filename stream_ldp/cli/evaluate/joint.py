@@ -23,6 +23,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import scores, trials
@@ -187,10 +188,7 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     console = Console(highlight=False)
-    # Rounded up: a promise of privacy is never rounded down.
-    report, for_ever = (
-        f"{math.ceil(settings[name] * 1_000) / 1_000:.3f}" for name in ("epsilon_per_report", "epsilon_for_ever")
-    )
+    report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     console.print(
         f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users, "
         f"repeats: {settings['repeats']}.\nEpsilon between any two records: {report} a report, {for_ever} for ever.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.phases import Asked
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def show_item_plan(planned: ItemPlan) -> None:
     )
     table = Table("epochs that a user answers", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
     for spent in planned.privacy:
-        table.add_row(str(spent.epochs), _up(spent.epsilon))
+        table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
     console.print(table)
 
     table = Table(
@@ -51,7 +51,7 @@ def show_item_plan(planned: ItemPlan) -> None:
             str(phase.number),
             f"{phase.part:.0%}",
             _question(phase),
-            _up(phase.epsilon),
+            shown_epsilon(phase.epsilon),
             phase.oracle,
             f"{phase.bits} bits",
             decimal(phase.state_bytes),
@@ -80,8 +80,3 @@ def _question(phase: PhasePlan) -> str:
 
 def _part(frequency: float) -> str:
     return f"{frequency:.4f}" if frequency < 1 else "above 1"
-
-
-def _up(epsilon: float) -> str:
-    """Rounded up: a promise of privacy is never rounded down."""
-    return f"{math.ceil(round(epsilon * 1_000, 6)) / 1_000:.3f}"

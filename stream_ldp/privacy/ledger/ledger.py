@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MechanismSpec
 
 if TYPE_CHECKING:
@@ -115,10 +116,10 @@ class BudgetExceeded(ReportRefused):
 
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
         # Rounded apart: what is too much by little must not look as if it fitted.
-        cost_shown, left_shown = math.ceil(cost * 1_000) / 1_000, math.floor(left * 1_000) / 1_000
+        left_shown = math.floor(left * 1_000) / 1_000
         super().__init__(
-            f"to report this would cost {cost_shown:.3f} nats of privacy, and {left_shown:.3f} are left of a budget "
-            f"of {budget:g}: nothing was sent"
+            f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left of a "
+            f"budget of {budget:g}: nothing was sent"
         )
         self.cost = cost
         self.left = left

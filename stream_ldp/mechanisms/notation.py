@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from stream_ldp.collection.located import raise_mistake
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS, ORACLES
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
     Of a mechanism for records, `sizes` says the number of values of each attribute: `rr-ldp:f=0.5,sizes=2x3`.
 
     Raises:
-        ValueError: there is none; says what would be right.
+        ParameterError: there is none; says what would be right.
     """
     kind, given = _parts(word, EXAMPLES)
     if kind in _ORACLES:
@@ -43,15 +45,15 @@ def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
         _require(kind, required <= given.keys() <= known.keys())
         return _built(kind, lambda: TypeAdapter(oracle).validate_python(given))
     _require(kind, "sizes" in given)
-    sizes = given.pop("sizes").split("x")
-    return _built(kind, lambda: _spec(kind, given).of(sizes=tuple(int(size) for size in sizes)))
+    sizes = given.pop("sizes")
+    return _built(kind, lambda: _spec(kind, given).of(sizes=_sizes(sizes)))
 
 
 def read_spec(word: str) -> MechanismSpec:
     """The parameters of a mechanism for records that a word describes, without attributes: `rr-ldp:f=0.5`.
 
     Raises:
-        ValueError: there are none; says what would be right.
+        ParameterError: there are none; says what would be right.
     """
     kind, given = _parts(word, MECHANISMS)
     return _built(kind, lambda: _spec(kind, given))
@@ -60,7 +62,7 @@ def read_spec(word: str) -> MechanismSpec:
 def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
     kind, _, parameters = word.partition(":")
     if kind not in known:
-        raise ValueError(f"{kind!r} is no mechanism here; known are {', '.join(known)}")
+        raise ParameterError(f"{kind!r} is no mechanism here; known are {', '.join(known)}")
     return kind, dict(part.partition("=")[::2] for part in parameters.split(","))
 
 
@@ -71,12 +73,19 @@ def _spec(kind: str, given: Mapping[str, str]) -> MechanismSpec:
     return MECHANISMS[kind].model_validate({"kind": kind, **given})
 
 
+def _sizes(word: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in word.split("x"))
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
+
+
 def _require(kind: str, complete: bool) -> None:
     if not complete:
         raise _NotWritten(f"not a mechanism; write it like {EXAMPLES[kind]}")
 
 
-class _NotWritten(ValueError):
+class _NotWritten(ParameterError):
     """A word that lacks a parameter, or has another one."""
 
 
@@ -87,10 +96,11 @@ def _built(kind: str, build: Callable[[], Built]) -> Built:
     except _NotWritten:
         raise
     except ValidationError as error:
+        raise_mistake(error)
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"{step}: " for step in first["loc"])
-        raise ValueError(
+        raise ParameterError(
             f"{place}{first['msg'].removeprefix('Value error, ')}\n  -> write it like {EXAMPLES[kind]}"
         ) from error
-    except ValueError as error:
-        raise ValueError(f"{error}\n  -> write it like {EXAMPLES[kind]}") from error
+    except ParameterError as error:
+        raise ParameterError(f"{error}\n  -> write it like {EXAMPLES[kind]}") from error

@@ -19,9 +19,11 @@ from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.cli.options import fail
+from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import scores, trials
@@ -72,7 +74,7 @@ def joint(
     delta: Annotated[float, typer.Option(help="Of --stop paper: end when no cell moves by as much.")] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Perturb a table as its users would, estimate the joint distribution, and say how far it is from the truth.
+    """Repeat it with every method, and print the mean distance of each.
 
     The values of an attribute are those that occur in the file. The distance is the average variation distance: half
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
@@ -82,9 +84,9 @@ def joint(
     names = distinct(of, "attribute")
     try:
         table = _read(data, names)
-        mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
-    except ValueError as error:
+    except DataError as error:
         fail(str(error), code=2)
+    mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
     cells = math.prod(table.sizes)
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
@@ -129,10 +131,7 @@ def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:
     for name in names:
         if name not in known:
             fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
-    try:
-        return [estimator(name, stop=stop, delta=delta) for name in names]
-    except ValueError as error:
-        fail(str(error), code=2)
+    return [estimator(name, stop=stop, delta=delta) for name in names]
 
 
 class _Table(NamedTuple):
@@ -146,14 +145,14 @@ def _read(path: Path, names: Sequence[str]) -> _Table:
     """The columns of these names.
 
     Raises:
-        ValueError: the file cannot be read or is no such table; the message never repeats a value.
+        DataError: the file cannot be read or is no such table; the message never repeats a value.
     """
     with text_of(path) as file:
         columns = _columns(file, path, names)
     domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
     for name, domain in zip(names, domains, strict=True):
         if len(domain) < 2:
-            raise ValueError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
+            raise DataError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
     codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
     return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
 
@@ -163,36 +162,33 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
     try:
         header = next(lines, None)
         if not header:
-            raise ValueError(f"{path}: no first line with the names of columns, and then one record a line")
+            raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
         for name in names:
             if name not in header:
                 # The other names stay out of it: without a header line they would be somebody's answers.
                 close = difflib.get_close_matches(name, header, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise ValueError(f"{path}: the first line has no column {name!r}{hint}")
+                raise DataError(f"{path}: the first line has no column {name!r}{hint}")
             if header.count(name) > 1:
-                raise ValueError(f"{path}: two columns have the name {name!r}")
+                raise DataError(f"{path}: two columns have the name {name!r}")
         places = [header.index(name) for name in names]
         records = []
         for values in lines:
             if not values:
                 continue  # an empty line, as many programs leave at the end
             if len(values) != len(header):
-                raise ValueError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
+                raise DataError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
             records.append([values[place] for place in places])
     except csv.Error as error:
-        raise ValueError(f"{path}:{lines.line_num}: not CSV: {error}") from error
+        raise DataError(f"{path}:{lines.line_num}: not CSV: {error}") from error
     if not records:
-        raise ValueError(f"{path}: no records below the header line")
+        raise DataError(f"{path}: no records below the header line")
     return list(zip(*records, strict=True))
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     console = Console(highlight=False)
-    # Rounded up: a promise of privacy is never rounded down.
-    report, for_ever = (
-        f"{math.ceil(settings[name] * 1_000) / 1_000:.3f}" for name in ("epsilon_per_report", "epsilon_for_ever")
-    )
+    report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     console.print(
         f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users, "
         f"repeats: {settings['repeats']}.\nEpsilon between any two records: {report} a report, {for_ever} for ever.",

@@ -14,8 +14,8 @@ demo: $(VENV)/.installed  ## Watch simulated populations being estimated; SECOND
 test: $(VENV)/.installed  ## Run the suite, against a real Kafka where there is Java and Maven
 	$(BIN)/pytest
 
-test-all: $(VENV)/.installed  ## Run the long tests too: chaos and soak
-	$(BIN)/pytest -m ""
+test-all: $(VENV)/.installed  ## Run the long tests too, chaos and soak, and try out more examples
+	$(BIN)/pytest -m "" --hypothesis-profile=full
 
 check: $(VENV)/.installed  ## Format, lint, strict types, import rules
 	$(BIN)/ruff format --check .

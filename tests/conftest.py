@@ -12,6 +12,7 @@ import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from tests.profiles import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes"]
 
-# A slow machine must not decide a test.
-hypothesis.settings.register_profile("unhurried", deadline=None)
-hypothesis.settings.load_profile("unhurried")
+# Unless --hypothesis-profile says otherwise, which is read later.
+hypothesis.settings.load_profile(QUICK)
 
 #: Variables of the machine that fetch and require the broker, and are no settings of a test.
 _KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}

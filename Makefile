@@ -3,6 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
 
+# Tests run side by side, since those on Kafka wait more than they work. A pool of threads in each of the processes
+# would only be in the way of the others.
+TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder
+
 .PHONY: help demo test test-all check format install clean
 
 help:  ## Show this list
@@ -12,10 +16,10 @@ demo: $(VENV)/.installed  ## Watch simulated populations being estimated; SECOND
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(VENV)/.installed  ## Run the suite, against a real Kafka where there is Java and Maven
-	$(BIN)/pytest
+	$(TEST)
 
 test-all: $(VENV)/.installed  ## Run the long tests too, chaos and soak, and try out more examples
-	$(BIN)/pytest -m "" --hypothesis-profile=full
+	$(TEST) -m "" --hypothesis-profile=full
 
 check: $(VENV)/.installed  ## Format, lint, strict types, import rules
 	$(BIN)/ruff format --check .

@@ -28,11 +28,23 @@ _KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, before the marks are selected by."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs the broker, before the marks are selected by, and what is run by the same process.
+
+    Where tests run side by side, a process makes a file's fixtures once, and there are two brokers: one for the
+    workers of the service, whose tests take the longest and so begin first, and one for everybody else.
+    """
+    on_kafka = []
     for item in items:
+        group = item.nodeid.partition("::")[0]
         if "kafka" in getattr(item, "fixturenames", ()):
+            on_kafka.append(item)
             item.add_marker(pytest.mark.kafka)
+            group = "workers on Kafka" if item.path.parent.name == "service" else "others on Kafka"
+        item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        on_kafka.sort(key=lambda item: item.path.parent.name != "service")
+        items[:] = on_kafka + [item for item in items if item not in on_kafka]
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,131 @@
-"""Live joint distributions and heavy hitters from locally private reports on Kafka."""
+"""Live joint distributions and heavy hitters from locally private reports on Kafka.
+
+What an application needs is here. Each name is imported when it is first asked for: `import stream_ldp` alone costs
+nothing, and a name only what it needs itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+#: The public names, and where each is.
+_PLACES = {
+    "AlreadyAnswered": "stream_ldp.privacy.ledger.ledger",
+    "Assumption": "stream_ldp.privacy.ledger.ledger",
+    "BrokerUnreachable": "stream_ldp.kafka.connection",
+    "BudgetExceeded": "stream_ldp.privacy.ledger.ledger",
+    "CollectionError": "stream_ldp.collection",
+    "DataError": "stream_ldp.errors",
+    "DeliveryError": "stream_ldp.client.errors",
+    "Enumeration": "stream_ldp.privacy.audit.enumeration",
+    "Estimate": "stream_ldp.records.answer",
+    "ItemCollection": "stream_ldp.sets.collection",
+    "ItemPopulation": "stream_ldp.client.item_population",
+    "ItemReporter": "stream_ldp.client.item_reporter",
+    "JointCollection": "stream_ldp.records.collection",
+    "LedgerError": "stream_ldp.privacy.ledger.ledger_file",
+    "MissingTopic": "stream_ldp.client.errors",
+    "NotARanking": "stream_ldp.client.errors",
+    "NotAnEstimate": "stream_ldp.client.errors",
+    "ParameterError": "stream_ldp.errors",
+    "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
+    "Ranking": "stream_ldp.sets.answer",
+    "RankingSubscriber": "stream_ldp.client.subscriber",
+    "ReportRefused": "stream_ldp.privacy.ledger.ledger",
+    "Reporter": "stream_ldp.client.reporter",
+    "SecretError": "stream_ldp.privacy.ledger.secret",
+    "Settings": "stream_ldp.kafka.settings",
+    "SettingsError": "stream_ldp.kafka.settings",
+    "StreamLDPError": "stream_ldp.errors",
+    "Subscriber": "stream_ldp.client.subscriber",
+    "Terms": "stream_ldp.privacy.ledger.ledger",
+    "TooManyValues": "stream_ldp.privacy.ledger.ledger",
+    "UnreadableAnswer": "stream_ldp.client.errors",
+    "load_collection": "stream_ldp.kinds",
+    "load_or_create_secret": "stream_ldp.privacy.ledger.secret",
+    "load_or_create_user": "stream_ldp.privacy.ledger.ledger_file",
+}
+
+__all__ = [
+    "AlreadyAnswered",
+    "Assumption",
+    "BrokerUnreachable",
+    "BudgetExceeded",
+    "CollectionError",
+    "DataError",
+    "DeliveryError",
+    "Enumeration",
+    "Estimate",
+    "ItemCollection",
+    "ItemPopulation",
+    "ItemReporter",
+    "JointCollection",
+    "LedgerError",
+    "MissingTopic",
+    "NotARanking",
+    "NotAnEstimate",
+    "ParameterError",
+    "PrivacyLedger",
+    "Ranking",
+    "RankingSubscriber",
+    "ReportRefused",
+    "Reporter",
+    "SecretError",
+    "Settings",
+    "SettingsError",
+    "StreamLDPError",
+    "Subscriber",
+    "Terms",
+    "TooManyValues",
+    "UnreadableAnswer",
+    "__version__",
+    "load_collection",
+    "load_or_create_secret",
+    "load_or_create_user",
+]
+
+if TYPE_CHECKING:
+    from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
+    from stream_ldp.client.item_population import ItemPopulation
+    from stream_ldp.client.item_reporter import ItemReporter
+    from stream_ldp.client.reporter import Reporter
+    from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
+    from stream_ldp.collection import CollectionError
+    from stream_ldp.errors import DataError, ParameterError, StreamLDPError
+    from stream_ldp.kafka.connection import BrokerUnreachable
+    from stream_ldp.kafka.settings import Settings, SettingsError
+    from stream_ldp.kinds import load_collection
+    from stream_ldp.privacy.audit.enumeration import Enumeration
+    from stream_ldp.privacy.ledger.ledger import (
+        AlreadyAnswered,
+        Assumption,
+        BudgetExceeded,
+        ReportRefused,
+        Terms,
+        TooManyValues,
+    )
+    from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, load_or_create_user
+    from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sets.answer import Ranking
+    from stream_ldp.sets.collection import ItemCollection
+
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported now (PEP 562)."""
+        if name == "__version__":
+            from importlib import metadata  # noqa: PLC0415  for this one name
+
+            return metadata.version("stream-ldp")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

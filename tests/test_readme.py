@@ -10,19 +10,30 @@ import os
 import re
 import subprocess
 import sys
+from datetime import datetime
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from rich.console import Console
 
 from stream_ldp.cli import app
+from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.views.ranking_text import ranking_panel
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
+from tests.benchmarks.measured import shown
+from tests.client.rankings import ranking_of
 from tests.paths import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -72,41 +83,58 @@ def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
         assert exact <= float(stated) < exact + 0.001
 
 
-def test_the_comparison_has_the_numbers_of_the_benchmarks() -> None:
-    benchmarks = (REPOSITORY / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+def test_the_comparison_has_the_numbers_that_the_benchmarks_measured() -> None:
+    rows = re.findall(r"^\| (\w[\w -]+) \| (.*) \|$", table("comparison"), flags=re.MULTILINE)
+    assert len(rows) == 8
+    for method, numbers in rows:
+        ndcg = partial(shown, "ndcg", data="mushroom.txt.gz", method=method, k=10)
+        f1 = partial(shown, "f1", data="zipf.txt.gz", method=method, k=32)
+        measured = [ndcg(epsilon=1), ndcg(epsilon=3), f1(epsilon=2), f1(epsilon=4)]
+        assert numbers.split(" | ") == measured, method
 
-    def measured(measure: str, section: str, epsilon: str) -> dict[str, str]:
-        found = (
-            benchmarks.split(f"### {section}")[1]
-            .split("###")[0]
-            .split(f"| {measure} at epsilon |")[1]
-            .split("\n\n")[0]
-        )
-        header, _, *rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in f"|{found}".splitlines()]
-        place = header.index(epsilon)
-        # The name of the measure was cut from the header.
-        return {row[0]: row[place + 1] for row in rows}
 
-    columns = [
-        measured(measure, section, epsilon)
-        for measure, section, epsilon in [
-            ("NDCG", "Mushroom, k = 10", "1"),
-            ("NDCG", "Mushroom, k = 10", "3"),
-            ("F1", "Zipf", "2"),
-            ("F1", "Zipf", "4"),
-        ]
+def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
+    (picture,) = blocks(README, "text")
+    collection = example("films.yaml")
+    assert isinstance(collection, ItemCollection)
+    rows = re.findall(r"^│ +\d+ +(\w+) +[█-▏]+ +([\d.]+) +([\d.]+) +([\d.]+) +│$", picture, flags=re.MULTILINE)
+    items = [
+        HeavyHitter(rank=rank, item=item, frequency=float(frequency), standard_error=float(error))
+        for rank, (item, frequency, error, _) in enumerate(rows, start=1)
     ]
-    shown = re.findall(r"^\| (\w[\w -]+) \| (.*) \|$", table("comparison"), flags=re.MULTILINE)
-    assert len(shown) == 8
-    for name, numbers in shown:
-        assert numbers.split(" | ") == [column[name] for column in columns], name
+    (start,) = re.findall(r"─ (\S+)/\S+ ·", picture)
+    start_ms = int(datetime.fromisoformat(start).timestamp() * 1000)
+    (epoch,) = re.findall(r"epoch (\d+)", picture)
+    assert collection.schedule.window_of(int(epoch), 3) == start_ms
+    ranking = ranking_of(
+        epoch=int(epoch),
+        method=collection.method.name,
+        phase=3,
+        phases=3,
+        window=WindowBounds(start_ms=start_ms, end_ms=start_ms + collection.window.size_ms),
+        reports_per_phase=(7_983, 1_983, 10_034),
+        plausibility=Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False),
+        privacy=EpochPrivacy(
+            per_epoch=epoch_epsilon(collection.method),
+            phases=tuple(phase.epsilon for phase in collection.method.phases),
+            assumption="any two sets of items; another epoch costs as much again",
+        ),
+    ).model_copy(update={"items": tuple(items)})
+    truth = ItemTruth(
+        collection="films",
+        fingerprint=ranking.fingerprint,
+        frequency={item: float(true) for item, _, _, true in rows},
+    )
+    console = Console(file=(file := StringIO()), width=110, color_system=None)
+    console.print(ranking_panel(ranking, truth=truth))
+    assert file.getvalue() == picture
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    groups = {group.name for group in app.registered_groups}
+    commands = typer.main.get_command(app).list_commands(None)  # type: ignore[attr-defined]
     shown = set(re.findall(r"stream-ldp ([a-z]+)", README))
-    assert shown <= commands | groups
+    assert shown
+    assert shown <= set(commands)
 
 
 def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:

@@ -3,34 +3,76 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from stream_ldp.cli import audit, broker, check, demo, evaluate, plan, report, simulate, topics, watch, worker
+from stream_ldp.cli.commands import Command, Commands
+from stream_ldp.cli.deferred import Deferred
 
 __all__ = ["app", "main"]
 
 _HELP = "Live joint distributions and heavy hitters from locally private reports on Kafka."
 
+
+class _Root(Commands):
+    """All commands."""
+
+    table: ClassVar = {
+        "check": Command(
+            Deferred("stream_ldp.cli.check:check"),
+            "Check collection files: say what is wrong, where, and what would be right.",
+        ),
+        "plan": Command(
+            Deferred("stream_ldp.cli.plan:plan"),
+            "Say what a collection costs: bits and privacy of a report, memory, and the error to expect.",
+        ),
+        "report": Command(
+            Deferred("stream_ldp.cli.report:report"),
+            "Perturb records on this machine and publish them, or answer what an item collection asks.",
+        ),
+        "simulate": Command(
+            Deferred("stream_ldp.cli.simulate:simulate"),
+            "Play a file as a population: each row answers, with noise, as if a user had sent it.",
+        ),
+        "worker": Command(
+            Deferred("stream_ldp.cli.worker:worker"),
+            "Count the reports of collections and publish their estimates, until Ctrl-C or SIGTERM.",
+        ),
+        "watch": Command(
+            Deferred("stream_ldp.cli.watch:watch"),
+            "Show the answers of a collection as they come: the final one of the last window and the open one.",
+        ),
+        "audit": Command(
+            Deferred("stream_ldp.cli.audit:audit"),
+            "Check the privacy that a collection or a mechanism promises.",
+        ),
+        "broker": Command(
+            Deferred("stream_ldp.cli.broker:broker"),
+            "Run one Apache Kafka node on this machine until Ctrl-C or SIGTERM.",
+        ),
+        "demo": Command(
+            Deferred("stream_ldp.cli.demo.command:demo"),
+            "Watch simulated users being estimated, beside the truth that only the simulation knows.",
+        ),
+        "evaluate": Command(
+            Deferred("stream_ldp.cli.evaluate:app"),
+            "Try parameters on known records before collecting anything.",
+        ),
+        "topics": Command(
+            Deferred("stream_ldp.cli.topics:app"),
+            "Make the topics that collections need, and see what is there.",
+        ),
+    }
+
+
 app = typer.Typer(
     name="stream-ldp",
+    cls=_Root,
     no_args_is_help=True,
     # A traceback with local variables could show a value that a user meant to keep.
     pretty_exceptions_enable=False,
 )
-
-app.command()(check.check)
-app.command()(plan.plan)
-app.command()(report.report)
-app.command()(simulate.simulate)
-app.command()(worker.worker)
-app.command()(watch.watch)
-app.command()(audit.audit)
-app.command()(broker.broker)
-app.command()(demo.demo)
-app.add_typer(evaluate.app, name="evaluate")
-app.add_typer(topics.app, name="topics")
 
 
 def _print_version(wanted: bool) -> None:

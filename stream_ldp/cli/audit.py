@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.audited import read
-from stream_ldp.cli.options import fail
+from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 
 if TYPE_CHECKING:
@@ -61,14 +62,12 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check the privacy that a collection or a mechanism promises.
+    """Attack the code, or enumerate what it does, and fail if a claim is disproved.
 
     Without --exact, simulated users with two different records or sets report, and what an attacker can show of
     epsilon from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the
     telling reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code
     realises.
-
-    Fails if a claim is disproved.
     """
     if exact and not (trials is confidence is seed is None):
         fail("--exact draws nothing: it takes no --trials, --confidence or --seed", code=2)
@@ -182,10 +181,11 @@ def _text(name: str, value: Any) -> str:
             return "for ever" if name == "reports" else "unbounded"
         case float() if name == "seconds":
             return f"{value:.1f}"
+        case float() if name == "lower_bound":
+            # No bound looks larger than it is, as no epsilon looks smaller.
+            return f"{math.floor(value * 1e6) / 1e6:.6f}"
         case float():
-            # No epsilon looks smaller than it is, and no bound larger.
-            round_ = math.floor if name == "lower_bound" else math.ceil
-            return f"{round_(value * 1e6) / 1e6:.6f}"
+            return shown_epsilon(value, decimals=6)
         case int():
             return f"{value:,}"
         case _:

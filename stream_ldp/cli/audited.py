@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.options import load_collections
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.privacy.audit.attacks import attacks
@@ -91,7 +93,7 @@ def read(subject: str) -> Audited:
         return audited
     try:
         mechanism = read_mechanism(subject)
-    except ValueError as error:
+    except ParameterError as error:
         fail(f"{subject}: {error}", code=2)
     if not isinstance(mechanism, Mechanism):
         return _OneReport(oracle=mechanism)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from stream_ldp.cli.options import fail
-from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka
+from stream_ldp.cli.failure import fail
+from stream_ldp.kafka.embedded import EmbeddedKafka
 
 __all__ = ["broker"]
 
@@ -23,7 +23,7 @@ def broker(
         typer.Option(file_okay=False, help="Directory to keep the topics in; a temporary one if not given."),
     ] = None,
 ) -> None:
-    """Run one Apache Kafka node on this machine until Ctrl-C or SIGTERM.
+    """Start it, and stop it in good order.
 
     Needs Java 17 or later, and Maven the first time, to fetch Kafka (44 MB). Not for production: one node, without
     encryption or passwords, that listens on 127.0.0.1 only.
@@ -39,7 +39,5 @@ def broker(
             )
             code = kafka.wait()
             fail(f"Kafka ended by itself, with code {code}. The end of its log:\n{kafka.last_words()}")
-    except EmbeddedBrokerError as error:
-        fail(str(error))
     except KeyboardInterrupt:
         console.print("Stopped.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import fail
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import load_collection
 
@@ -21,7 +21,7 @@ __all__ = ["check"]
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)],
 ) -> None:
-    """Check collection files: say what is wrong, where, and what would be right; end with 1 if anything is."""
+    """Print a line for each file that is right, and end with 1 if anything is wrong."""
     problems: list[str] = []
     for file in files:
         try:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, lines_of
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, spent_line, until_signal
-from stream_ldp.client import Assumption, ItemReporter, LedgerError, ReportRefused
+from stream_ldp.client import Assumption, ItemReporter, ReportRefused
 from stream_ldp.client.sender import now_ms
+from stream_ldp.errors import DataError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -45,16 +47,14 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
 
     def tell(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
-        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {phase.epsilon:g} nats")
+        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {shown_epsilon(phase.epsilon)} nats")
 
     reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_answer=tell)
     sets = _given(options.items) if options.items is not None else _read(options.path)
     problem = None
     try:
         run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, options.epochs))))
-    except LedgerError as error:
-        fail(str(error))
-    except (ReportRefused, OSError, ValueError) as error:
+    except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
     typer.echo(f"{reporter.answered} answers of one user published")
     typer.echo(spent_line(ledger))
@@ -86,9 +86,9 @@ async def _read(path: Path) -> AsyncGenerator[list[str], None]:
                 try:
                     yield items_of(line.decode("utf-8-sig"))
                 except UnicodeDecodeError:
-                    raise ValueError(f"{source}:{number}: not UTF-8") from None
-                except ValueError as error:
-                    raise ValueError(f"{source}:{number}: {error}") from None
+                    raise DataError(f"{source}:{number}: not UTF-8") from None
+                except DataError as error:
+                    raise DataError(f"{source}:{number}: {error}") from None
 
 
 async def _answer(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.cli.deferred import Deferred
 from stream_ldp.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -15,21 +15,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
-__all__ = ["FACES", "Deferred", "Face", "face_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """A function that is imported when it is called, so that a command loads no more than it runs.
-
-    place: where it is, as `module:name`.
-    """
-
-    place: str
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        module, name = self.place.split(":")
-        return getattr(import_module(module), name)(*arguments, **named)
+__all__ = ["FACES", "Face", "face_of"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

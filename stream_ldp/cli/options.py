@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
-from stream_ldp.collection import CollectionError
-from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings, SettingsError
+from stream_ldp.cli.failure import fail
+from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
 from stream_ldp.kinds import load_collection
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["CLIENT", "TOPICS", "WORKER", "fail", "load_collections", "with_settings"]
+__all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
@@ -47,10 +46,7 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
         @functools.wraps(command)
         def run(*, print_config: bool, **arguments: Any) -> None:
             flags = {name: arguments.pop(name) for name in names}
-            try:
-                settings = Settings.load(**flags)
-            except SettingsError as error:
-                fail(str(error), code=2)
+            settings = Settings.load(**flags)
             if print_config:
                 typer.echo(settings.printable(), nl=False)
                 return
@@ -67,21 +63,16 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
 
 
 def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
-    """Read collection files, or end the command with what is wrong in them."""
-    try:
-        collections = {str(file): load_collection(file) for file in files}
-    except CollectionError as error:
-        fail(str(error))
+    """Read collection files, which have names of their own, or end the command.
+
+    Raises:
+        CollectionError: something in one of them is wrong.
+    """
+    collections = {str(file): load_collection(file) for file in files}
     names = [collection.name for collection in collections.values()]
     if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
         fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
     return collections
-
-
-def fail(message: str, *, code: int = 1) -> NoReturn:
-    """Say on standard error what is wrong and end the command."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
-    raise typer.Exit(code)
 
 
 def _option(name: str) -> inspect.Parameter:

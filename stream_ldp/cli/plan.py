@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import fail, load_collections
+from stream_ldp.cli.options import load_collections
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.kind import POPULATIONS
 
@@ -39,7 +40,7 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a collection costs: bits and privacy of a report, memory, and the error to expect.
+    """Work the cost out from the collection's file alone.
 
     Of records, with --for-ever, say it for the parameters that spend so much, and print them for the collection's
     file. Of item sets, say it for each phase of an epoch.
@@ -51,10 +52,7 @@ def plan(
             fail("--for-ever and --per-report are for collections of records: see `epsilon` in the file", code=2)
         if for_ever is None:
             fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
-        try:
-            collection = face.for_budget(collection, for_ever=for_ever, per_report=per_report)
-        except ValueError as error:
-            fail(str(error), code=2)
+        collection = face.for_budget(collection, for_ever=for_ever, per_report=per_report)
         if not as_json:
             parameters = collection.document["mechanism"]
             typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")

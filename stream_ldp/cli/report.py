@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
-    LedgerError,
     PrivacyLedger,
     Reporter,
     ReportRefused,
-    SecretError,
     Terms,
     TooManyValues,
     ledger_file_of,
     load_or_create_secret,
     load_or_create_user,
 )
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def report(
     ] = False,
     settings: Settings,
 ) -> None:
-    """Perturb records on this machine and publish them, or answer what an item collection asks.
+    """Publish what a file or standard input holds, line by line as it comes.
 
     All lines are reports of ONE user, whose permanent noise comes from the secret file: it protects those who report
     again and again, as devices do. A file of many people's answers needs --many-users: under one secret all of them
@@ -153,7 +153,7 @@ def report(
     (collection,) = load_collections([file]).values()
     try:
         terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
-    except ValueError as error:
+    except ParameterError as error:
         fail(f"--budget, --assume, --max-values: {error}", code=2)
     face_of(collection).report(
         collection,
@@ -194,15 +194,16 @@ class ReportOptions:
     settings: Settings
 
     def user(self) -> _User:
-        """The user's secret and ledger, or the end of the command with what is wrong with them."""
+        """The user's secret and ledger.
+
+        Raises:
+            LedgerError, SecretError: one of them cannot be used.
+        """
         secret_file = self.secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
-        try:
-            if self.new_ledger:
-                secret = load_or_create_secret(secret_file)
-                return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=self.terms)
-            return load_or_create_user(secret_file, terms=self.terms)
-        except (LedgerError, SecretError) as error:
-            fail(str(error))
+        if self.new_ledger:
+            secret = load_or_create_secret(secret_file)
+            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=self.terms)
+        return load_or_create_user(secret_file, terms=self.terms)
 
 
 def report_records(collection: JointCollection, options: ReportOptions) -> None:
@@ -218,10 +219,7 @@ def report_records(collection: JointCollection, options: ReportOptions) -> None:
             "a secret is one user's, and so is a ledger",
             code=2,
         )
-    try:
-        run_client(_report(collection, options, user))
-    except LedgerError as error:
-        fail(str(error))
+    run_client(_report(collection, options, user))
 
 
 async def _report(collection: JointCollection, options: ReportOptions, user: _User | None) -> None:

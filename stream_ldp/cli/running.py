@@ -1,4 +1,4 @@
-"""Running a command that produces or consumes: what can go wrong with the brokers becomes one message."""
+"""Running a command that talks to brokers."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
 
-from stream_ldp.cli.options import fail
-from stream_ldp.client import DeliveryError, MissingTopic
-from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.settings import SettingsError
+from stream_ldp.cli.failure import fail
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from stream_ldp.client import PrivacyLedger
 
-__all__ = ["run_client", "spent_line", "until_signal"]
+__all__ = ["run", "run_client", "spent_line", "until_signal"]
+
+
+def run(work: Coroutine[None, None, None]) -> None:
+    """Run it to its end, or end the command with the error that the brokers answered with."""
+    try:
+        asyncio.run(work)
+    except KafkaError as error:
+        fail(f"the brokers answered with an error: {error}")
 
 
 def run_client(work: Coroutine[None, None, None]) -> None:
-    """Run it to its end, or end the command with what was wrong."""
+    """Run what produces or consumes, see `run`."""
     # It would repeat, many times a second, what the client says once.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    try:
-        asyncio.run(work)
-    except (BrokerUnreachable, DeliveryError, MissingTopic, SettingsError) as error:
-        fail(str(error))
-    except KafkaError as error:
-        fail(f"the brokers answered with an error: {error}")
+    run(work)
 
 
 async def until_signal(work: Coroutine[None, None, None]) -> None:
@@ -54,5 +55,4 @@ def spent_line(ledger: PrivacyLedger) -> str:
     """What a user has spent, and what of it he is promised."""
     spending, budget = ledger.spending, ledger.terms.budget
     of = "" if math.isinf(budget) else f" of {budget:g}"
-    # Rounded up: a promise of privacy is never rounded down.
-    return f"{math.ceil(spending.epsilon * 1_000) / 1_000:.3f}{of} nats spent: {spending.assumption.promise}"
+    return f"{shown_epsilon(spending.epsilon)}{of} nats spent: {spending.assumption.promise}"

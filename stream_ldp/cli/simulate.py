@@ -13,9 +13,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.options import SimulateOptions
 from stream_ldp.cli.simulation.truth import Tally
@@ -90,7 +91,7 @@ def simulate(
     ] = None,
     settings: Settings,
 ) -> None:
-    """Play a file as a population: each row answers, with noise, as if a user had sent it.
+    """Draw simulated users from the file and publish what they report.
 
     Of records, each reports once. Prints the true joint of every estimate for every window, of exactly what was
     sent, or writes it to --truth. Past windows must not be closed already: use a collection that nobody else reports
@@ -119,10 +120,7 @@ def simulate_records(collection: JointCollection, options: SimulateOptions) -> N
     """Play the rows of a table as users who report once each."""
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
-    try:
-        population = load_population(options.data, collection)
-    except PopulationError as error:
-        fail(str(error))
+    population = load_population(options.data, collection)
     count, windows = options.users or len(population), options.windows
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(options.seed).spawn(2)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from aiokafka.errors import KafkaError
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.options import TOPICS, fail, load_collections, with_settings
-from stream_ldp.kafka.cluster import Cluster, ClusterError
-from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.registry import NEW_NAME, Registration, RegistryError, read_registry, register
-from stream_ldp.kafka.settings import Settings, SettingsError
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.running import run
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
-from stream_ldp.service.preflight import CHANGE_TOPIC, PreflightError, preflight
+from stream_ldp.service.preflight import CHANGE_TOPIC, preflight
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Make the topics that collections need, and see what is there.")
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Files = Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)]
 
@@ -107,12 +106,7 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
 def _run(work: Coroutine[None, None, None]) -> None:
     # It warns of what it will try again; what fails in the end is raised.
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
-    try:
-        asyncio.run(work)
-    except (BrokerUnreachable, ClusterError, PreflightError, RegistryError, SettingsError) as error:
-        fail(str(error))
-    except KafkaError as error:
-        fail(f"the brokers answered with an error: {error}")
+    run(work)
 
 
 def _specs(

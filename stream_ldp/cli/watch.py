@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import FACES, face_of
-from stream_ldp.cli.options import CLIENT, fail, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
@@ -46,11 +47,10 @@ def watch(
     cells: Annotated[int, typer.Option(min=1, help="Most probable cells, or best items, to show of each.")] = 12,
     settings: Settings,
 ) -> None:
-    """Show the answers of a collection as they come: the final one of the last window and the open one.
+    """Print the newest answers that there are, and then each that comes.
 
     Of records, these are joint distributions; of item sets, the ranking of the last epoch and that of the epoch
-    which is under way. At a terminal they are redrawn in place; in a pipe each is a line. Begins with the newest
-    that there are.
+    which is under way. At a terminal they are redrawn in place; in a pipe each is a line.
     """
     name, face = _named(collection)
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face))

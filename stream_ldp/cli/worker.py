@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from aiokafka.errors import KafkaError
 
-from stream_ldp.cli.options import WORKER, fail, load_collections, with_settings
-from stream_ldp.kafka.cluster import ClusterError
-from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.registry import RegistryError
-from stream_ldp.kafka.settings import Settings, SettingsError
-from stream_ldp.service.admin import AdminPortError
-from stream_ldp.service.preflight import PreflightError
-from stream_ldp.service.worker import WorkerCrashed, run
+from stream_ldp.cli.options import WORKER, load_collections, with_settings
+from stream_ldp.cli.running import run
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.service.worker import WorkerCrashed
+from stream_ldp.service.worker import run as serve
 
 __all__ = ["worker"]
 
@@ -32,7 +27,7 @@ def worker(
     verbose: Annotated[bool, typer.Option("--verbose", help="Log what the Kafka clients do, too.")] = False,
     settings: Settings,
 ) -> None:
-    """Count the reports of collections and publish their estimates, until Ctrl-C or SIGTERM.
+    """Run one worker.
 
     Workers share the work: start as many as a reports topic has partitions. Each checks its topics first and ends at
     once if one is missing. Ends with 0 after a stop, 1 when it could not go on, 2 for settings that are wrong.
@@ -46,11 +41,7 @@ def worker(
             logging.getLogger(name).setLevel(logging.CRITICAL)
     collections = load_collections(files)
     try:
-        asyncio.run(run(settings, collections))
-    except (BrokerUnreachable, ClusterError, PreflightError, RegistryError, AdminPortError, SettingsError) as error:
-        fail(str(error))
-    except KafkaError as error:
-        fail(f"the brokers answered with an error: {error!r}")
+        run(serve(settings, collections))
     except WorkerCrashed as error:
         log.critical("%s: %r", error, error.__cause__, exc_info=error.__cause__)
         code = 1

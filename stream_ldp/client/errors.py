@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "UnreadableAnswer", "require_topic"]
 
 
-class DeliveryError(RuntimeError):
+class DeliveryError(StreamLDPError, RuntimeError):
     """Reports that the brokers did not acknowledge; they may or may not have arrived.
 
     reports: how many.
@@ -23,11 +25,11 @@ class DeliveryError(RuntimeError):
         self.reports = reports
 
 
-class MissingTopic(RuntimeError):
+class MissingTopic(StreamLDPError, RuntimeError):
     """A topic that does not exist; the message says how to make it."""
 
 
-class UnreadableAnswer(ValueError):
+class UnreadableAnswer(StreamLDPError, ValueError):
     """A record of a topic of answers that is none, or is one of a later release."""
 
     what = "an answer"

@@ -20,6 +20,7 @@ from stream_ldp.collection.located import (
     parse_model,
     read_text,
 )
+from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +68,12 @@ def _milliseconds(value: object) -> object:
         return value
     match = _DURATION.fullmatch(value.strip())
     if match is None:
-        raise ValueError(
+        raise ParameterError(
             f"{value!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
         )
     milliseconds = int(match[1]) * _UNITS_MS[match[2]]
     if milliseconds > _MAX_DURATION_MS:
-        raise ValueError(f"{value!r} is too long; at most {_MAX_DURATION}")
+        raise ParameterError(f"{value!r} is too long; at most {_MAX_DURATION}")
     return milliseconds
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from stream_ldp.errors import ParameterError, StreamLDPError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,6 +26,7 @@ __all__ = [
     "parse_model",
     "parse_values",
     "place_of",
+    "raise_mistake",
     "read_text",
     "suggestion",
 ]
@@ -34,7 +37,7 @@ Model = TypeVar("Model", bound=BaseModel)
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 
-class Misplaced(ValueError):
+class Misplaced(ParameterError):
     """A problem that only a larger part shows, with the place of the smaller part that is wrong."""
 
     def __init__(self, message: str, *place: str | int) -> None:
@@ -42,7 +45,7 @@ class Misplaced(ValueError):
         self.place = place
 
 
-class CollectionError(ValueError):
+class CollectionError(StreamLDPError, ValueError):
     """A collection file that cannot be used; one line of text for each problem, with its place."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -99,6 +102,7 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
     try:
         return model.model_validate(document)
     except ValidationError as error:
+        raise_mistake(error)
         raise CollectionError([_located(problem, model, root, source) for problem in _causes(error)]) from error
 
 
@@ -106,12 +110,25 @@ def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
     """The model that values describe which stand in no file.
 
     Raises:
-        ValueError: something in them is wrong; says what, as for a file.
+        ParameterError: something in them is wrong; says what, as for a file.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ValueError("; ".join(_advice(each, _spot(each, model)) for each in _causes(error))) from error
+        raise_mistake(error)
+        raise ParameterError("; ".join(_advice(each, _spot(each, model)) for each in _causes(error))) from error
+
+
+def raise_mistake(error: ValidationError) -> None:
+    """Raise what is no fault of the values: pydantic takes every ValueError for one, that of a mistake of ours too.
+
+    Raises:
+        ValueError: a validator raised it, and it is no exception of the package.
+    """
+    for problem in error.errors():
+        cause = problem.get("ctx", {}).get("error")
+        if isinstance(cause, ValueError) and not isinstance(cause, StreamLDPError):
+            raise cause from None
 
 
 def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:

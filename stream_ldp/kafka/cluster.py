@@ -16,6 +16,7 @@ from aiokafka.errors import (
     for_code,
 )
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.topics import ExistingTopic
 
@@ -33,7 +34,7 @@ USUAL_REPLICATION = 3
 LEADER_SECONDS = 10.0
 
 
-class ClusterError(RuntimeError):
+class ClusterError(StreamLDPError, RuntimeError):
     """The cluster refused what was asked of it."""
 
 

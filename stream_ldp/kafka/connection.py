@@ -17,6 +17,7 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.settings import SaslMechanism, SecurityProtocol
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ TIMEOUT_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
 
 
-class BrokerUnreachable(RuntimeError):
+class BrokerUnreachable(StreamLDPError, RuntimeError):
     """No broker could be spoken to; the message says of each why, and what to change."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaProducer
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 
@@ -31,7 +32,7 @@ NEW_NAME = "a name means one thing for ever: give this version of the collection
 TIMEOUT_SECONDS = 30.0
 
 
-class RegistryError(RuntimeError):
+class RegistryError(StreamLDPError, RuntimeError):
     """The registry holds something that is not a registration, or cannot be read in time."""
 
 

@@ -13,6 +13,8 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
+from stream_ldp.errors import ParameterError
+
 if TYPE_CHECKING:
     from faust.types.auth import CredentialsT
     from pydantic_settings import PydanticBaseSettingsSource
@@ -64,7 +66,7 @@ class SaslMechanism(StrEnum):
     SCRAM_SHA_512 = "SCRAM-SHA-512"
 
 
-class SettingsError(ValueError):
+class SettingsError(ParameterError):
     """Settings that cannot be used; one line for each problem, with the names it can be set by."""
 
 

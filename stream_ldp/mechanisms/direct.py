@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
@@ -37,7 +38,7 @@ class DirectResponse(FrequencyOracle):
     kept: p in units of 2^-32.
 
     Raises:
-        ValueError: there is nothing to choose from, or no multiple of 2^-32 is a p for the epsilon.
+        ParameterError: there is nothing to choose from, or no multiple of 2^-32 is a p for the epsilon.
     """
 
     kind: ClassVar[str] = "direct"
@@ -50,7 +51,7 @@ class DirectResponse(FrequencyOracle):
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.dummies < 0 or not 2 <= self.counters <= RESOLUTION:
-            raise ValueError(
+            raise ParameterError(
                 f"a direct response needs a value and 2 to 2^32 choices, got size={self.size}, dummies={self.dummies}"
             )
         object.__setattr__(self, "kept", _kept(self.counters, self.epsilon))
@@ -162,14 +163,14 @@ def amplified(epsilon: float, *, padding: int) -> float:
 def _kept(choices: int, epsilon: float) -> int:
     """The largest p whose loss is at most epsilon, in units of 2^-32."""
     if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
+        raise ParameterError(f"epsilon must be positive and finite, got {epsilon}")
     # Between a p at which all choices are alike and certainty, both excluded.
     least, most = RESOLUTION // choices + 1, RESOLUTION - 1
     with localcontext(PRECISION):
         odds = Decimal(epsilon).exp()
         kept = int(RESOLUTION * odds / (odds + choices - 1))
     if kept < least or epsilon > _loss(choices, most):
-        raise ValueError(
+        raise ParameterError(
             f"epsilon={epsilon} is beyond the resolution of 2^-32: with {choices} choices it is between about "
             f"{_loss(choices, least):.3g} and {_loss(choices, most):.3g}"
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
@@ -54,7 +55,8 @@ class HadamardResponse(FrequencyOracle):
     response: how the hash is answered.
 
     Raises:
-        ValueError: size or hash_bits is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+        ParameterError: size or hash_bits is out of its range, or no multiple of 2^-32 is a probability for the
+            epsilon.
     """
 
     kind: ClassVar[str] = "hadamard"
@@ -67,9 +69,9 @@ class HadamardResponse(FrequencyOracle):
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MAX_SIZE:
-            raise ValueError(f"a Hadamard response is for 1 to {MAX_SIZE} values, got size={self.size}")
+            raise ParameterError(f"a Hadamard response is for 1 to {MAX_SIZE} values, got size={self.size}")
         if not 1 <= self.hash_bits <= MAX_HASH_BITS:
-            raise ValueError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
+            raise ParameterError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
         object.__setattr__(self, "response", DirectResponse(size=2**self.hash_bits, epsilon=self.epsilon))
         object.__setattr__(self, "epsilon", self.response.epsilon)
 

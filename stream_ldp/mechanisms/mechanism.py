@@ -71,7 +71,7 @@ class MechanismSpec(Part, ABC):
         """The mechanism for attributes of these sizes.
 
         Raises:
-            ValueError: the parameters do not do for them.
+            ParameterError: the parameters do not do for them.
         """
 
     @abstractmethod
@@ -90,7 +90,7 @@ class MechanismSpec(Part, ABC):
             cost as much as all.
 
         Raises:
-            ValueError: no parameters spend that.
+            ParameterError: no parameters spend that.
         """
 
 

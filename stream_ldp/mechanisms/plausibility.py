@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy.special import chdtrc, kl_div
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -60,6 +58,9 @@ UNTESTED = Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0)
 
 def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Plausibility:
     """Test independent multinomial counts, each (observed, expected) of one sum."""
+    # Here and not above: who reads a collection tests nothing, and need not wait for the import of SciPy.
+    from scipy.special import chdtrc, kl_div  # noqa: PLC0415
+
     deviance, bias, degrees_of_freedom = 0.0, 0.0, 0
     for observed, expected in sums:
         if len(expected) > 1:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from enum import StrEnum
 
-__all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up"]
+from stream_ldp.errors import StreamLDPError
+
+__all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up", "shown_epsilon"]
 
 #: In which losses are computed. 50 digits leave more than thirty guard digits behind a float64, so that the one
 #: rounding that shows is the last; the exponents are wide enough for powers of a probability.
@@ -21,7 +23,7 @@ class Values(StrEnum):
     CHANGING = "changing"
 
 
-class NotCovered(ValueError):
+class NotCovered(StreamLDPError, ValueError):
     """A question about privacy to which no formula of the mechanism is an answer."""
 
 
@@ -62,3 +64,15 @@ def round_up(value: Decimal) -> float:
     """The smallest float64 that is not below `value`."""
     nearest = float(value)
     return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def shown_epsilon(epsilon: float, *, decimals: int = 3) -> str:
+    """An epsilon as its user sees it: in nats, rounded up to so many decimals, or `inf`.
+
+    A promise of privacy is never rounded down: read as a float64, what is shown is never below `epsilon`. Of a number
+    such as 1.1, which no float64 is, that is `1.100`: the nearest float64, which is above it, is written as it is.
+    """
+    if math.isinf(epsilon):
+        return "inf"
+    step = Decimal(1).scaleb(-decimals)
+    return f"{Decimal(str(epsilon)).quantize(step, rounding=ROUND_CEILING, context=PRECISION):f}"

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
@@ -33,9 +34,13 @@ class RRLDPSpec(MechanismSpec):
     example: ClassVar[str] = "f=0.5,p=0.5,q=0.75"
 
     kind: Literal["rr-ldp"]
-    f: float
-    p: float | None = None
-    q: float | None = None
+    f: float = Field(description="chance that the permanent response replaces a bit by a fair coin")
+    p: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 0; goes with q"
+    )
+    q: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 1; goes with p"
+    )
 
     @model_validator(mode="after")
     def _parameters_are_possible(self) -> Self:
@@ -70,7 +75,7 @@ class RRLDP(Mechanism):
     `epsilon` speak of the rounded ones.
 
     Raises:
-        ValueError: a parameter is out of its range, or one of p, q is given without the other.
+        ParameterError: a parameter is out of its range, or one of p, q is given without the other.
     """
 
     title: ClassVar[str] = "RR-LDP"
@@ -82,16 +87,18 @@ class RRLDP(Mechanism):
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 2:
-            raise ValueError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
+            raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
         if not 0.0 < self.f < 1.0 or not 0 < self.flip_threshold < RESOLUTION // 2:
-            raise ValueError(f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}")
+            raise ParameterError(
+                f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}"
+            )
         if (self.p is None) != (self.q is None):
-            raise ValueError("p and q belong together: give both, or neither for the permanent response alone")
+            raise ParameterError("p and q belong together: give both, or neither for the permanent response alone")
         if self.p is not None and self.q is not None:
             if not 0.0 <= self.p <= 1.0 or not 0.0 <= self.q <= 1.0:
-                raise ValueError(f"p and q are probabilities, got p={self.p}, q={self.q}")
+                raise ParameterError(f"p and q are probabilities, got p={self.p}, q={self.q}")
             if threshold(self.p) >= threshold(self.q):
-                raise ValueError(
+                raise ParameterError(
                     f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}"
                 )
 
@@ -111,7 +118,7 @@ class RRLDP(Mechanism):
         neighbours: number of attributes in which two records may differ; None: all of them, any two records.
 
         Raises:
-            ValueError: no parameters spend that, or a size is out of its range.
+            ParameterError: no parameters spend that, or a size is out of its range.
         """
         f, p, q = rr_parameters(
             for_ever=for_ever, per_report=per_report, neighbours=checked_neighbours(neighbours, sizes)
@@ -190,7 +197,7 @@ class RRLDP(Mechanism):
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
                 "the formula for several reports holds only while the record does not change; when it may, ask for "
-                "reports=1, or for a few reports stream_ldp.privacy.Enumeration.changing_epsilon"
+                "reports=1, or for a few reports stream_ldp.Enumeration.changing_epsilon"
             )
         return PrivacyLoss(
             epsilon=rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports),

@@ -2,7 +2,7 @@
 
 Two records that differ in m attributes differ in 2m bits, one up and one down in each. The loss of t reports of
 one memoised permanent response is attained by the outputs that send the rising bit t times and the falling bit
-never. `stream_ldp.privacy.Enumeration` finds the same numbers by enumerating all outputs.
+never. `stream_ldp.Enumeration` finds the same numbers by enumerating all outputs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
@@ -61,19 +62,19 @@ def rr_parameters(
     Li and Jha (2017), q* = 1/2, or where the permanent response forbids it, the nearest that it allows, p = 0.
 
     Raises:
-        ValueError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
+        ParameterError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
             does not do for it.
     """
     for name, epsilon in (("for_ever", for_ever), ("per_report", per_report)):
         if epsilon is not None and not 0 < epsilon < math.inf:
-            raise ValueError(f"{name} must be a positive, finite epsilon, got {epsilon}")
+            raise ParameterError(f"{name} must be a positive, finite epsilon, got {epsilon}")
     if per_report is not None and per_report > for_ever:
-        raise ValueError(f"one report is one of all: per_report={per_report} must not exceed for_ever={for_ever}")
+        raise ParameterError(f"one report is one of all: per_report={per_report} must not exceed for_ever={for_ever}")
     with localcontext(PRECISION):
         # All roundings go towards more noise, in each of f, p and q: a target is never exceeded.
         inverted = _multiple(1 / (1 + (Decimal(for_ever) / (2 * neighbours)).exp()), ROUND_CEILING)
         if 2 * inverted >= 1:
-            raise ValueError(f"for_ever={for_ever} leaves no information at a resolution of 2^-32")
+            raise ParameterError(f"for_ever={for_ever} leaves no information at a resolution of 2^-32")
         f = float(2 * inverted)
         kept = 1 - inverted
         limit = kept / inverted
@@ -90,7 +91,7 @@ def rr_parameters(
             exact_q = (odds - limit) / (odds - 1) / kept
         p, q = _multiple(exact_p, ROUND_CEILING), _multiple(exact_q, ROUND_FLOOR)
         if p >= q:
-            raise ValueError(f"per_report={per_report} leaves no information at a resolution of 2^-32")
+            raise ParameterError(f"per_report={per_report} leaves no information at a resolution of 2^-32")
         return f, float(p), float(q)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
@@ -52,7 +53,7 @@ class SetHadamardResponse(FrequencyOracle):
     kept: p in units of 2^-32.
 
     Raises:
-        ValueError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+        ParameterError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
     """
 
     kind: ClassVar[str] = "set-hadamard"
@@ -70,7 +71,9 @@ class SetHadamardResponse(FrequencyOracle):
             self, "code", HadamardResponse(size=self.size, epsilon=self.epsilon, hash_bits=self.hash_bits)
         )
         if not 1 <= self.slots < self._hashes:
-            raise ValueError(f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}")
+            raise ParameterError(
+                f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}"
+            )
         object.__setattr__(self, "kept", self._largest())
         object.__setattr__(self, "epsilon", self._loss())
 
@@ -198,6 +201,8 @@ class SetHadamardResponse(FrequencyOracle):
 
     def small(self) -> Self:
         """At most five values and two bits of hash: all of its sets and rows take seconds."""
+        if self.size <= _SMALL_SIZE and self.hash_bits <= _SMALL_HASH_BITS:
+            return self
         hash_bits = min(self.hash_bits, _SMALL_HASH_BITS)
         return replace(
             self,
@@ -237,7 +242,7 @@ class SetHadamardResponse(FrequencyOracle):
             odds = Decimal(self.epsilon).exp()
             kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
         if not RESOLUTION // self._hashes < kept or not kept * self.slots < RESOLUTION:
-            raise ValueError(
+            raise ParameterError(
                 f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self._hashes} hashes, "
                 f"{self.slots} of them favoured"
             )

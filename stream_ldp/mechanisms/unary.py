@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.packing import unused_clear
@@ -38,7 +39,7 @@ class UnaryResponse(FrequencyOracle):
     response: how each bit is answered.
 
     Raises:
-        ValueError: the size is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
+        ParameterError: the size is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
     """
 
     kind: ClassVar[str] = "unary"
@@ -50,7 +51,7 @@ class UnaryResponse(FrequencyOracle):
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MAX_SIZE:
-            raise ValueError(f"a unary response is for 1 to {MAX_SIZE} values, got size={self.size}")
+            raise ParameterError(f"a unary response is for 1 to {MAX_SIZE} values, got size={self.size}")
         # The codes of two values differ in two bits. A single value differs from a dummy in one.
         differing = min(self.size, 2)
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon / differing))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import hadamard
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,13 +37,20 @@ def transform(numbers: NDArray[np.float64]) -> None:
         part[:] = _transformed(part)
     while stride < length:
         radix = min(_RADIX, length // stride)
-        matrix = hadamard(radix, dtype=np.float64)
+        matrix = _hadamard(radix)
         width = _CACHED // radix
         for part in numbers.reshape(-1, radix, stride):
             for start in range(0, stride, width):
                 strip = part[:, start : start + width]
                 strip[:] = matrix @ strip
         stride *= radix
+
+
+def _hadamard(order: int) -> NDArray[np.float64]:
+    # Here and not above: a client perturbs without transforming, and need not wait for the import of SciPy.
+    from scipy.linalg import hadamard  # noqa: PLC0415
+
+    return hadamard(order, dtype=np.float64)
 
 
 def _transformed(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,6 +61,6 @@ def _transformed(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     left = len(numbers)
     while left > 1:
         radix = min(_RADIX, left)
-        numbers = (hadamard(radix, dtype=np.float64) @ numbers.reshape(-1, radix).T).reshape(-1)
+        numbers = (_hadamard(radix) @ numbers.reshape(-1, radix).T).reshape(-1)
         left //= radix
     return numbers

@@ -13,6 +13,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 
 __all__ = ["Partial", "PartialError", "Watermark", "decode", "encode", "partition_of"]
@@ -23,7 +24,7 @@ _STATISTICS: dict[str, type[Statistic]] = {"rows": RowCounts, "sums": ReportSums
 _NAMES = {statistic: name for name, statistic in _STATISTICS.items()}
 
 
-class PartialError(ValueError):
+class PartialError(StreamLDPError, ValueError):
     """A record of a partials topic that this release cannot read."""
 
 

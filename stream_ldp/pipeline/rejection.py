@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from stream_ldp.errors import StreamLDPError
+
 __all__ = ["Reason", "Rejected"]
 
 
@@ -40,7 +42,7 @@ class Reason(StrEnum):
     """In order, but its window had already closed."""
 
 
-class Rejected(ValueError):
+class Rejected(StreamLDPError, ValueError):
     """A batch that cannot be counted, with the one reason why."""
 
     def __init__(self, reason: Reason, detail: str) -> None:

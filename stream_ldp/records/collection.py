@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.records.series import EstimateSpec
 
@@ -130,21 +131,21 @@ class JointCollection(Collection):
         """The value indices of a record that gives every attribute one of its values.
 
         Raises:
-            ValueError: an attribute is missing, unknown, or has another value. The message never repeats the value.
+            DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
         """
         if unknown := [name for name in record if name not in self._positions]:
-            raise ValueError(
+            raise DataError(
                 f"{unknown[0]!r} is not an attribute of collection {self.name!r}"
                 f"{suggestion(unknown[0], self._positions)}"
             )
         codes = []
         for attribute in self.attributes:
             if attribute.name not in record:
-                raise ValueError(f"attribute {attribute.name!r} is missing")
+                raise DataError(f"attribute {attribute.name!r} is missing")
             try:
                 codes.append(attribute.values.index(record[attribute.name]))
             except ValueError:
-                raise ValueError(
+                raise DataError(
                     f"attribute {attribute.name!r}: the given value is not one of {', '.join(attribute.values)}"
                 ) from None
         return tuple(codes)

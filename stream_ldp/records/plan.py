@@ -89,7 +89,7 @@ def for_budget(collection: JointCollection, *, for_ever: float, per_report: floa
     for_ever, per_report: see `MechanismSpec.for_budget`.
 
     Raises:
-        ValueError: no parameters spend that.
+        ParameterError: no parameters spend that.
     """
     spec = type(collection.mechanism_spec).for_budget(
         sizes=collection.sizes, for_ever=for_ever, per_report=per_report

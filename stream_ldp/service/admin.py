@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from aiohttp import web
 from prometheus_client.exposition import choose_encoder
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,7 +28,7 @@ class Health(Protocol):
         """Why it does not work at full yet; empty when it does."""
 
 
-class AdminPortError(RuntimeError):
+class AdminPortError(StreamLDPError, RuntimeError):
     """The admin port cannot be opened; the message says why and how to choose another."""
 
 

@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 
@@ -43,7 +44,7 @@ COORDINATOR_TRIES = 10
 COORDINATOR_WAIT_SECONDS = 0.3
 
 
-class ReportsLost(RuntimeError):
+class ReportsLost(StreamLDPError, RuntimeError):
     """Retention deleted reports before they were counted."""
 
 

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry
 from stream_ldp.kafka.topics import topic_specs
@@ -33,7 +34,7 @@ class Problem:
     cure: str
 
 
-class PreflightError(RuntimeError):
+class PreflightError(StreamLDPError, RuntimeError):
     """The worker must not start; the message lists the problems, those with the same cure together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
@@ -42,7 +43,7 @@ STOP_SECONDS = 10.0
 LOOP_SECONDS = 30.0
 
 
-class WorkerCrashed(RuntimeError):
+class WorkerCrashed(StreamLDPError, RuntimeError):
     """A part of the worker failed, and with it the whole."""
 
 

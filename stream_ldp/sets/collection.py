@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.schedule import Epochs, Schedule
@@ -34,7 +35,7 @@ class Items(Part):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.size is None) == (self.names is None):
-            raise ValueError("give either `size`, the number of items, or `names`, a list of them")
+            raise ParameterError("give either `size`, the number of items, or `names`, a list of them")
         if self.names is not None:
             require_distinct(self.names, "names of items", "names")
         require_domain(self.count)
@@ -57,17 +58,17 @@ class Items(Part):
         """The item that is called so.
 
         Raises:
-            ValueError: there is none. The message never repeats the name, which a user may hold.
+            DataError: there is none. The message never repeats the name, which a user may hold.
         """
         if self._positions is not None:
             if name in self._positions:
                 return self._positions[name]
-            raise ValueError("an item of the set is not among the collection's items")
+            raise DataError("an item of the set is not among the collection's items")
         # No other text means the same item: "007" would make two names of one.
         short = len(name) <= len(str(self.count))
         if short and name.isascii() and name.isdigit() and int(name) < self.count and name == str(int(name)):
             return int(name)
-        raise ValueError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
+        raise DataError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 
 
 class ItemCollection(Collection):
@@ -153,6 +154,6 @@ class ItemCollection(Collection):
         """The distinct items of a set, ascending.
 
         Raises:
-            ValueError: an item is not one of the collection's. The message never repeats it.
+            DataError: an item is not one of the collection's. The message never repeats it.
         """
         return sorted({self.items.number(name) for name in items})

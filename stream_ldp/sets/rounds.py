@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ __all__ = ["Round", "RoundRefused"]
 _INT64 = 2**63
 
 
-class RoundRefused(ValueError):
+class RoundRefused(StreamLDPError, ValueError):
     """A round does not fit the client's collection: nothing is reported to it."""
 
 
@@ -119,7 +121,8 @@ class Round(BaseModel):
             raise RoundRefused(f"phase {self.phase} of a method that has {len(phases)}")
         phase = phases[self.phase - 1]
         if self.epsilon > phase.epsilon:
-            raise RoundRefused(f"asks for epsilon {self.epsilon:g}, the collection allows {phase.epsilon:g}")
+            wanted, allowed = shown_epsilon(self.epsilon), shown_epsilon(phase.epsilon)
+            raise RoundRefused(f"asks for epsilon {wanted}, the collection allows {allowed}")
         start_ms = collection.schedule.window_of(self.epoch, self.phase)
         if (self.start_ms, self.end_ms) != (start_ms, start_ms + collection.schedule.size_ms):
             raise RoundRefused(f"phase {self.phase} of epoch {self.epoch} begins at {start_ms} ms and lasts a window")

@@ -157,7 +157,7 @@ def test_the_table_shows_every_method_with_its_numbers(sets: Path) -> None:
     for each in _json(sets, "--k-max", "4")["results"]:
         shown = rows[each["method"]]
         numbers = [each["ndcg"], each["ndcg_sd"], each["re"], each["re_sd"], each["f1"]]
-        assert shown[1:8] == ["2", "2", *(f"{number:.3f}" for number in numbers)]
+        assert shown[1:8] == ["2", "2.000", *(f"{number:.3f}" for number in numbers)]
     assert "\x1b" not in result.stdout
 
 

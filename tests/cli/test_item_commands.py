@@ -182,7 +182,7 @@ def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4
     assert len(lines) == first + second + 2
-    assert all(line.endswith(" answered: 15 nats") for line in lines[:-2])
+    assert all(line.endswith(" answered: 15.000 nats") for line in lines[:-2])
 
 
 def test_a_user_holds_the_set_on_the_last_line_of_a_file(
@@ -210,6 +210,7 @@ def recent(collection: ItemCollection) -> range:
         ("Alien\nTelltale\n", "an item of the set is not among the collection's items"),
         ("Alien\nBrazil, Telltale\n", "films.txt:2: a comma"),
         ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
+        pytest.param(f"[{'1' * 5_000}]\n", "films.txt:1: not a JSON list of strings", id="a long number"),
     ],
 )
 def test_a_line_that_is_not_a_set_is_refused_without_being_repeated(
@@ -328,7 +329,7 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     process.stdin.write(b"Alien Gilda\n")
     lines, errors = await stopped(process, signal.SIGINT)
     process.stdin.close()
-    assert lines[0].endswith(" phase 1 answered: 15 nats")
+    assert lines[0].endswith(" phase 1 answered: 15.000 nats")
     assert lines[-2].endswith("answers of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert errors == ""

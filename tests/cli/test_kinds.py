@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib import import_module
 
 import pytest
 
-from stream_ldp.cli.kinds import FACES, Deferred
+from stream_ldp.cli.deferred import Deferred
+from stream_ldp.cli.kinds import FACES
 from stream_ldp.kinds import KINDS
 
 
@@ -20,5 +20,4 @@ def test_what_is_imported_late_is_there(name: str) -> None:
     parts = [getattr(FACES[name], field.name) for field in fields(FACES[name])]
     for part in parts:
         if isinstance(part, Deferred):
-            module, function = part.place.split(":")
-            assert callable(getattr(import_module(module), function)), part.place
+            assert callable(part.imported()), part.place

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from stream_ldp.cli.topics import app
+from stream_ldp.cli import app
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import Registration, read_registry
 from stream_ldp.kafka.settings import Settings
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 
 def _run(settings: Settings, command: str, *arguments: str | Path) -> Result:
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
-    return CliRunner().invoke(app, [command, *map(str, arguments), *flags], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["topics", command, *map(str, arguments), *flags], env={"COLUMNS": "200"})
 
 
 def _existing(settings: Settings) -> dict[str, ExistingTopic]:
@@ -111,6 +111,6 @@ def test_two_files_with_collections_of_one_name_are_refused(settings: Settings, 
 
 
 def test_an_unreachable_broker_gives_one_line_and_no_traceback(file: Path) -> None:
-    result = CliRunner().invoke(app, ["create", str(file), "--brokers", "127.0.0.1:1"])
+    result = CliRunner().invoke(app, ["topics", "create", str(file), "--brokers", "127.0.0.1:1"])
     assert result.exit_code == 1
     assert result.stderr == "127.0.0.1:1: connection refused: no broker listens on this port\n"

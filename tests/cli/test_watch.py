@@ -66,7 +66,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
         "12,345 reports",
         "lremh from previous, 7 iterations; could gain 1e-07 nats at most, within tolerance",
         "the attributes depend on each other (p = 0.0001)",
-        "epsilon 1.50 a report, 7.80 for ever: the record does not change",
+        "epsilon 1.500 a report, 7.800 for ever: the record does not change",
         "distance to the truth 0.0500",
     ]:
         assert part in text

@@ -58,7 +58,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_a_ranking() -> None:
         "films · epoch 7 · result",
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z · final",
         "1,000 + 2,000 reports, phase by phase",
-        "ldpminer at epsilon 2.00 an epoch: any two sets of items",
+        "ldpminer at epsilon 2.000 an epoch: any two sets of items",
         "1 of the true top 2 found; their frequencies are 0.0200 off on average",
     ]:
         assert part in text

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
-import typer
 from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
+from stream_ldp.cli import app
 from stream_ldp.client import outbox, round_feed
 from stream_ldp.kafka import log, producer
 from stream_ldp.mechanisms import OSEntropy
@@ -161,9 +161,7 @@ def command_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Resu
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(command: Callable[..., None], *arguments: object) -> Result:
-        app = typer.Typer(pretty_exceptions_enable=False)
-        app.command()(command)
-        result = CliRunner().invoke(app, [str(each) for each in arguments])
+        result = CliRunner().invoke(app, [command.__name__, *map(str, arguments)])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

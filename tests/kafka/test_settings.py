@@ -11,6 +11,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+from stream_ldp.cli.failure import explained
 from stream_ldp.cli.options import CLIENT, WORKER, with_settings
 from stream_ldp.kafka.settings import Settings, SettingsError
 
@@ -189,6 +190,7 @@ class TestOptions:
         app = typer.Typer(pretty_exceptions_enable=False)
 
         @app.command()
+        @explained()
         @with_settings(WORKER)
         def work(count: Annotated[int, typer.Argument(help="How often.")], *, settings: Settings) -> None:
             """Do it."""

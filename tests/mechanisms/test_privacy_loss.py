@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, NotCovered, Values
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.plan import cell_error
 
 SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
@@ -167,3 +168,38 @@ def test_the_permanent_response_alone_costs_what_was_asked_for() -> None:
 def test_parameters_for_an_impossible_epsilon_are_refused(wanted: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RRLDP.with_epsilon(sizes=(2, 3), **wanted)  # type: ignore[arg-type]
+
+
+# As its user sees it.
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [
+        (3.0, "3.000"),
+        (3, "3.000"),
+        (3.0000000004, "3.001"),
+        (math.nextafter(3.0, 4.0), "3.001"),
+        (math.nextafter(3.0, 2.0), "3.000"),
+        (3.0000049, "3.001"),
+        (3.153829, "3.154"),
+        (7.783641, "7.784"),
+        (1.1, "1.100"),
+        (0.3, "0.300"),
+        (1e-12, "0.001"),
+        (0.0, "0.000"),
+        (365 * 22.0, "8030.000"),
+        (1e16, "10000000000000000.000"),
+        (math.inf, "inf"),
+    ],
+)
+def test_an_epsilon_is_shown_with_three_decimals_rounded_up(epsilon: float, shown: str) -> None:
+    assert shown_epsilon(epsilon) == shown
+
+
+@given(epsilon=st.floats(0, 1e6), decimals=st.integers(1, 9))
+def test_a_shown_epsilon_is_never_below_the_true_one_and_hardly_above(epsilon: float, decimals: int) -> None:
+    shown = shown_epsilon(epsilon, decimals=decimals)
+    assert len(shown.partition(".")[2]) == decimals
+    assert float(shown) >= epsilon
+    assert Decimal(shown) - Decimal(epsilon) < Decimal(10) ** -decimals * Decimal("1.0001")

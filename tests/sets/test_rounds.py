@@ -71,7 +71,7 @@ def test_a_first_phase_has_the_collections_fingerprint_in_every_epoch() -> None:
     [
         (changed(collection_fingerprint="00" * 16), "made for collection fingerprint 0000"),
         (changed(phase=4), "phase 4 of a method that has 3"),
-        (changed(epsilon=ASKED.epsilon * 1.001), "asks for epsilon 1.6016, the collection allows 1.6"),
+        (changed(epsilon=ASKED.epsilon * 1.001), "asks for epsilon 1.602, the collection allows 1.600"),
         (changed(start_ms=ASKED.start_ms + 1), "phase 2 of epoch 5 begins at 160000 ms and lasts a window"),
         (changed(end_ms=ASKED.end_ms + SIZE_MS), "phase 2 of epoch 5 begins at 160000 ms and lasts a window"),
         (changed(epoch=6), "phase 2 of epoch 6 begins at 190000 ms and lasts a window"),

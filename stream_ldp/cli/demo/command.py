@@ -16,10 +16,9 @@ from rich.text import Text
 
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBrokerError, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.worker import Worker
@@ -53,9 +52,9 @@ def demo(
         ),
     ] = 5_000,
 ) -> None:
-    """Watch simulated users being estimated, beside the truth that only the simulation knows.
+    """Start a broker and a worker on free ports of this machine, and leave nothing behind.
 
-    Starts a broker and a worker on free ports of this machine and leaves nothing behind. One collection asks records
+    One collection asks records
     of two attributes: the Redbook survey on extramarital affairs, which statsmodels ships. The other asks for sets:
     which films someone has seen.
     """
@@ -64,11 +63,8 @@ def demo(
     console = Console(highlight=False)
     parts: list[Part[Any]] = [Survey(rate=rate), Films(users=_USERS * rate)]
     with ExitStack() as stack:
-        try:
-            with console.status("Starting a broker ..."):
-                broker = _broker(stack, console)
-        except EmbeddedBrokerError as error:
-            fail(str(error))
+        with console.status("Starting a broker ..."):
+            broker = _broker(stack, console)
         settings = Settings.load(brokers=broker.bootstrap, topic_prefix="demo", admin_port=0)
         run_client(_Demo(parts, settings, console).run(broker, seconds=seconds))
 

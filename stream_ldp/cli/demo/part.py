@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from stream_ldp.pipeline.answer import AnswerT
+
 if TYPE_CHECKING:
     from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.answer import AnswerT
 
 __all__ = ["Part"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.client import Reporter, Subscriber

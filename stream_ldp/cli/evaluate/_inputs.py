@@ -6,7 +6,7 @@ import contextlib
 import difflib
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.options import fail
+from stream_ldp.cli.failure import fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,9 +19,11 @@ from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.cli.options import fail
+from stream_ldp.errors import DataError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS, parse_spec
@@ -111,7 +113,7 @@ def heavy_hitters(
     options: dict[str, Any],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Ask item sets as their users would be asked, rank the items, and say how good the ranking is.
+    """Repeat it with every method, k and epsilon, and print the means of each.
 
     The items are those that occur in the file. NDCG, relative error (re), F1 and mean squared error (mse) are of the
     published k items against the true top k of the users drawn; an item that is no candidate has the estimate 0, and
@@ -122,11 +124,11 @@ def heavy_hitters(
     epsilons = _numbers(epsilon, float, "--epsilon")
     try:
         transactions = read_transactions(data)
-        size = options["set_size"]
-        options["set_size"] = transactions.usual_size if size is None else size or None
-        chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
-    except ValueError as error:
+    except DataError as error:
         fail(str(error), code=2)
+    size = options["set_size"]
+    options["set_size"] = transactions.usual_size if size is None else size or None
+    chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
     users = users or len(transactions.sets)
     outcomes = trials(
         transactions.sets, methods=chosen, users=users, repeats=repeats, seed=seed, clock=time.perf_counter
@@ -198,16 +200,16 @@ def read_transactions(path: Path) -> Transactions:
     """The sets of a file.
 
     Raises:
-        ValueError: the file cannot be read or holds no sets; the message never repeats an item.
+        DataError: the file cannot be read or holds no sets; the message never repeats an item.
     """
     codes: dict[str, int] = {}
     with text_of(path) as file:
         # The items of each line by the order of their first appearance.
         sets = ItemSets.of([codes.setdefault(name, len(codes)) for name in names] for names in named_sets(file, path))
     if not len(sets):
-        raise ValueError(f"{path}: empty; it needs a user's items on each line")
+        raise DataError(f"{path}: empty; it needs a user's items on each line")
     if len(codes) < 2:
-        raise ValueError(f"{path}: {len(codes)} different items; a ranking needs at least two")
+        raise DataError(f"{path}: {len(codes)} different items; a ranking needs at least two")
     places = np.empty(len(codes), dtype=np.int64)
     places[[codes[name] for name in ordered(codes)]] = np.arange(len(codes))
     usual = int(np.quantile(sets.sizes, 0.9, method="inverted_cdf"))
@@ -238,7 +240,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         table.add_row(
             each.method,
             str(each.k),
-            f"{each.epsilon:g}",
+            shown_epsilon(each.epsilon),
             f"{each.mean.ndcg:.3f}",
             f"{each.deviation.ndcg:.3f}",
             f"{each.mean.re:.3f}",

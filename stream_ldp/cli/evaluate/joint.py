@@ -19,9 +19,13 @@ from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.cli.options import fail
-from stream_ldp.mechanisms import RRLDP
+from stream_ldp.collection.located import parse_values
+from stream_ldp.errors import DataError
+from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec
+from stream_ldp.mechanisms.notation import read_spec
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import scores, trials
@@ -31,9 +35,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms import MechanismSpec
     from stream_ldp.records.evaluation import Score
 
 __all__ = ["joint"]
+
+_EXAMPLES = [f"{kind}:{spec.example}" for kind, spec in MECHANISMS.items()]
+
+
+def _help_of(parameter: str) -> str:
+    """The help text of a parameter of RR-LDP, which stands in its spec."""
+    description = RRLDPSpec.model_fields[parameter].description or parameter
+    return description[0].upper() + description[1:]
 
 
 def joint(
@@ -42,17 +55,18 @@ def joint(
         Path, typer.Option(help="CSV file, gzipped if its name ends in .gz: a header line, then one record a line.")
     ],
     of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Attributes: columns of the table.")],
-    f: Annotated[
-        float, typer.Option("--f", help="Chance that the permanent response replaces a bit by a fair coin.")
-    ],
-    p: Annotated[
-        float | None,
-        typer.Option("--p", help="Chance that a report shows 1 for a permanent bit of 0; goes with --q."),
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MECHANISM",
+            show_default=False,
+            help=f"Mechanism of the reports, written like {' or '.join(_EXAMPLES)}. "
+            "RR-LDP may also be written as --f, --p and --q.",
+        ),
     ] = None,
-    q: Annotated[
-        float | None,
-        typer.Option("--q", help="Chance that a report shows 1 for a permanent bit of 1; goes with --p."),
-    ] = None,
+    f: Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_default=False)] = None,
+    p: Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")] = None,
+    q: Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")] = None,
     users: Annotated[
         int | None,
         typer.Option(
@@ -72,26 +86,27 @@ def joint(
     delta: Annotated[float, typer.Option(help="Of --stop paper: end when no cell moves by as much.")] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Perturb a table as its users would, estimate the joint distribution, and say how far it is from the truth.
+    """Repeat it with every method, and print the mean distance of each.
 
     The values of an attribute are those that occur in the file. The distance is the average variation distance: half
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
     if every repeat was; seconds are those of an estimate alone.
     """
     chosen = _estimators(methods, stop=stop, delta=delta)
+    spec = _mechanism(mechanism, f=f, p=p, q=q)
     names = distinct(of, "attribute")
     try:
         table = _read(data, names)
-        mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
-    except ValueError as error:
+    except DataError as error:
         fail(str(error), code=2)
+    perturbing = spec.of(sizes=table.sizes)
     cells = math.prod(table.sizes)
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
     users = users or len(table.records)
     outcomes = trials(
         table.records,
-        mechanism=mechanism,
+        mechanism=perturbing,
         users=users,
         repeats=repeats,
         seed=seed,
@@ -104,17 +119,15 @@ def joint(
         "of": names,
         "sizes": table.sizes,
         "cells": cells,
-        "f": f,
-        "p": p,
-        "q": q,
+        **({"f": f, "p": p, "q": q} if mechanism is None else {"mechanism": spec.model_dump(exclude_none=True)}),
         "users": users,
         "repeats": repeats,
         "seed": seed,
         "methods": [result.method for result in results],
         "stop": stop,
         "delta": delta,
-        "epsilon_per_report": mechanism.epsilon(),
-        "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
+        "epsilon_per_report": perturbing.epsilon(),
+        "epsilon_for_ever": perturbing.epsilon(reports=math.inf),
     }
     if as_json:
         document = {"settings": settings, "results": [asdict(each) for each in results]}
@@ -123,16 +136,22 @@ def joint(
         _show(settings, results)
 
 
+def _mechanism(word: str | None, *, f: float | None, p: float | None, q: float | None) -> MechanismSpec:
+    """How the reports are perturbed: as the word says, or by RR-LDP with these parameters."""
+    if (word is None) == (f is None) or (word is not None and (p, q) != (None, None)):
+        fail("say how reports are perturbed: either by --mechanism, or by --f, with --p and --q if need be", code=2)
+    if word is not None:
+        return read_spec(word)
+    return parse_values(RRLDPSpec, {"kind": "rr-ldp", "f": f, "p": p, "q": q})
+
+
 def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:
     names = distinct(methods, "method")
     known = [method.value for method in Method]
     for name in names:
         if name not in known:
             fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
-    try:
-        return [estimator(name, stop=stop, delta=delta) for name in names]
-    except ValueError as error:
-        fail(str(error), code=2)
+    return [estimator(name, stop=stop, delta=delta) for name in names]
 
 
 class _Table(NamedTuple):
@@ -146,14 +165,14 @@ def _read(path: Path, names: Sequence[str]) -> _Table:
     """The columns of these names.
 
     Raises:
-        ValueError: the file cannot be read or is no such table; the message never repeats a value.
+        DataError: the file cannot be read or is no such table; the message never repeats a value.
     """
     with text_of(path) as file:
         columns = _columns(file, path, names)
     domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
     for name, domain in zip(names, domains, strict=True):
         if len(domain) < 2:
-            raise ValueError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
+            raise DataError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
     codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
     return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
 
@@ -163,36 +182,33 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
     try:
         header = next(lines, None)
         if not header:
-            raise ValueError(f"{path}: no first line with the names of columns, and then one record a line")
+            raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
         for name in names:
             if name not in header:
                 # The other names stay out of it: without a header line they would be somebody's answers.
                 close = difflib.get_close_matches(name, header, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise ValueError(f"{path}: the first line has no column {name!r}{hint}")
+                raise DataError(f"{path}: the first line has no column {name!r}{hint}")
             if header.count(name) > 1:
-                raise ValueError(f"{path}: two columns have the name {name!r}")
+                raise DataError(f"{path}: two columns have the name {name!r}")
         places = [header.index(name) for name in names]
         records = []
         for values in lines:
             if not values:
                 continue  # an empty line, as many programs leave at the end
             if len(values) != len(header):
-                raise ValueError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
+                raise DataError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
             records.append([values[place] for place in places])
     except csv.Error as error:
-        raise ValueError(f"{path}:{lines.line_num}: not CSV: {error}") from error
+        raise DataError(f"{path}:{lines.line_num}: not CSV: {error}") from error
     if not records:
-        raise ValueError(f"{path}: no records below the header line")
+        raise DataError(f"{path}: no records below the header line")
     return list(zip(*records, strict=True))
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     console = Console(highlight=False)
-    # Rounded up: a promise of privacy is never rounded down.
-    report, for_ever = (
-        f"{math.ceil(settings[name] * 1_000) / 1_000:.3f}" for name in ("epsilon_per_report", "epsilon_for_ever")
-    )
+    report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     console.print(
         f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users, "
         f"repeats: {settings['repeats']}.\nEpsilon between any two records: {report} a report, {for_ever} for ever.",

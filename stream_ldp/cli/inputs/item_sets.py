@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.errors import DataError
 from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
@@ -21,20 +22,21 @@ def items_of(line: str) -> list[str]:
     """The items of a line: words between blanks, or, if it begins with a bracket, a JSON list of strings.
 
     Raises:
-        ValueError: it is neither; the message never repeats an item.
+        DataError: it is neither; the message never repeats an item.
     """
     if line.lstrip().startswith("["):
         try:
-            items = json.loads(line)
+            # A number is refused below, whatever it is; as an int, one of 5,000 digits would raise a ValueError here.
+            items = json.loads(line, parse_int=float)
         except json.JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+            raise DataError(f"not JSON: {error.msg} at column {error.colno}") from None
         except RecursionError:
-            raise ValueError("not a JSON list of strings: brackets within brackets") from None
+            raise DataError("not a JSON list of strings: brackets within brackets") from None
         if not all(isinstance(item, str) for item in items):
-            raise ValueError('not a JSON list of strings: expected ["item", ...]')
+            raise DataError('not a JSON list of strings: expected ["item", ...]')
         return list(items)
     if "," in line:
-        raise ValueError("a comma; the items of a line are separated by blanks")
+        raise DataError("a comma; the items of a line are separated by blanks")
     return line.split()
 
 
@@ -42,20 +44,20 @@ def named_sets(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
     """The items of every line of a file.
 
     Raises:
-        ValueError: a line is no set; the message names it and never an item.
+        DataError: a line is no set; the message names it and never an item.
     """
     for number, line in enumerate(lines, start=1):
         try:
             yield items_of(line)
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: {error}") from None
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
 
 
 def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
     """The sets of a file, gzipped if its name ends in .gz; an empty line is an empty set.
 
     Raises:
-        ValueError: the file cannot be read or holds no sets, or an item is not one of the collection's; the message
+        DataError: the file cannot be read or holds no sets, or an item is not one of the collection's; the message
             names the line and never an item.
     """
     encoded = []
@@ -63,8 +65,8 @@ def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
         for items in named_sets(file, path):
             try:
                 encoded.append(collection.encode(items))
-            except ValueError as error:
-                raise ValueError(f"{path}:{len(encoded) + 1}: {error}") from None
+            except DataError as error:
+                raise DataError(f"{path}:{len(encoded) + 1}: {error}") from None
     if not encoded:
-        raise ValueError(f"{path}: empty; it needs a user's items on each line")
+        raise DataError(f"{path}: empty; it needs a user's items on each line")
     return ItemSets.of(encoded)

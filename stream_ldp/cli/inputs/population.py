@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.cli.inputs.text_file import open_text
+from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PopulationError", "load_population", "sample"]
 
 
-class PopulationError(ValueError):
+class PopulationError(DataError):
     """A table that is not a population of the collection; the message names the line and never an answer."""
 
 
@@ -58,7 +59,7 @@ def _codes(rows: csv.DictReader[str], path: Path, collection: JointCollection) -
             raise PopulationError(f"{path}:{rows.line_num}: not as many values as there are columns, {len(header)}")
         try:
             codes.append(collection.encode({name: row[name] for name in names}))
-        except ValueError as error:
+        except DataError as error:
             raise PopulationError(f"{path}:{rows.line_num}: {error}") from None
     if not codes:
         raise PopulationError(f"{path}: no rows below the first line")

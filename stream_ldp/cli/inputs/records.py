@@ -10,6 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
@@ -30,7 +32,7 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
-class _BadLine(ValueError):
+class _BadLine(DataError):
     """A line that is not a record of the collection."""
 
 
@@ -63,7 +65,7 @@ class RecordReader:
             self._number += 1
             try:
                 record = self._parse(line)
-            except ValueError as error:
+            except DataError as error:
                 problem = f"{self._source}:{self._number}: {error}"
                 if self._on_skip is None or isinstance(error, _BadHeader):
                     self.problem = problem
@@ -75,7 +77,7 @@ class RecordReader:
         return records
 
     def _parse(self, line: bytes) -> tuple[int, ...] | None:
-        """The record of a line, None for a header or a blank line; raises ValueError for what is neither."""
+        """The record of a line, None for a header or a blank line; raises DataError for what is neither."""
         try:
             text = line.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -159,7 +161,8 @@ def _from_csv(text: str) -> list[str]:
 
 def _from_json(text: str) -> dict[str, str]:
     try:
-        record = json.loads(text, object_pairs_hook=_distinct)
+        # A number is refused below, whatever it is; as an int, one of 5,000 digits would raise a ValueError here.
+        record = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
     except json.JSONDecodeError as error:
         raise _BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
     if not isinstance(record, dict):

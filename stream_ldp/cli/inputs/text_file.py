@@ -7,6 +7,8 @@ import gzip
 import zlib
 from typing import TYPE_CHECKING, TextIO
 
+from stream_ldp.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -19,17 +21,17 @@ def text_of(path: Path) -> Iterator[TextIO]:
     """The file's text, line ends as they are.
 
     Raises:
-        ValueError: the file cannot be read, at whatever line.
+        DataError: the file cannot be read, at whatever line.
     """
     try:
         with open_text(path) as file:
             yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
+        raise DataError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
+        raise DataError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
 
 
 def open_text(path: Path) -> TextIO:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.client import ItemPopulation
@@ -30,10 +30,7 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
     if options.rate is not None or options.windows is not None:
         fail("--rate and --windows are for collections of records: item sets are asked about live", code=2)
     users, seed, epochs = options.users, options.seed, options.epochs or 1
-    try:
-        given = load_item_sets(options.data, collection)
-    except ValueError as error:
-        fail(str(error))
+    given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
     sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
     truth = ItemTruth.of(collection, sets)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from stream_ldp.errors import DataError
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
 
 
-class TruthError(ValueError):
+class TruthError(DataError):
     """A file that does not hold a simulation's truth."""
 
 

@@ -14,6 +14,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -122,7 +124,8 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     if estimate.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
     privacy = estimate.privacy
-    yield f"epsilon {privacy.per_report:.2f} a report, {privacy.for_ever:.2f} for ever: {privacy.assumption}"
+    per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
+    yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"
     if truth is not None:
         yield f"distance to the truth {estimate.distance(truth):.4f}"
 

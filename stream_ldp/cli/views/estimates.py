@@ -6,8 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.options import fail
-from stream_ldp.cli.simulation.truth import Truth, TruthError
+from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.views.estimate_text import panel, plain_line
 from stream_ldp.cli.views.view import View
 from stream_ldp.records.answer import Estimate
@@ -76,7 +75,4 @@ def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | 
     """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
     if file is None or not file.exists():
         return None
-    try:
-        return Truth.load(file).of(estimate)
-    except TruthError as error:
-        fail(str(error))
+    return Truth.load(file).of(estimate)

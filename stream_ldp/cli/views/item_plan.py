@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.phases import Target, epoch_epsilon
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ __all__ = ["show_plan", "summary"]
 
 def summary(collection: ItemCollection, *, lasting: str) -> str:
     """What it asks and answers; `lasting` tells its windows."""
-    method = collection.method
+    method, epsilon = collection.method, shown_epsilon(epoch_epsilon(collection.method))
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
-        f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epoch_epsilon(method):g}, {lasting}"
+        f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, {lasting}"
     )
 
 
@@ -42,7 +42,7 @@ def show_plan(planned: Plan) -> None:
     )
     table = Table("epochs that a user answers", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
     for spent in planned.privacy:
-        table.add_row(str(spent.epochs), _up(spent.epsilon))
+        table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
     console.print(table)
 
     table = Table(
@@ -61,7 +61,7 @@ def show_plan(planned: Plan) -> None:
             str(phase.number),
             f"{phase.part:.0%}",
             _question(phase),
-            _up(phase.epsilon),
+            shown_epsilon(phase.epsilon),
             phase.oracle,
             f"{phase.bits} bits",
             decimal(phase.state_bytes),
@@ -90,8 +90,3 @@ def _question(phase: PhasePlan) -> str:
 
 def _part(frequency: float) -> str:
     return f"{frequency:.4f}" if frequency < 1 else "above 1"
-
-
-def _up(epsilon: float) -> str:
-    """Rounded up: a promise of privacy is never rounded down."""
-    return f"{math.ceil(round(epsilon * 1_000, 6)) / 1_000:.3f}"

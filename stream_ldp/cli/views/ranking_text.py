@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, span, state, word
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +106,7 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     elif not ranking.plausibility.degrees_of_freedom:
         yield "whether these reports are honest cannot be tested"
     privacy = ranking.privacy
-    yield f"{ranking.method} at epsilon {privacy.per_epoch:.2f} an epoch: {privacy.assumption}"
+    yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch: {privacy.assumption}"
     if truth is not None:
         yield (
             f"{truth.found(ranking)} of the true top {len(ranking.items)} found; their frequencies are "

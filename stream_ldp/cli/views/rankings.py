@@ -7,9 +7,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.options import fail
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.cli.simulation.truth import TruthError
 from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.cli.views.view import View
 from stream_ldp.sets.answer import Ranking
@@ -83,8 +81,5 @@ def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
     """What the users hold, None while there is no file, or where it is of another collection."""
     if file is None or not file.exists():
         return None
-    try:
-        truth = ItemTruth.load(file)
-    except TruthError as error:
-        fail(str(error))
+    truth = ItemTruth.load(file)
     return truth if truth.fingerprint == ranking.fingerprint else None

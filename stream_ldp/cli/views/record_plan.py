@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
 if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.plan import EstimatePlan, Plan
@@ -60,9 +62,7 @@ def show_plan(planned: Plan) -> None:
         "reports of one user", *relations, box=box.SIMPLE, title="Epsilon, while the user's record is constant"
     )
     for reports in dict.fromkeys(loss.reports for loss in planned.privacy):
-        losses = [loss.epsilon for loss in planned.privacy if loss.reports == reports]
-        # Rounded up: a promise of privacy is never rounded down.
-        shown = [f"{math.ceil(epsilon * 1_000) / 1_000:.3f}" for epsilon in losses]
+        shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
         table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
     console.print(table)
     populations = [f"{reports:,} reports" for reports, _ in planned.estimates[0].errors]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from stream_ldp.errors import StreamLDPError
+
 __all__ = ["EmbeddedBrokerError", "MissingTool"]
 
 
-class EmbeddedBrokerError(RuntimeError):
+class EmbeddedBrokerError(StreamLDPError, RuntimeError):
     """The embedded broker could not be fetched or started; the message holds its own last words."""
 
 

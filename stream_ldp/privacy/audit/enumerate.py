@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import RESOLUTION
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ __all__ = ["UnknownDistribution", "distribution"]
 MAX_WAYS = 2**19
 
 
-class UnknownDistribution(ValueError):
+class UnknownDistribution(StreamLDPError, ValueError):
     """An output distribution that cannot be enumerated."""
 
 

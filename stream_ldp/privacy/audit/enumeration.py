@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.mechanism import Symbol, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.privacy.audit.enumerate import distribution
@@ -51,7 +52,7 @@ History = tuple[int, ...]
 SymbolHistory = tuple[tuple[int, int], ...]
 
 
-class TooLarge(ValueError):
+class TooLarge(StreamLDPError, ValueError):
     """More reports or histories than can be enumerated."""
 
 

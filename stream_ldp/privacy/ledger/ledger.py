@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,7 +103,7 @@ class Assumption(StrEnum):
                 return "any two users, however their values change"
 
 
-class ReportRefused(RuntimeError):
+class ReportRefused(StreamLDPError, RuntimeError):
     """A report that would tell more than its user has agreed to. It has neither been counted nor sent."""
 
 
@@ -113,10 +115,10 @@ class BudgetExceeded(ReportRefused):
 
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
         # Rounded apart: what is too much by little must not look as if it fitted.
-        cost_shown, left_shown = math.ceil(cost * 1_000) / 1_000, math.floor(left * 1_000) / 1_000
+        left_shown = math.floor(left * 1_000) / 1_000
         super().__init__(
-            f"to report this would cost {cost_shown:.3f} nats of privacy, and {left_shown:.3f} are left of a budget "
-            f"of {budget:g}: nothing was sent"
+            f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left of a "
+            f"budget of {budget:g}: nothing was sent"
         )
         self.cost = cost
         self.left = left
@@ -156,7 +158,7 @@ class Terms:
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
 
     Raises:
-        ValueError: the budget is not positive, or max_values is missing, not positive or does not belong there.
+        ParameterError: the budget is not positive, or max_values is missing, not positive or does not belong there.
     """
 
     budget: float = math.inf
@@ -165,11 +167,11 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not self.budget > 0:
-            raise ValueError(f"a budget is a positive number of nats, got {self.budget}")
+            raise ParameterError(f"a budget is a positive number of nats, got {self.budget}")
         if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
-            raise ValueError("the number of values that an attribute may have belongs to the assumption `values`")
+            raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")
         if self.max_values is not None and self.max_values < 1:
-            raise ValueError(f"an attribute has at least one value, got max_values={self.max_values}")
+            raise ParameterError(f"an attribute has at least one value, got max_values={self.max_values}")
 
     @property
     def most_values(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from pydantic import ValidationError
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.privacy.ledger.ledger import COUNT_ONLY, Assumption, PhaseAnswer, Spending, Terms, answers_of
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
@@ -31,7 +32,7 @@ _TAG_PERSON = b"stream-ldp tag 1"
 _SEAL_PERSON = b"stream-ldp seal1"
 
 
-class LedgerError(ValueError):
+class LedgerError(StreamLDPError, ValueError):
     """A ledger that is missing, damaged or not this user's, or that cannot be written: nothing may be sent."""
 
 

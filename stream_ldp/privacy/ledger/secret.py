@@ -7,12 +7,13 @@ import stat
 import tempfile
 from pathlib import Path
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES, new_secret
 
 __all__ = ["SecretError", "load_or_create_secret"]
 
 
-class SecretError(ValueError):
+class SecretError(StreamLDPError, ValueError):
     """A file that cannot be used as a user's secret."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.records.estimators.em import CertifiedEM, PaperEM
 from stream_ldp.records.estimators.lasso import PairLasso, PaperLasso
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -66,11 +67,12 @@ def estimator(method: str, *, stop: str, delta: float) -> Estimator:
     delta: of the paper's rule, with stop "paper": end when no cell moves by as much.
 
     Raises:
-        ValueError: an unknown method or stop, or a delta that is not positive.
+        ValueError: an unknown method or stop.
+        ParameterError: a delta that is not positive.
     """
     chosen, form = Method(method), Stop(stop)
     if not 0.0 < delta < math.inf:
-        raise ValueError(f"delta must be positive, got {delta}")
+        raise ParameterError(f"delta must be positive, got {delta}")
     forms: dict[tuple[Method, Stop], FitMethod] = {
         (Method.EM, Stop.CERTIFICATE): CertifiedEM(),
         (Method.EM, Stop.PAPER): PaperEM(delta=delta),

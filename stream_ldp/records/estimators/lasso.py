@@ -16,14 +16,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.linear_model import Lasso
 
 from stream_ldp.records.estimators.objective import Objective
 from stream_ldp.records.estimators.problem import Fit, Problem
 from stream_ldp.records.estimators.solution import Start
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from stream_ldp.records.estimators.likelihood import FloatArray
 
 __all__ = ["PairLasso", "PaperLasso", "pair_lasso", "paper_lasso"]
@@ -57,6 +57,8 @@ class PaperLasso:
 
 def pair_lasso(problem: Problem) -> FloatArray:
     """The joint by single bits, pairs of bits and the prior."""
+    from scipy import sparse  # noqa: PLC0415  only where a LASSO is asked for: SciPy and scikit-learn take seconds
+
     sizes, prior = problem.likelihood.sizes, problem.prior
     data = _Response.of(problem)
     centre = np.maximum(prior.centre.ravel(), _LEAST_PROBABILITY)
@@ -114,6 +116,8 @@ class _Response(NamedTuple):
 
 def _design(sizes: tuple[int, ...]) -> sparse.csr_array:
     """M: a row for each frequency of the response, a column for each cell."""
+    from scipy import sparse  # noqa: PLC0415  see pair_lasso
+
     values = np.indices(sizes).reshape(len(sizes), -1)
     rows = [np.add(v, offset) for v, offset in zip(values, np.cumsum((0, *sizes)), strict=False)]
     height = sum(sizes)
@@ -130,6 +134,8 @@ def _design(sizes: tuple[int, ...]) -> sparse.csr_array:
 def _non_negative(
     design: sparse.csc_array, response: FloatArray, alpha: float, start: FloatArray | None
 ) -> FloatArray:
+    from sklearn.linear_model import Lasso  # noqa: PLC0415  see pair_lasso
+
     lasso = Lasso(
         alpha=alpha, positive=True, fit_intercept=False, tol=_GAP, max_iter=_ROUNDS, warm_start=start is not None
     )

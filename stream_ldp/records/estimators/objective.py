@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
@@ -89,6 +88,9 @@ class Objective:
         # At 0 no term exceeds its C_w; at 1 is the pole.
         x = 0.0
         if excess(0.0) < 0.0:
+            # Here and not above: who reads a collection solves nothing, and need not wait for the import of SciPy.
+            from scipy.optimize import brentq  # noqa: PLC0415
+
             x = brentq(excess, 0.0, _BELOW_POLE) if excess(_BELOW_POLE) > 0.0 else _BELOW_POLE
         terms = sC / (s * (1.0 - x * share) + slack) / point.joint.ravel()
         return max(0.0, N * math.log(highest) - N * math.log1p(x * s / N) + float(sC @ np.log(terms)))

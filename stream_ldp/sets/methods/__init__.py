@@ -33,6 +33,6 @@ def parse_spec(options: Mapping[str, object]) -> AnyMethodSpec:
     """A method's kind and options, by name.
 
     Raises:
-        ValueError: an option is out of range, missing, or none of this method; says what would be right.
+        ParameterError: an option is out of range, missing, or none of this method; says what would be right.
     """
     return parse_values(_Written, {"mechanism": options}).mechanism

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from stream_ldp.mechanisms import frequencies, standard_errors
 from stream_ldp.sets.phases import RankingEstimate
@@ -78,6 +77,9 @@ def _unselected(before: RankingEstimate, now: RankingEstimate, *, bar: float) ->
     variance is s2^2 - s2^4 / r^2 (1 - m (w + m)). Far above the bar that is the mean itself, far below it the later
     estimate alone.
     """
+    # Here and not above: a client never combines, and need not wait for the import of SciPy.
+    from scipy.special import log_ndtr  # noqa: PLC0415
+
     old, new = before.standard_error**2, now.standard_error**2
     mean = _weighted(before, now, 1.0 / (1.0 + old / new))
     if not np.isfinite(old).all() or bar == -math.inf:

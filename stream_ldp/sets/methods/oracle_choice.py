@@ -20,7 +20,7 @@ def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> Frequen
     hash_bits: t of a Hadamard response to take in any case.
 
     Raises:
-        ValueError: the epsilon is beyond the resolution of probabilities.
+        ParameterError: the epsilon is beyond the resolution of probabilities.
     """
     if hash_bits is not None:
         return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
@@ -36,7 +36,7 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
     hash_bits: t of a Hadamard response of one slot to take in any case: 1 for sampling SH.
 
     Raises:
-        ValueError: the epsilon is beyond the resolution of probabilities.
+        ParameterError: the epsilon is beyond the resolution of probabilities.
     """
     if hash_bits is not None:
         return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
 from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
@@ -151,6 +150,9 @@ def _unimodal(estimate: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Noise alone would leave some mass at counts that nobody has: little at each, but many of them, and far out.
     """
+    # Here and not above: a client never estimates, and need not wait for the import of SciPy.
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415
+
     fits = (
         np.concatenate(
             [

@@ -1,0 +1,37 @@
+"""How a command fails: with one message where its user can put it right, and with a traceback where only we can."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from stream_ldp.errors import ParameterError, StreamLDPError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["explained", "fail"]
+
+
+def fail(message: str, *, code: int = 1) -> NoReturn:
+    """Say on standard error what is wrong and end the command."""
+    # Here and not above: most commands do not fail.
+    from rich.console import Console  # noqa: PLC0415
+
+    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
+    raise typer.Exit(code)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """End the command with the message of an exception of the package: with 2 for parameters, else with 1.
+
+    Any other exception is a mistake of the program, whose traceback must show: as a message, a ValueError of NumPy
+    would read as if the user's file were wrong.
+    """
+    try:
+        yield
+    except StreamLDPError as error:
+        fail(str(error), code=2 if isinstance(error, ParameterError) else 1)

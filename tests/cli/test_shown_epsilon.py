@@ -1,0 +1,147 @@
+"""No command shows an epsilon below the true one: a promise of privacy is never rounded down."""
+
+from __future__ import annotations
+
+import math
+import re
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from stream_ldp.cli import app
+from stream_ldp.cli.running import spent_line
+from stream_ldp.cli.views.estimate_text import panel
+from stream_ldp.cli.views.ranking_text import ranking_panel
+from stream_ldp.client import BudgetExceeded, PrivacyLedger, Terms
+from stream_ldp.mechanisms import new_secret
+from stream_ldp.records.answer import Privacy
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.answer import EpochPrivacy
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.phases import epoch_epsilon
+from stream_ldp.sets.rounds import Round, RoundRefused
+from tests.client.examples import estimate_of
+from tests.client.rankings import result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+#: Losses of 3.153829..., which rounds up by itself, and of 1.074285..., which does not.
+RECORDS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"]
+SETS = [
+    "{kind: svim, epsilon: 3.0000049, k: 2, set_size: 2}",
+    "{kind: gfim, epsilon: 3.0000049, k: 2, set_size: 2}",
+]
+
+
+def survey(mechanism: str) -> str:
+    return (
+        f"collection: survey\nmechanism: {mechanism}\n"
+        "attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]\n"
+        "window: {size: 60s}\nestimates: [{name: mobility, of: [mobility]}]\n"
+    )
+
+
+def films(mechanism: str) -> str:
+    return f"collection: films\nmechanism: {mechanism}\nitems: {{size: 8}}\nwindow: {{size: 60s}}\n"
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def drawn(what: RenderableType) -> str:
+    console = Console(file=(file := StringIO()), width=200, color_system=None)
+    console.print(what)
+    return file.getvalue()
+
+
+def check_shown(text: str, pattern: str, epsilons: Sequence[float]) -> None:
+    """What the groups of a pattern find in a text is these epsilons, none below and each within a thousandth."""
+    found = re.findall(pattern, text, flags=re.MULTILINE)
+    shown = [float(number) for each in found for number in ([each] if isinstance(each, str) else each)]
+    assert len(shown) == len(epsilons), text
+    for number, epsilon in zip(shown, epsilons, strict=True):
+        assert epsilon <= number < epsilon + 0.0011, (number, epsilon, text)
+
+
+def check_audited(text: str, epsilons: Sequence[float]) -> None:
+    """All of these are in the table of an audit, which has six decimals, and none a little below."""
+    shown = [float(number) for number in re.findall(r"\d+\.\d{6}", text)]
+    for epsilon in epsilons:
+        near = [number for number in shown if abs(number - epsilon) < 1e-5]
+        assert near, (epsilon, text)
+        assert min(near) >= epsilon, (epsilon, text)
+
+
+@pytest.mark.parametrize("mechanism", RECORDS)
+def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: str, tmp_path: Path) -> None:
+    (file := tmp_path / "survey.yaml").write_text(survey(mechanism))
+    collection = JointCollection.load(file)
+    once, for_ever = collection.mechanism.epsilon(), collection.mechanism.epsilon(reports=math.inf)
+
+    def losses(*reports: float) -> list[float]:
+        return [collection.mechanism.epsilon(neighbours=m, reports=times) for times in reports for m in (1, 2)]
+
+    row = r"^ +(?:\d+|for ever) +(\S+) +(\S+) *$"
+    check_shown(run("plan", file), row, losses(1, 2, 7, 30, 365, math.inf))
+    check_audited(run("audit", "--exact", file), losses(1, 2, 3, math.inf))
+
+    (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,full\n")
+    noise = [f"--{name}={value}" for name, value in collection.mechanism_spec if isinstance(value, float)]
+    evaluated = ["evaluate", "joint", "--data", data, "--of", "bathing,mobility", *noise]
+    told = r"(\S+) a report, (\S+) for ever"
+    check_shown(run(*evaluated, "--repeats", 1, "--users", 50, "--methods", "em"), told, [once, for_ever])
+
+    privacy = Privacy(per_report=once, for_ever=for_ever, assumption="any two records")
+    check_shown(drawn(panel(estimate_of(privacy=privacy))), told, [once, for_ever])
+
+
+@pytest.mark.parametrize("mechanism", RECORDS)
+def test_no_ledger_shows_what_is_spent_below_what_it_is(mechanism: str, tmp_path: Path) -> None:
+    collection = JointCollection.parse(survey(mechanism))
+    once = collection.mechanism.epsilon()
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=new_secret(), terms=Terms(budget=once))
+    ledger.spend(ledger.answers(collection, [(0, 0)]))
+    assert ledger.spending.epsilon == once
+    check_shown(spent_line(ledger), r"^(\S+) of", [once])
+    with pytest.raises(BudgetExceeded) as refusal:
+        ledger.spend(ledger.answers(collection, [(0, 0)]))
+    check_shown(str(refusal.value), r"cost (\S+) nats", [refusal.value.cost])
+
+
+@pytest.mark.parametrize("mechanism", SETS)
+def test_no_command_shows_an_epsilon_of_sets_below_the_true_one(mechanism: str, tmp_path: Path) -> None:
+    (file := tmp_path / "films.yaml").write_text(films(mechanism))
+    method = ItemCollection.load(file).method
+    whole, phases = epoch_epsilon(method), [phase.epsilon for phase in method.phases]
+    assert whole == 3.0000049
+    check_shown(run("check", file), r"at epsilon (\S+),", [whole])
+    planned = run("plan", file)
+    check_shown(planned, r"^ +\d+ +(\d[\d.]*) *$", [times * whole for times in (1, 7, 30, 365)])
+    check_shown(planned, r"(?:, l = \d+|candidates) +(\S+)", phases)
+    check_audited(run("audit", "--exact", file), [whole, *phases])
+
+    (data := tmp_path / "sets.txt").write_text("0 1\n1 2\n2 3\n0 4\n")
+    evaluated = ["evaluate", "heavy-hitters", "--data", data, "--k", 2, "--epsilon", whole, "--methods", method.name]
+    answered = run(*evaluated, "--repeats", 1, "--users", 50, "--set-size", 2)
+    check_shown(answered, rf"^ +{method.name} +2 +(\S+)", [whole])
+
+    privacy = EpochPrivacy(per_epoch=whole, phases=tuple(phases), assumption="any two sets of items")
+    check_shown(drawn(ranking_panel(result_of(7, privacy=privacy))), r"at epsilon (\S+) an epoch", [whole])
+
+
+def test_a_round_that_asks_for_too_much_is_told_with_no_less_than_it_asks_for() -> None:
+    collection = ItemCollection.parse(films(SETS[0]))
+    asked = Round.first(collection, epoch=7).model_copy(update={"epsilon": 3.1000049})
+    with pytest.raises(RoundRefused) as refusal:
+        asked.check(collection)
+    check_shown(str(refusal.value), r"epsilon (\S+), the collection allows (\S+)$", [3.1000049, 3.0000049])

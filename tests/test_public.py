@@ -1,0 +1,128 @@
+"""The public surface: `from stream_ldp import ...` has what an application needs, and costs what it takes."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import stream_ldp
+
+TREE = ast.parse(Path(stream_ldp.__file__).read_text(encoding="utf-8"))
+
+
+def places() -> dict[str, str]:
+    """The table that names are looked up in."""
+    (table,) = [
+        node.value
+        for node in TREE.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "_PLACES"
+    ]
+    found: dict[str, str] = ast.literal_eval(table)
+    return found
+
+
+def loaded(code: str, *arguments: object) -> set[str]:
+    """The modules that a fresh interpreter has after this code, whatever it ended with."""
+    program = f"try:\n    {code}\nexcept SystemExit:\n    pass\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stderr.split())
+
+
+def command_line(*arguments: object) -> set[str]:
+    return loaded("from stream_ldp.cli import main; main()", *arguments)
+
+
+def heavy(modules: set[str]) -> set[str]:
+    """What of these most applications and commands do not use, by the package that it belongs to."""
+    costly = [
+        "faust",
+        "mode",
+        "prometheus_client",
+        "scipy.optimize",
+        "scipy.stats",
+        "sklearn",
+        "stream_ldp.cli.demo",
+        "stream_ldp.privacy.audit",
+        "stream_ldp.service",
+    ]
+    return {each for each in costly if each in modules or any(name.startswith(f"{each}.") for name in modules)}
+
+
+@pytest.mark.parametrize("name", stream_ldp.__all__)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    assert getattr(stream_ldp, name) is not None
+    assert name in dir(stream_ldp)
+
+
+def test_the_table_and_what_type_checkers_see_agree() -> None:
+    (block,) = [node for node in TREE.body if isinstance(node, ast.If)]
+    seen = {name.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert seen == places()
+    assert {"__version__", *seen} == set(stream_ldp.__all__)
+
+
+def test_a_public_name_is_the_one_of_its_module() -> None:
+    for name, place in places().items():
+        assert getattr(stream_ldp, name) is getattr(importlib.import_module(place), name)
+
+
+def test_the_version_is_that_of_the_release() -> None:
+    assert stream_ldp.__version__ == metadata.version("stream-ldp")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Reportr'"):
+        _ = stream_ldp.Reportr  # type: ignore[attr-defined]
+
+
+def test_the_package_alone_loads_neither_numpy_nor_kafka() -> None:
+    modules = loaded("import stream_ldp")
+    assert "stream_ldp" in modules
+    assert not modules & {"numpy", "scipy", "aiokafka", "pydantic", "asyncio"}
+
+
+def test_a_name_loads_no_more_than_it_needs() -> None:
+    modules = loaded("from stream_ldp import Terms, StreamLDPError, JointCollection")
+    assert "stream_ldp.records.collection" in modules
+    assert not modules & {"aiokafka", "scipy"}
+
+
+def test_a_client_loads_no_solver_auditor_or_service() -> None:
+    modules = loaded("import stream_ldp.client")
+    assert "stream_ldp.client.item_reporter" in modules
+    assert heavy(modules) == set()
+    assert "scipy" not in modules
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_the_command_line_itself_loads_no_command(flag: str) -> None:
+    modules = command_line(flag)
+    assert "stream_ldp.cli.commands" in modules
+    assert heavy(modules) == set()
+    assert not modules & {"numpy", "scipy", "aiokafka", "pydantic", "stream_ldp.cli.check"}
+
+
+def test_check_loads_what_reads_a_file_and_no_more(tmp_path: Path) -> None:
+    (file := tmp_path / "films.yaml").write_text(
+        "collection: films\nmechanism: {kind: svim, epsilon: 3, k: 3, set_size: 4}\nitems: {size: 100}\n"
+        "window: {size: 60s}\n"
+    )
+    modules = command_line("check", file)
+    assert "stream_ldp.sets.collection" in modules
+    assert heavy(modules) == set()
+    assert not modules & {"aiokafka", "scipy", "stream_ldp.cli.plan", "stream_ldp.client"}
+
+
+@pytest.mark.parametrize("command", ["plan", "report", "simulate", "watch"])
+def test_a_client_command_loads_no_solver_auditor_or_service(command: str) -> None:
+    modules = command_line(command, "--help")
+    assert f"stream_ldp.cli.{command}" in modules
+    assert heavy(modules) == set()

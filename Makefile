@@ -3,6 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
 
+# Tests run side by side, since those on Kafka wait more than they work. A pool of threads in each of the processes
+# would only be in the way of the others.
+TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder
+
 .PHONY: help demo test test-all check format install clean
 
 help:  ## Show this list
@@ -12,10 +16,10 @@ demo: $(VENV)/.installed  ## Show live answers about simulated users; SECONDS=30
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed
-	$(BIN)/pytest
+	$(TEST)
 
-test-all: $(VENV)/.installed  ## Run the suite with the long tests: chaos and soak
-	$(BIN)/pytest -m ""
+test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples
+	$(TEST) -m "" --hypothesis-profile=full
 
 check: $(VENV)/.installed  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .

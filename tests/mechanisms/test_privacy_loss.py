@@ -1,0 +1,66 @@
+"""What a loss of privacy claims, under which assumption, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.mechanisms import RRLDP, NotCovered, Values
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
+SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
+
+
+@pytest.mark.parametrize("reports", [2, 3, math.inf])
+def test_the_formula_for_a_constant_record_is_not_claimed_for_a_changing_one(reports: float) -> None:
+    with pytest.raises(NotCovered, match="only while the record does not change"):
+        SURVEY.privacy_loss(reports=reports, values=Values.CHANGING)
+
+
+def test_one_report_is_covered_even_if_the_record_may_change_later() -> None:
+    assert SURVEY.privacy_loss(values=Values.CHANGING).epsilon == SURVEY.epsilon()
+
+
+def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
+    for_ever = SURVEY.privacy_loss(reports=math.inf)
+    assert for_ever.assumption == "any two records; a user's record does not change"
+    assert SURVEY.privacy_loss().assumption == "any two records"
+    assert SURVEY.privacy_loss(neighbours=1).relation == "any two records that differ in at most 1 attribute"
+    three = RRLDP(sizes=(2, 2, 2), f=0.5)
+    assert three.privacy_loss(neighbours=2).relation == "any two records that differ in at most 2 attributes"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [
+        (3.0, "3.000"),
+        (3, "3.000"),
+        (3.0000000004, "3.001"),
+        (math.nextafter(3.0, 4.0), "3.001"),
+        (math.nextafter(3.0, 2.0), "3.000"),
+        (3.0000049, "3.001"),
+        (3.153829, "3.154"),
+        (7.783641, "7.784"),
+        (1.1, "1.100"),
+        (0.3, "0.300"),
+        (1e-12, "0.001"),
+        (0.0, "0.000"),
+        (365 * 22.0, "8030.000"),
+        (1e16, "10000000000000000.000"),
+        (math.inf, "inf"),
+    ],
+)
+def test_an_epsilon_is_shown_with_three_decimals_rounded_up(epsilon: float, shown: str) -> None:
+    assert shown_epsilon(epsilon) == shown
+
+
+@given(epsilon=st.floats(0, 1e6), decimals=st.integers(1, 9))
+def test_a_shown_epsilon_is_never_below_the_true_one_and_hardly_above(epsilon: float, decimals: int) -> None:
+    shown = shown_epsilon(epsilon, decimals=decimals)
+    assert len(shown.partition(".")[2]) == decimals
+    assert float(shown) >= epsilon
+    assert Decimal(shown) - Decimal(epsilon) < Decimal(10) ** -decimals * Decimal("1.0001")

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from importlib import import_module
-from pathlib import Path
-from typing import NoReturn
-
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
 from stream_ldp.cli.commands import Commands
-from tests.client.examples import write_survey
 
 GROUPS = {
     "": ["check", "plan", "report", "simulate", "worker", "watch", "audit", "broker", "demo", "evaluate", "topics"],
@@ -63,103 +56,6 @@ def test_every_command_of_a_table_is_where_the_table_says() -> None:
 
 
 # How it speaks of what goes wrong.
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    return write_survey(tmp_path / "survey.yaml")
-
-
-def mistaken(*_: object, **__: object) -> NoReturn:
-    """As NumPy speaks."""
-    raise ValueError("operands could not be broadcast together")
-
-
-@pytest.mark.parametrize(
-    ("place", "arguments"),
-    [
-        ("stream_ldp.cli.check.load_collection", ["check"]),
-        ("stream_ldp.cli.options.load_collection", ["plan"]),
-        ("stream_ldp.records.plan.for_budget", ["plan", "--for-ever", 5]),
-        ("stream_ldp.cli.report.Terms", ["report", "--many-users", "--brokers", "127.0.0.1:1"]),
-        ("stream_ldp.cli.simulate.load_population", ["simulate", "--data", __file__]),
-        ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["check"]),
-        ("stream_ldp.records.collection.require_distinct", ["check"]),
-    ],
-)
-def test_a_mistake_of_the_program_is_no_message_to_its_user(
-    monkeypatch: pytest.MonkeyPatch, survey: Path, place: str, arguments: list[object]
-) -> None:
-    module, _, name = place.rpartition(".")
-    monkeypatch.setattr(import_module(module), name, mistaken)
-    result = run(arguments[0], survey, *arguments[1:])
-    assert isinstance(result.exception, ValueError), result.output
-    assert "operands" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("place", "arguments"),
-    [
-        ("stream_ldp.cli.evaluate.joint.RRLDP", ["joint", "--of", "a,b", "--f", 0.5]),
-        ("stream_ldp.cli.evaluate.joint.estimator", ["joint", "--of", "a,b", "--f", 0.5]),
-        ("stream_ldp.cli.evaluate.heavy_hitters.parse_spec", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
-        ("stream_ldp.sets.methods.spec.require", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
-    ],
-)
-def test_a_mistake_of_an_evaluation_is_no_message_to_its_user(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, arguments: list[object]
-) -> None:
-    module, _, name = place.rpartition(".")
-    monkeypatch.setattr(import_module(module), name, mistaken)
-    (data := tmp_path / "data").write_text("a,b\n0,0\n1,1\n" if arguments[0] == "joint" else "0 1\n1 2\n")
-    result = run("evaluate", *arguments, "--data", data)
-    assert isinstance(result.exception, ValueError), result.output
-    assert "operands" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("place", "mechanism"),
-    [
-        ("stream_ldp.mechanisms.rr_ldp.RRLDP", "rr-ldp:f=0.5,sizes=2"),
-        ("stream_ldp.mechanisms.direct._kept", "direct:size=8,epsilon=1"),
-    ],
-)
-def test_a_mistake_of_a_mechanism_is_no_message_to_who_audits_it(
-    monkeypatch: pytest.MonkeyPatch, place: str, mechanism: str
-) -> None:
-    monkeypatch.setattr(place, mistaken)
-    result = run("audit", mechanism)
-    assert isinstance(result.exception, ValueError), result.output
-    assert "operands" not in result.output
-
-
-def test_a_mistake_of_the_program_ends_with_its_traceback(survey: Path) -> None:
-    program = (
-        "import numpy as np, stream_ldp.cli, stream_ldp.mechanisms.rr_ldp as rr_ldp\n"
-        "rr_ldp.RRLDP = lambda **_: np.ones(2) + np.ones(3)\n"
-        "stream_ldp.cli.main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "check", survey], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 1
-    assert "Traceback (most recent call last)" in done.stderr
-    assert "in of\n" in done.stderr  # where it was made
-    assert "ValueError: operands could not be broadcast together" in done.stderr
-
-
-def test_what_a_user_can_put_right_is_said_without_a_traceback(tmp_path: Path) -> None:
-    missing = run("plan", tmp_path / "nowhere.yaml")
-    assert (missing.exit_code, "nowhere.yaml: cannot be read" in missing.stderr) == (1, True)
-    impossible = run("audit", "rr-ldp:f=2,sizes=2")
-    assert (impossible.exit_code, "f must be between 0" in impossible.stderr) == (2, True)
-    assert "Traceback" not in missing.stderr + impossible.stderr
-
-
-def test_a_settings_mistake_ends_every_command_with_2(survey: Path) -> None:
-    for command in ("report", "watch", "worker"):
-        result = run(command, survey, "--brokers", "nowhere")
-        assert (result.exit_code, "is not host:port" in result.stderr) == (2, True), result.output
 
 
 def test_the_app_has_a_name_for_typer() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +14,14 @@ from aiokafka.errors import MessageSizeTooLargeError
 from numpy.typing import NDArray
 from typer.testing import Result
 
-from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.truth import Tally, Truth, TruthError
+from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.collection import JointCollection
-from tests.client.examples import MINUTE_MS, collection_of, estimate_of, write_survey
+from tests.client.examples import MINUTE_MS, collection_of, write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.test_on_kafka import batches_of, create_topics
 
@@ -178,51 +174,6 @@ def test_windows_that_are_too_old_to_be_counted_are_refused(
 # The table.
 
 
-def test_nobody_reports_twice_where_there_are_enough_rows() -> None:
-    population = np.arange(100).reshape(100, 1)
-    generator = np.random.default_rng(1)
-    assert sorted(sample(population, 100, generator).ravel()) == list(range(100))
-    assert len(set(sample(population, 60, generator).ravel())) == 60
-    assert sample(population, 60, generator).ravel().tolist() != list(range(60))
-    drawn = sample(population, 1_000, generator).ravel()
-    assert len(drawn) == 1_000
-    # Each row is missed with probability 0.99^1000 = 4e-5.
-    assert len(set(drawn)) > 95
-
-
-def test_columns_are_found_by_name_and_others_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv.gz"
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.write("\ufeffage,mobility,bathing\n17,some,yes\n\n18,none,no\n")
-    assert load_population(path, collection_of()).tolist() == [[1, 1], [0, 0]]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("bathing,age\nno,17\n", r"the first line has no column 'mobility'"),
-        ("", r"no column 'bathing'"),
-        ("bathing,mobility\n", r"no rows below the first line"),
-        (
-            "bathing,mobility\nno,some\nno,wheelchair\n",
-            r":3: attribute 'mobility': the given value is not one of none",
-        ),
-        ("bathing,mobility\nno\n", r":2: not as many values as there are columns, 2"),
-        ("bathing,mobility\nno,some,more\n", r":2: not as many values as there are columns, 2"),
-        ('bathing,mobility\nno,"some\n', r"cannot be read: unexpected end of data"),
-        ("bathing,mobility\nno,s\udcffme\n", r"cannot be read"),
-    ],
-)
-def test_a_table_that_is_not_a_population_is_refused_without_repeating_a_value(
-    tmp_path: Path, text: str, problem: str
-) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(PopulationError, match=problem) as refusal:
-        load_population(path, collection_of())
-    assert "wheelchair" not in str(refusal.value)
-
-
 def test_a_table_that_is_not_a_population_ends_the_command(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
@@ -235,44 +186,6 @@ def test_a_table_that_is_not_a_population_ends_the_command(
 
 
 # The truth.
-
-
-def truth_of_two_windows(path: Path) -> Truth:
-    values = np.array([[0, 0], [1, 2], [1, 2]])
-    tally = Tally(collection_of(), values)
-    tally.add(values[:1], time_ms=0)
-    tally.add(values[1:2], time_ms=MINUTE_MS - 1)
-    tally.add(values[1:], time_ms=MINUTE_MS)
-    tally.truth().save(path)
-    return Truth.load(path)
-
-
-def test_an_estimate_is_compared_with_its_own_window_or_else_with_the_population(tmp_path: Path) -> None:
-    truth = truth_of_two_windows(tmp_path / "truth.json")
-    expected: list[list[list[float]]] = [
-        [[0.5, 0, 0], [0, 0, 0.5]],
-        [[0, 0, 0], [0, 0, 1]],
-        [[1 / 3, 0, 0], [0, 0, 2 / 3]],
-    ]
-    for minute, joint in enumerate(expected):
-        window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
-        found = truth.of(estimate_of(window=window))
-        assert found is not None
-        assert np.allclose(found, joint)
-
-
-@pytest.mark.parametrize("changes", [{"fingerprint": "0" * 32}, {"estimate": "other"}])
-def test_an_estimate_of_something_else_has_no_truth(tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert truth_of_two_windows(tmp_path / "truth.json").of(estimate_of(**changes)) is None
-
-
-def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "truth.json"
-    with pytest.raises(TruthError, match=r"cannot be read: No such file"):
-        Truth.load(path)
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(TruthError, match=r"not the truth of a simulation"):
-        Truth.load(path)
 
 
 def test_a_population_reaches_a_real_broker(

@@ -16,13 +16,12 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli import watch as watch_module
-from stream_ldp.cli.simulation.truth import Truth, WindowTruth
-from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
-from stream_ldp.cli.views.estimates import EstimateView
+from stream_ldp.cli.simulation.truth import Truth
+from stream_ldp.cli.views.estimate_text import plain_line
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.answer import Plausibility, WindowBounds
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.test_on_kafka import create_topics, publish
 
@@ -31,142 +30,12 @@ Run = Callable[..., Result]
 TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
 
 
-def shown(estimate: Estimate, **options: Any) -> str:
-    console = Console(file=StringIO(), width=110, color_system=None)
-    console.print(panel(estimate, **options))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
-
-
 def of_minute(minute: int, **changes: Any) -> Estimate:
     window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
     return estimate_of(window=window, **changes)
 
 
-def wide(cells: int) -> Estimate:
-    """One attribute of many values, the later the more probable."""
-    joint = np.arange(1, cells + 1) / np.arange(1, cells + 1).sum()
-    return estimate_of(
-        axes=(Axis(attribute="word", values=tuple(f"w{i}" for i in range(cells))),),
-        probability=joint.tolist(),
-        standard_error=[0.5] * cells,
-    )
-
-
 # One estimate.
-
-
-def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
-    text = shown(estimate_of(), truth=TRUTH)
-    for part in [
-        "care-survey · bathing-mobility",
-        "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z · final",
-        "bathing, mobility",
-        "12,345 reports",
-        "lremh from previous, 7 iterations; could gain 1e-07 nats at most, within tolerance",
-        "the attributes depend on each other (p = 0.0001)",
-        "epsilon 1.500 a report, 7.800 for ever: the record does not change",
-        "distance to the truth 0.0500",
-    ]:
-        assert part in text
-    assert "WARNING" not in text
-    (row,) = (line for line in text.splitlines() if "no, full" in line)
-    assert row.split()[1:3] == ["no,", "full"]
-    assert row.split()[-4:-1] == ["0.3000", "0.0100", "0.2500"], "probability, standard error, truth"
-
-
-def test_bars_are_as_long_as_their_cells_are_probable() -> None:
-    text = shown(estimate_of(probability=[[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]))
-    bars = {line.split("█")[0]: line.count("█") for line in text.splitlines() if "█" in line}
-    assert sorted(bars.values()) == [15, 15, 30]
-
-
-def test_what_speaks_against_an_estimate_is_shown() -> None:
-    doubtful = estimate_of(
-        final=False,
-        effective_reports=20_000.4,
-        fit=Fit(method="em", stop="paper", start="uniform", iterations=1, certificate=3.25, certified=False),
-        independence=Independence(
-            marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=1, p_value=0.42, dependent=False
-        ),
-        plausibility=Plausibility(statistic=99.0, degrees_of_freedom=5, p_value=1e-9, flagged=True),
-    )
-    text = shown(doubtful)
-    assert "provisional" in text
-    assert "worth 20,000 with those remembered" in text
-    assert "could gain 3.2 nats at most, NOT within tolerance" in text
-    assert "not told apart from independence: prefer the product of the marginals (p = 0.42)" in text
-    assert "WARNING: honest reports hardly ever look like this (p = 1e-09)" in text
-    assert "certified=no dependent=no plausible=no" in plain_line(doubtful)
-    assert "truth" not in text
-
-
-def test_of_many_cells_the_most_probable_are_shown_and_the_others_counted() -> None:
-    text = shown(wide(100), cells=3)
-    order = [text.index(f"w{i} ") for i in (99, 98, 97)]
-    assert order == sorted(order)
-    assert "w96 " not in text
-    assert f"and 97 more cells with {1 - (100 + 99 + 98) / 5050:.4f} together" in text
-    assert "depend on each other" not in text, "one attribute alone cannot"
-
-
-def test_a_value_is_shown_as_it_is_and_never_as_markup() -> None:
-    odd = estimate_of(
-        axes=(Axis(attribute="[b]a[/b]", values=("[red]x", "[/]")), estimate_of().axes[1]),
-    )
-    assert "[b]a[/b], mobility" in shown(odd)
-    assert "[red]x, full" in shown(odd)
-
-
-def test_a_plain_line_shows_an_estimate_with_its_most_probable_cells() -> None:
-    line = plain_line(estimate_of(), truth=TRUTH)
-    assert line.startswith(
-        "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z bathing-mobility final reports=12345 certified=yes dependent=yes "
-        "plausible=yes distance=0.0500 no,_full=0.3000±0.0100 yes,_full=0.2500±0.0100"
-    )
-    assert plain_line(wide(100)).endswith(" +94")
-    assert "distance" not in plain_line(estimate_of(final=False))
-
-
-def test_the_truth_is_shown_in_the_form_of_the_estimate() -> None:
-    truth = WindowTruth(window=WindowBounds(start_ms=500, end_ms=1_500), reports=4, probability=[0.25, 0.75])
-    assert truth_line("one", [("a", "b")], truth) == (
-        "1970-01-01T00:00:00.500Z/1970-01-01T00:00:01.500Z one truth reports=4 b=0.7500 a=0.2500"
-    )
-
-
-def test_the_newest_estimates_are_the_last_final_one_and_that_of_the_open_window() -> None:
-    view = EstimateView(lambda _: None)
-    for estimate in [
-        of_minute(0),
-        of_minute(0, estimate="a"),
-        of_minute(1, final=False),
-        of_minute(1, final=False, reports=2),
-        of_minute(1, estimate="a", final=False),
-        of_minute(1, estimate="a"),
-        of_minute(5, estimate="b", final=False),
-    ]:
-        view.add(estimate)
-    assert view.newest() == [
-        of_minute(1, estimate="a"),
-        of_minute(5, estimate="b", final=False),
-        of_minute(0),
-        of_minute(1, final=False, reports=2),
-    ]
-
-
-def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
-    console = Console(file=StringIO(), width=110, height=60, force_terminal=True, color_system=None)
-    view = EstimateView(lambda estimate: TRUTH if estimate.final else None)
-    for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
-        view.add(estimate)
-    with console.capture() as capture:
-        console.print(view.screen())
-    text = capture.get()
-    assert text.count("bathing-mobility") == 2
-    assert text.count("distance to the truth") == 1
-    assert "777 reports" in text
 
 
 class FakeSubscriber:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.collection import CollectionError
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
+from stream_ldp.kinds import KINDS, parse_collection, solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark, decode, encode
@@ -33,22 +32,6 @@ def coins(monkeypatch: pytest.MonkeyPatch) -> Coins:
 def batch(collection: Coins, *, time_ms: int, heads: int, tails: int) -> bytes:
     rows = np.repeat(np.array([[1], [0]], dtype=np.uint8), [heads, tails], axis=0)
     return wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=bytes(16), time_ms=time_ms, rows=rows))
-
-
-def test_a_kind_in_the_table_is_told_by_its_mechanism(coins: Coins) -> None:
-    assert kind_of(coins) is COIN
-    with pytest.raises(CollectionError, match=r"mechanism\.truth: .*greater than 0\.5"):
-        parse_collection(TEXT.replace("0.75", "0.5"))
-
-
-def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
-    coins: Coins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(KINDS, COIN.name)
-    with pytest.raises(CollectionError, match="or 'svim', got 'coin'"):
-        parse_collection(TEXT)
-    with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
-        kind_of(coins)
 
 
 def test_a_kind_says_on_which_topic_its_answers_are(coins: Coins) -> None:

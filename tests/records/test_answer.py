@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.records.answer import Estimate
-from tests.client.examples import MINUTE_MS, estimate_of
+from tests.client.examples import estimate_of
 
 probabilities = st.floats(0, 1)
 
@@ -46,14 +45,6 @@ def test_numbers_are_read_back_to_the_last_bit(cells: list[float], effective: fl
 def test_what_is_not_an_estimate_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="Estimate"):
         Estimate.from_bytes(data)
-
-
-def test_each_final_has_its_own_key_and_provisionals_share_one() -> None:
-    later = WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)
-    finals = {estimate_of().key, estimate_of(window=later).key, estimate_of(estimate="other").key}
-    assert len(finals) == 3
-    assert estimate_of(final=False).key == estimate_of(final=False, window=later).key
-    assert estimate_of(final=False).key not in finals
 
 
 def test_cells_that_do_not_fit_their_axes_are_refused() -> None:

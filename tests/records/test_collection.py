@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,11 +121,6 @@ def test_every_problem_is_found_and_located(right: str, wrong: str, problem: str
     assert found[0].startswith(f"survey.yaml:{problem}")
 
 
-def test_several_problems_are_all_listed() -> None:
-    found = problems_of(TEXT.replace("f: 0.25", "f: high").replace("60s", "60").replace("window", "windows"))
-    assert [problem.split(": ")[1] for problem in found] == ["window", "mechanism.f", "windows"]
-
-
 def test_too_large_an_estimate_or_report_is_refused() -> None:
     values = f"[{', '.join(map(str, range(400)))}]"
     cells = TEXT.replace("[no, yes]", values).replace("[none, some, full]", values)
@@ -136,56 +130,6 @@ def test_too_large_an_estimate_or_report_is_refused() -> None:
     document["estimates"][0]["of"] = ["mobility"]
     with pytest.raises(ValueError, match=f"{MAX_BITS + 3:,} values in all; at most {MAX_BITS:,} fit a report"):
         JointCollection.model_validate(document | {"window": {"size": 60_000}})
-
-
-def test_attribute_values_stay_text() -> None:
-    text = TEXT.replace("[none, some, full]", "[null, 1, 1.0, 0x1, on, 2001-01-01, ~]")
-    bathing, mobility = JointCollection.parse(text).attributes
-    assert bathing.values == ("no", "yes")
-    assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
-
-
-def test_a_window_has_the_defaults_it_documents() -> None:
-    window = JointCollection.parse(TEXT).window
-    assert (window.size_ms, window.pane_ms, window.grace_ms) == (60_000, 60_000, 5_000)
-    assert (window.idle_timeout_ms, window.ahead_ms, window.max_age_ms) == (10_000, 10_000, 86_400_000)
-    assert (window.memory, window.memory_windows) == (None, 1)
-    sliding = JointCollection.parse(TEXT.replace("60s", "2h, hop: 30 m, idle_timeout: never, memory: 0.5")).window
-    assert (sliding.size_ms, sliding.pane_ms, sliding.idle_timeout_ms) == (7_200_000, 1_800_000, None)
-    # 0.5^6 is the last weight of at least 1 %.
-    assert sliding.memory_windows == 7
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (None, "cannot be read: No such file or directory"),
-        (b"\xff\xfe\x00\x01", "not UTF-8 text: invalid start byte at byte 0"),
-        (TEXT.encode("utf-16"), "not UTF-8 text: invalid start byte at byte 0"),
-        (b"collection: \x00\n", "1:13: not YAML: character U+0000 is not allowed"),
-    ],
-)
-def test_a_file_that_is_missing_or_not_text_raises_a_collection_error(
-    tmp_path: Path, content: bytes | None, problem: str
-) -> None:
-    path = tmp_path / "survey.yaml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(CollectionError) as caught:
-        JointCollection.load(path)
-    assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
-
-
-def test_a_directory_raises_a_collection_error(tmp_path: Path) -> None:
-    with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
-        JointCollection.load(tmp_path)
-
-
-@pytest.mark.parametrize("written", [TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()])
-def test_a_file_from_another_system_is_read(tmp_path: Path, written: bytes) -> None:
-    path = tmp_path / "survey.yaml"
-    path.write_bytes(written)
-    assert JointCollection.load(path) == JointCollection.parse(TEXT)
 
 
 labels = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)

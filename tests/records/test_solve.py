@@ -73,12 +73,3 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
     assert estimate.privacy.for_ever == collection.mechanism.epsilon(reports=float("inf"))
     share = np.bincount(cells, minlength=6).reshape(truth.shape) / len(cells)
     assert np.all(np.abs(estimate.joint() - share) < 5 * estimate.standard_errors())
-
-
-def test_a_named_value_that_is_not_there_is_refused_as_unknown() -> None:
-    collection = collection_with(MECHANISMS[-1])
-    state = SourcePartition(collection, kind_of(collection).layout(collection), partition=0)
-    rows = np.array([[0b1100]], dtype=np.uint8)  # mobility 3 of 0 to 2
-    batch = wire.Batch(fingerprint=collection.fingerprint, batch_id=bytes(16), time_ms=0, rows=rows)
-    ((_, rejected),) = state.count([0], [0], [wire.encode(batch)]).rejected
-    assert rejected.reason.value == "unknown_value"

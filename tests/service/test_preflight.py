@@ -8,9 +8,9 @@ import time
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.registry import Registration, RegistryError, read_registry, register
+from stream_ldp.kafka.registry import Registration, RegistryError, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
@@ -177,13 +177,6 @@ async def test_changed_windows_or_estimates_need_all_workers_stopped_first(setti
     assert cure == f"  -> stop all of its workers, then register it again: {_create_command(settings)}"
 
 
-async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: Settings) -> None:
-    await _ready(settings, _care())
-    changed = Registration.of(_care(("60s", "30s")))
-    await register(settings, [changed])
-    assert await read_registry(settings) == {"care": changed}
-
-
 async def test_a_record_that_is_not_a_registration_is_named_by_its_offset(settings: Settings) -> None:
     await _ready(settings, _care())
     topic = settings.topic_names.collections
@@ -191,17 +184,6 @@ async def test_a_record_that_is_not_a_registration_is_named_by_its_offset(settin
         await producer.send_and_wait(topic, key=b"films", value=b"not a registration")
     with pytest.raises(RegistryError, match=f"offset 1 of topic {topic} is not a registration"):
         await preflight(settings, {FILE: _care()})
-
-
-async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_words(settings: Settings) -> None:
-    async with Cluster.connect(settings) as cluster:
-        with pytest.raises(ClusterError, match="replication factor of 3 cannot be reached because only 1 broker"):
-            await cluster.create(list(_specs(settings, _care()).values()), replication=3)
-
-
-async def test_the_usual_replication_is_no_more_than_the_brokers_can_carry(settings: Settings) -> None:
-    async with Cluster.connect(settings) as cluster:
-        assert await cluster.usual_replication() == 1
 
 
 async def test_an_unreachable_broker_is_noticed_within_seconds() -> None:

@@ -74,21 +74,6 @@ def test_no_broker_outlives_a_parent_that_is_killed() -> None:
 
 
 @pytest.mark.usefixtures("kafka")
-def test_the_broker_command_stops_the_broker_cleanly_on_sigterm(tmp_path: Path) -> None:
-    program = "import typer; from stream_ldp.cli.broker import broker; typer.run(broker)"
-    port = EmbeddedKafka().port
-    command = [sys.executable, "-u", "-c", program, "--port", str(port), "--data", str(tmp_path / "data")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert f"listens on 127.0.0.1:{port}" in process.stdout.readline()
-        process.terminate()
-        assert process.wait(30) == 0
-    assert not accepts(port)
-    # Kafka leaves this behind when it was stopped in good order, and reads its whole log again when it was not.
-    assert (tmp_path / "data" / "log" / ".kafka_cleanshutdown").exists()
-
-
-@pytest.mark.usefixtures("kafka")
 def test_a_broker_that_cannot_start_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "meta.properties").write_text("version=1\nnode.id=7\ncluster.id=another\n")

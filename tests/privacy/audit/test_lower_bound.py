@@ -12,46 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.mechanisms import RRLDP, Entropy, PermanentWords, SeededEntropy
-from stream_ldp.privacy.audit.attacks import attacks
+from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.privacy.audit.lower_bound import audit
-from tests.privacy.audit import broken
+from tests.privacy.audit.test_attacks import LOW_NOISE, PERMANENT_ALONE, SURVEY, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from stream_ldp.privacy.audit.attacks import Attack
-
-SURVEY = {"f": 0.5, "p": 0.5, "q": 0.75}
-LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}
-PERMANENT_ALONE = {"f": 0.5}
-
-
-def plan(
-    mechanism: RRLDP,
-    seed: int,
-    *,
-    words: type[PermanentWords] = PermanentWords,
-    noise: Callable[[], Entropy] | None = None,
-) -> tuple[Attack, ...]:
-    """The attacks on a mechanism and its clients, from a seed."""
-    entropy = SeededEntropy(seed)
-    attributes = [
-        (f"attribute {place}", [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)
-    ]
-    keyed = words(collection="audited", attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
-    return attacks(mechanism, keyed, noise=noise or (lambda: entropy), secrets=entropy)
-
-
-def is_disproved(planned: tuple[Attack, ...]) -> bool:
-    """Whether an attack shows more than is claimed; on an honest mechanism one does with 1 seed in 10,000."""
-    entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
-    return any(
-        attack.run(trials=5_000, confidence=confidence, entropy=entropy).epsilon > attack.claimed
-        for attack in planned
-    )
 
 
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
@@ -110,45 +76,3 @@ def test_a_bound_with_too_few_trials_or_an_invalid_confidence_is_refused(trials:
     attack, *_ = plan(RRLDP(sizes=(2,), **SURVEY), 1)
     with pytest.raises(ValueError, match=r"trials are needed|between 0 and 1"):
         attack.run(trials=trials, confidence=confidence, entropy=SeededEntropy(1))
-
-
-@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
-def test_an_honest_mechanism_is_not_accused(parameters: dict[str, float]) -> None:
-    assert not is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1))
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters"),
-    [
-        (broken.NeverClears, SURVEY),
-        (broken.NeverClears, PERMANENT_ALONE),
-        (broken.NeverClearsOneBit, LOW_NOISE),
-        (broken.RedrawsPermanent, PERMANENT_ALONE),
-        (broken.RedrawsPermanent, LOW_NOISE),
-    ],
-)
-def test_a_broken_mechanism_is_caught(kind: type[RRLDP], parameters: dict[str, float]) -> None:
-    assert is_disproved(plan(kind(sizes=(3, 3), **parameters), 1))
-
-
-@pytest.mark.parametrize(
-    ("words", "parameters"),
-    [
-        (broken.IgnoresSecret, LOW_NOISE),
-        (broken.IgnoresSecret, PERMANENT_ALONE),
-        (broken.IgnoresValue, PERMANENT_ALONE),
-        (broken.IgnoresAttribute, LOW_NOISE),
-        (broken.IgnoresAttribute, PERMANENT_ALONE),
-        (broken.IgnoresBit, LOW_NOISE),
-        (broken.IgnoresBit, PERMANENT_ALONE),
-    ],
-)
-def test_permanent_words_that_are_shared_are_caught(
-    words: type[PermanentWords], parameters: dict[str, float]
-) -> None:
-    assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, words=words))
-
-
-@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
-def test_a_generator_that_begins_anew_in_every_process_is_caught(parameters: dict[str, float]) -> None:
-    assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, noise=broken.reused_generator))

@@ -48,6 +48,11 @@ from tests.client.fakes import FakeBroker
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+from pydantic import create_model
+
+from stream_ldp.client import AlreadyAnswered
+from stream_ldp.privacy.ledger.ledger import Account
+from tests.client.items import EPOCH, films
 
 SECRET = bytes(range(32))
 SETTINGS = Settings.load(brokers="nowhere:1")
@@ -653,3 +658,63 @@ def test_reports_to_another_collection_count_against_the_same_budget(
     budget = 2 * COLLECTION.mechanism.epsilon()
     for file, exit_code in ((survey, 0), (another, 0), (survey, 1), (another, 1)):
         assert command_line(report, file, records, "--budget", budget).exit_code == exit_code
+
+
+# Answers to phases: one to each, whoever asks and whenever.
+
+
+def test_a_refused_report_is_not_counted(path: Path) -> None:
+    opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
+    before = path.read_bytes()
+    with pytest.raises(AlreadyAnswered, match=r"phase 1 of collection 'films' was last answered in epoch 9500000"):
+        opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
+    with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
+        opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH)
+    assert path.read_bytes() == before
+
+
+def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
+    def answers(epoch: int) -> bool:
+        try:
+            opened(path).spend_phase(films(), phase=1, epoch=epoch)
+        except AlreadyAnswered:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        for epoch in range(3):
+            assert sum(pool.map(answers, [epoch] * 8)) == 1
+    (account,) = opened(path).spending.phases
+    assert account.answers == 3
+
+
+def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = create_model("Earlier", __base__=Spending.__base__, accounts=(tuple[Account, ...], ()))
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file, "Spending", earlier)
+        PrivacyLedger.create(path.with_name("earlier"), secret=SECRET)
+    assert path.with_name("earlier").read_bytes() != path.read_bytes()
+    opened(path.with_name("earlier")).spend_phase(films(), phase=1, epoch=EPOCH)
+    monkeypatch.setattr(ledger_file, "Spending", earlier)
+    with pytest.raises(LedgerError, match=r"another release"):
+        opened(path.with_name("earlier"))
+
+
+def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
+    ledger = opened(path)
+    ledger.spend_phase(films(), phase=1, epoch=EPOCH)
+    ledger.spend(ledger.answers(collection_of(), [(0, 1)]))
+    document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    assert document["phases"] == [
+        {
+            "collection": "films",
+            "fingerprint": films().fingerprint.hex(),
+            "phase": 1,
+            "epsilon": 1.2,
+            "last_epoch": EPOCH,
+            "answers": 1,
+        }
+    ]
+    assert ledger.spending.epsilon == pytest.approx(1.2 + collection_of().mechanism.epsilon(reports=1))

@@ -14,7 +14,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 if TYPE_CHECKING:
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["TINY_SIZES", "channels", "draw", "drawn_rows", "expected_counts", "joints", "likelihood_table"]
+__all__ = ["TINY_SIZES", "channels", "draw", "drawn_rows", "expected_counts", "joints", "latent", "likelihood_table"]
 
 #: Small enough to enumerate every report.
 TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
@@ -77,3 +77,16 @@ def drawn_rows(draw_: st.DrawFn, sizes: tuple[int, ...]) -> RowCounts:
     patterns = ((np.array(values)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
     counts = RowCounts.of(np.packbits(patterns, axis=1, bitorder="little"), bits=bits)
     return counts.scaled(draw_(st.sampled_from([0.3, 1.0, 50.0]))) if draw_(st.booleans()) else counts
+
+
+def latent(shape: tuple[int, ...], *, seed: int, classes: int = 4) -> FloatArray:
+    """A dependent joint: a mixture of products."""
+    rng = np.random.default_rng(seed)
+    joint: FloatArray = np.zeros(shape)
+    for weight in rng.dirichlet(np.ones(classes)):
+        part = np.array(weight)
+        for size in shape:
+            part = np.multiply.outer(part, rng.dirichlet(np.full(size, 0.5)))
+        joint += part
+    total: float = joint.sum()
+    return joint / total

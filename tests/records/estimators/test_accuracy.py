@@ -15,6 +15,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.paths import DATA
+from tests.records.estimators.examples import latent
 
 METHODS = ("em", "lasso", "lremh")
 FORMS = list(product(METHODS, ("certificate", "paper")))
@@ -34,19 +35,6 @@ def draw(
     return RowCounts.of(rows, bits=mechanism.bits), mechanism.channel()
 
 
-def latent(shape: tuple[int, ...], *, seed: int, classes: int = 4) -> FloatArray:
-    """A dependent joint: a mixture of products."""
-    rng = np.random.default_rng(seed)
-    joint: FloatArray = np.zeros(shape)
-    for weight in rng.dirichlet(np.ones(classes)):
-        part = np.array(weight)
-        for size in shape:
-            part = np.multiply.outer(part, rng.dirichlet(np.full(size, 0.5)))
-        joint += part
-    total: float = joint.sum()
-    return joint / total
-
-
 def solve(
     method: str, stop: str, counts: RowCounts, channel: Support, sizes: tuple[int, ...], **start: FloatArray
 ) -> Solution:
@@ -64,25 +52,6 @@ def report_likelihoods(counts: RowCounts, channel: Support, sizes: tuple[int, ..
         ones = np.where(truth == 1, channel.one, channel.zero)
         table[:, cell] = np.where(bits == 1, ones, 1 - ones).prod(axis=1)
     return table
-
-
-def test_the_papers_em_is_em_by_its_definition() -> None:
-    sizes = (2, 3)
-    counts, channel = draw(latent(sizes, seed=1), 500, f=0.4, seed=1, response=True)
-    table = report_likelihoods(counts, channel, sizes)
-    joint, iterations = np.full(6, 1 / 6), 0
-    while True:
-        posterior = table * joint
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        after = counts.counts @ posterior / counts.reports
-        iterations += 1
-        moved = np.abs(after - joint).max()
-        joint = after
-        if moved < 0.001:
-            break
-    solution = solve("em", "paper", counts, channel, sizes)
-    np.testing.assert_allclose(solution.joint.ravel(), joint, rtol=0, atol=1e-12)
-    assert solution.iterations == iterations
 
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3), (3, 2, 2), (9, 9)])
@@ -157,28 +126,6 @@ def test_after_a_drift_a_warm_window_is_certified_in_under_a_hundred_evaluations
     second = solve("em", "certificate", counts, channel, (8, 8), start=first.joint)
     assert second.certified
     assert second.iterations < 100
-
-
-@pytest.mark.parametrize("method", ["em", "lremh"])
-def test_the_standard_error_covers_the_truth_of_the_users_who_reported(method: str) -> None:
-    """95 % intervals, 60 draws x 10 cells: independent ones would cover fewer than 91 % of 600 once in 10^5 runs."""
-    truth = np.array([[4, 12], [20, 35], [70, 86], [238, 114], [345, 76]], dtype=np.float64)
-    truth /= truth.sum()
-    covered, errors, stated = [], [], []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        cells = rng.choice(10, size=10_000, p=truth.ravel())
-        users = np.bincount(cells, minlength=10).reshape(5, 2) / 10_000
-        values = np.stack(np.unravel_index(cells, (5, 2)), axis=1)
-        mechanism = RRLDP(sizes=(5, 2), f=0.25, p=0.25, q=0.75)
-        counts = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(seed)), bits=7)
-        solution = solve(method, "certificate", counts, mechanism.channel(), (5, 2))
-        covered.append(np.abs(solution.joint - users) <= 1.96 * solution.standard_error)
-        errors.append((solution.joint - users) ** 2)
-        stated.append(solution.standard_error**2)
-    assert np.mean(covered) > 0.91
-    # Nor wide for nothing: twice the error that there is would cover everything.
-    assert 0.8 < np.sqrt(np.mean(stated) / np.mean(errors)) < 1.5
 
 
 def test_independence_is_rejected_where_it_is_false_and_rarely_where_it_is_true() -> None:

@@ -131,27 +131,3 @@ def test_the_start_does_not_change_the_maximum(form: tuple[Method, Stop]) -> Non
     warm = solve(form, counts, TRUTH.shape, channel, start=np.eye(12)[3].reshape(2, 3, 2))
     assert (cold.start == "previous", warm.start) == (False, "previous")
     np.testing.assert_allclose(warm.joint, cold.joint, atol=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("start", "complaint"),
-    [
-        (np.full((3, 2), 1 / 6), r"shape \(3, 2\), the joint has \(2, 3\)"),
-        (np.zeros((2, 3)), "not 0 everywhere"),
-        (np.array([[1.0, np.nan, 0], [0, 0, 0]]), "finite"),
-        (np.array([[1.5, -0.5, 0], [0, 0, 0]]), "at least 0"),
-    ],
-)
-def test_a_start_that_is_no_distribution_is_refused(start: FloatArray, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        solve(
-            (Method.EM, Stop.CERTIFICATE), RowCounts.empty(5), (2, 3), Support.of_bits(one=0.7, zero=0.2), start=start
-        )
-
-
-@pytest.mark.parametrize(
-    ("method", "stop", "delta"), [("ml", "paper", 0.1), ("em", "never", 0.1), ("em", "paper", 0.0)]
-)
-def test_an_unknown_estimator_or_a_delta_of_zero_is_refused(method: str, stop: str, delta: float) -> None:
-    with pytest.raises(ValueError, match=r"ml|never|delta must be positive"):
-        estimator(method, stop=stop, delta=delta)

@@ -46,13 +46,3 @@ def test_the_lasso_takes_no_iterations_and_bounds_its_gap_to_the_likeliest_joint
         assert solution.iterations == 0
         gap = likeliest.log_likelihood - solution.log_likelihood
         assert 0 < gap <= solution.certificate
-
-
-def test_cells_that_the_lasso_prunes_stay_dead_in_the_papers_lremh_and_live_in_ours() -> None:
-    sizes = (2, 2, 2, 2, 2)
-    truth = np.random.default_rng(1).dirichlet(np.full(32, 0.3)).reshape(sizes)
-    counts, channel = draw(truth, 20_000, f=0.1, seed=1)
-    pruned = solve("lasso", "paper", counts, sizes, channel).joint == 0
-    assert truth[pruned].sum() > 0.01
-    assert np.all(solve("lremh", "paper", counts, sizes, channel).joint[pruned] == 0)
-    np.testing.assert_allclose(solve("lremh", "certificate", counts, sizes, channel).joint, truth, atol=0.02)

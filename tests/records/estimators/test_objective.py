@@ -13,7 +13,7 @@ from stream_ldp.records.estimators import FloatArray
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.objective import Objective, Point
 from stream_ldp.records.estimators.squarem import ascend
-from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_rows, joints
+from tests.records.estimators.examples import TINY_SIZES, channels, drawn_rows, joints
 
 
 @given(
@@ -57,45 +57,6 @@ def test_the_certificate_vanishes_at_the_maximum(
     assert ascent.certificate <= 1e-6
     top = _long_em(objective, ascent.point.joint)
     assert top.value - ascent.point.value <= 1e-6
-
-
-@pytest.mark.parametrize("strength", [0.0, 20.0])
-def test_the_ascent_never_goes_down(strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = np.diag(np.arange(1.0, 9.0))
-    counts, channel = draw(truth / truth.sum(), 20_000, f=0.5, seed=3, response=(0.5, 0.75))
-    objective = Objective(
-        likelihood=Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))),
-        centre=np.full((8, 8), 1 / 64),
-        strength=strength,
-    )
-    kept: list[float] = []
-    certificate = Objective.certificate
-
-    def seen(self: Objective, point: Point) -> float:
-        kept.append(point.value)
-        return certificate(self, point)
-
-    monkeypatch.setattr(Objective, "certificate", seen)
-    ascend(objective, objective.centre, tolerance=1e-3)
-    assert len(kept) > 10
-    assert np.all(np.diff(kept) >= 0)
-
-
-def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:
-    truth = np.diag(np.arange(1.0, 9.0)) + 0.5
-    counts, channel = draw(truth / truth.sum(), 50_000, f=0.5, seed=4)
-    objective = Objective(
-        likelihood=Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))),
-        centre=np.full((8, 8), 1 / 64),
-        strength=10.0,
-    )
-    point, plain = objective.at(objective.centre), 1
-    while objective.certificate(point) > 0.01:
-        point = objective.at(point.step)
-        plain += 1
-    ascent = ascend(objective, objective.centre, tolerance=0.01)
-    assert ascent.certificate <= 0.01
-    assert ascent.evaluations < plain / 4
 
 
 def _inside(joint: FloatArray) -> FloatArray:

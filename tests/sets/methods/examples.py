@@ -37,3 +37,13 @@ def answers_of(
     """The counted answers of users with these sets, who are all asked."""
     rows = respond(method, inquiry, ItemSets.of(sets), entropy=SeededEntropy(seed))
     return method.oracle(inquiry).sums(rows)
+
+
+def population(users: int, *, seed: int = 0) -> ItemSets:
+    """Sets of 0 to 5 of 60 items; item i is held by 0.9 - 0.1 i of the users up to 4, others by one in 500."""
+    rng = np.random.default_rng(seed)
+    chances = np.array([0.9, 0.7, 0.5, 0.3, 0.1] + [0.0] * 55)
+    held = rng.random((users, 60)) < chances
+    rare = np.flatnonzero(~held.any(axis=1) & (rng.random(users) < 0.5))
+    held[rare, rng.integers(5, 60, size=len(rare))] = True
+    return ItemSets.of(np.flatnonzero(row).tolist() for row in held)

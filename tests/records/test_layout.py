@@ -1,4 +1,4 @@
-"""A source partition tells crafted batches from honest ones, and counts both."""
+"""What the batches of records hold: crafted ones are told from honest ones and counted, impossible ones refused."""
 
 from __future__ import annotations
 
@@ -41,3 +41,14 @@ def test_a_turn_with_only_invalid_batches_counts_no_reports() -> None:
     collection = JointCollection.parse(TEXT)
     counted = SourcePartition(collection, JointLayout(collection), partition=0).count([0], [0], [b"garbage"])
     assert (counted.implausible, counted.reports, len(counted.rejected)) == (0, 0, 1)
+
+
+def test_a_named_value_that_is_not_there_is_refused_as_unknown() -> None:
+    collection = JointCollection.parse(
+        TEXT.replace("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 2}")
+    )
+    state = SourcePartition(collection, JointLayout(collection), partition=0)
+    rows = np.array([[0b110]], dtype=np.uint8)  # mobility 3 of 0 to 2
+    batch = wire.Batch(fingerprint=collection.fingerprint, batch_id=bytes(16), time_ms=0, rows=rows)
+    ((_, rejected),) = state.count([0], [0], [wire.encode(batch)]).rejected
+    assert rejected.reason.value == "unknown_value"

@@ -5,158 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from stream_ldp.mechanisms import RRLDP, Support
-from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import Estimator, FloatArray, Independence, Method, Solution, Start, Stop
-from stream_ldp.records.evaluation import Trial, average_variation_distance, scores, trials
-
-#: Inverts one bit in 4 billion: reports are their records.
-NOISELESS = 5e-10
+from stream_ldp.mechanisms import RRLDP
 
 #: Two attributes, (0, 0) five times of ten, (0, 1) twice, (1, 2) three times.
 PEOPLE = np.array([[0, 0]] * 5 + [[0, 1]] * 2 + [[1, 2]] * 3)
 
 LINES = ["name,bathing,age", *(f"x,{'no' if a == 0 else 'yes'},{b}" for a, b in PEOPLE.tolist())]
-
-
-@dataclass
-class Fixed:
-    """Answers a given joint, and keeps what it was asked."""
-
-    joint: FloatArray
-    method: Method = Method.EM
-    seen: list[RowCounts] = field(default_factory=list)
-
-    def estimate(
-        self,
-        counts: RowCounts,
-        *,
-        sizes: tuple[int, ...],
-        supports: Sequence[Support],
-        start: FloatArray | None = None,
-    ) -> Solution:
-        self.seen.append(counts)
-        return Solution(
-            joint=self.joint,
-            standard_error=np.zeros(sizes),
-            method=self.method,
-            stop=Stop.PAPER,
-            iterations=1,
-            certificate=0.0,
-            tolerance=0.0,
-            certified=True,
-            start=Start.UNIFORM,
-            log_likelihood=0.0,
-            prior_users=0.0,
-            independence=Independence(
-                marginals=(),
-                log_likelihood=0.0,
-                statistic=0.0,
-                degrees_of_freedom=1,
-                p_value=1.0,
-                dependent=False,
-            ),
-        )
-
-
-def _trials(
-    estimators: Sequence[Estimator],
-    population: NDArray[np.int64] = PEOPLE,
-    *,
-    f: float = NOISELESS,
-    users: int = 10,
-    repeats: int = 1,
-    clock: Callable[[], float] = lambda: 0.0,
-) -> list[Trial]:
-    return list(
-        trials(
-            population,
-            mechanism=RRLDP(sizes=(2, 3), f=f),
-            users=users,
-            repeats=repeats,
-            seed=0,
-            estimators=estimators,
-            clock=clock,
-        )
-    )
-
-
-def _decoded(counts: RowCounts) -> list[tuple[int, int, int]]:
-    """(first value, second value, count) of noiseless reports."""
-    bits = counts.unpacked()
-    columns = (bits[:, :2].argmax(axis=1), bits[:, 2:].argmax(axis=1), counts.counts)
-    return sorted(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def test_the_distance_is_half_the_sum_of_absolute_cell_differences() -> None:
-    # |0.5-0.4| + |0.2-0.2| + |0-0.1| + |0-0.1| + |0-0.2| + |0.3-0| = 0.8
-    joint = np.array([[0.4, 0.2, 0.1], [0.1, 0.2, 0.0]])
-    assert [each.avd for each in _trials([Fixed(joint)])] == [pytest.approx(0.4)]
-    assert average_variation_distance(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1.0
-
-
-def test_each_user_reports_their_own_record_once_per_repeat() -> None:
-    fake = Fixed(np.full((2, 3), 1 / 6))
-    _trials([fake])
-    assert _decoded(fake.seen[0]) == [(0, 0, 5), (0, 1, 2), (1, 2, 3)]
-
-
-def test_the_truth_is_that_of_the_users_drawn_not_of_the_table() -> None:
-    fake = Fixed(np.full((2, 3), 1 / 6))
-    for each, counts in zip(_trials([fake], users=4, repeats=8), fake.seen, strict=True):
-        truth = np.zeros((2, 3))
-        for a, b, count in _decoded(counts):
-            truth[a, b] = count / 4
-        assert each.avd == pytest.approx(0.5 * np.abs(truth - 1 / 6).sum())
-
-
-def test_nobody_is_drawn_twice_unless_there_are_more_users_than_records() -> None:
-    distinct = np.array([[a, b] for a in range(2) for b in range(3)])
-    fake = Fixed(np.full((2, 3), 1 / 6))
-    _trials([fake], distinct, users=6, repeats=5)
-    assert all(counts.counts.tolist() == [1] * 6 for counts in fake.seen)
-    more = Fixed(fake.joint)
-    _trials([more], distinct, users=600)
-    assert more.seen[0].reports == 600
-    assert len(set(more.seen[0].counts.tolist())) > 1, "each record exactly 100 times: not drawn but repeated"
-
-
-def test_every_method_gets_the_same_reports_and_every_repeat_new_ones() -> None:
-    one, other = Fixed(np.full((2, 3), 1 / 6)), Fixed(np.full((2, 3), 1 / 6), method=Method.LASSO)
-    _trials([one, other], f=0.5, repeats=3)
-    assert one.seen == other.seen
-    assert one.seen[0] != one.seen[1] != one.seen[2] != one.seen[0]
-
-
-def test_seconds_are_those_of_the_estimate_alone() -> None:
-    ticks = iter([1.0, 1.5, 7.0, 9.0])
-    result = _trials([Fixed(np.full((2, 3), 1 / 6))], repeats=2, clock=lambda: next(ticks))
-    assert [each.seconds for each in result] == [0.5, 2.0]
-
-
-def _trial(avd: float, *, method: Method = Method.EM, certified: bool = True, iterations: int = 1) -> Trial:
-    return Trial(method=method, stop=Stop.PAPER, avd=avd, seconds=2 * avd, iterations=iterations, certified=certified)
-
-
-def test_a_score_summarises_all_repeats_of_one_method() -> None:
-    lasso = _trial(0.5, method=Method.LASSO)
-    em = [_trial(0.25), _trial(0.75, certified=False, iterations=4)]
-    first, second = scores([lasso, *em])
-    assert (second.method, second.stop, second.certified) == (Method.EM, Stop.PAPER, False)
-    assert (second.avd, second.seconds, second.iterations) == (0.5, 1.0, 2.5)
-    assert second.avd_sd == pytest.approx(math.sqrt(0.125))
-    assert (first.method, first.avd, first.avd_sd, first.certified) == (Method.LASSO, 0.5, 0.0, True)
 
 
 @pytest.fixture

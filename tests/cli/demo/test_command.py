@@ -6,10 +6,7 @@ import re
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-
-from stream_ldp.cli.demo.films import Films
 
 
 @pytest.mark.usefixtures("kafka")
@@ -34,16 +31,3 @@ def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> 
     # By chance it were 1.6 of 40 films. Seven or eight are usual: the ninth is nearly as frequent as the eighth.
     assert int(found[1]) >= 6
     assert float(found[2]) < 0.05
-
-
-def test_each_user_has_seen_1_to_8_films_and_earlier_films_are_more_popular() -> None:
-    films = Films(users=5_000)
-    sizes = films._sets.sizes
-    assert (sizes.min(), sizes.max()) == (1, 8)
-    frequency = films._sets.frequencies(films.collection.items.count)
-    # Far apart in the list, so that chance does not turn them round.
-    assert np.all(np.diff(frequency[[0, 1, 3, 7, 15, 39]]) < 0)
-
-
-def test_a_demo_that_ends_before_an_epoch_says_so() -> None:
-    assert "no epoch of films ended in that time: one takes 12 s" in Films(users=10).summary()

@@ -16,13 +16,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.linalg import hadamard
 
 from stream_ldp.mechanisms import (
     RESOLUTION,
     DirectResponse,
     FrequencyOracle,
-    GivenWords,
     HadamardResponse,
     OSEntropy,
     SeededEntropy,
@@ -80,10 +78,6 @@ def inputs(oracle: FrequencyOracle, users: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(most, size=users)
 
 
-def words(*given: int) -> GivenWords:
-    return GivenWords(np.array(given, dtype=np.uint32))
-
-
 @small
 def test_the_output_distribution_is_the_stated_one(oracle: FrequencyOracle) -> None:
     found = realised(oracle)
@@ -138,13 +132,6 @@ def test_exactly_the_rows_that_can_be_sent_are_valid(oracle: FrequencyOracle) ->
     assert np.array_equal(oracle.valid(rows), sent)
 
 
-def test_a_number_beyond_the_choices_is_invalid_in_two_bytes() -> None:
-    oracle = DirectResponse(size=300, dummies=1, epsilon=1.0)
-    said = np.array([0, 255, 256, 300, 301, 511, 512, 65535])
-    rows = said.astype("<u2").view(np.uint8).reshape(-1, 2)
-    assert oracle.valid(rows).tolist() == [True, True, True, True, False, False, False, False]
-
-
 @pytest.mark.parametrize("oracle", [*SMALL, *LARGE], ids=repr)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 40), max_size=3).map(sorted))
@@ -184,49 +171,6 @@ def test_estimates_of_a_large_domain_are_as_close_as_their_standard_errors_say(o
     error = standard_errors(oracle, frequency, reports=8_000)
     looked_at = [0, 3, oracle.size - 1]
     assert np.all(np.abs(frequency[looked_at] - [0, 0.5, 0]) < 5 * error[looked_at])
-
-
-@pytest.mark.parametrize("size", [2, 3, 8, 33, 64])
-def test_one_hash_bit_is_a_sign_of_the_matrix(size: int) -> None:
-    """Sampling SH: a report is a row of the matrix and a sign; support is half of 1 and the sum of row times sign."""
-    oracle = HadamardResponse(size=size, epsilon=1.0)
-    matrix = hadamard(oracle.rows)
-    rows = oracle.perturb(inputs(oracle, 500, size), entropy=SeededEntropy(size))
-    reports = rows.astype(np.int64) @ (1 << 8 * np.arange(rows.shape[1]))
-    drawn, signs = reports % oracle.rows, 1 - 2 * (reports // oracle.rows)
-    sums = oracle.sums(rows)
-    expected = (500 + signs @ matrix[drawn])[:size] / 2
-    assert np.array_equal(oracle.supports(sums, reports=500), expected)
-    assert np.array_equal(oracle.draws(sums), np.bincount(drawn, minlength=oracle.rows))
-
-
-@pytest.mark.parametrize("hash_bits", [2, 3, 5])
-def test_a_report_supports_exactly_the_values_with_its_hash(hash_bits: int) -> None:
-    oracle = HadamardResponse(size=50, epsilon=2.0, hash_bits=hash_bits)
-    rows = oracle.perturb(inputs(oracle, 300, hash_bits), entropy=SeededEntropy(hash_bits))
-    bits = np.unpackbits(rows, axis=1, count=oracle.bits, bitorder="little").astype(np.int64)
-    indices = bits[:, : 6 * hash_bits].reshape(300, hash_bits, 6) @ (1 << np.arange(6))
-    agrees = np.bitwise_count(indices[:, :, None] & np.arange(50)) & 1 == bits[:, 6 * hash_bits :, None]
-    sums = oracle.sums(rows)
-    assert np.array_equal(oracle.supports(sums, reports=300), agrees.all(axis=1).sum(axis=0))
-    assert np.array_equal(oracle.draws(sums), np.bincount(indices.reshape(-1), minlength=64))
-    assert oracle.index_bits == 6 * hash_bits
-
-
-def test_a_report_has_the_documented_layout() -> None:
-    """Rows 6 and 5, three bits each, then two bits of hash: of value 3, the parities of 6 & 3 and 5 & 3, 1 and 1."""
-    oracle = HadamardResponse(size=8, epsilon=1.0, hash_bits=2)
-    rows = np.array([6 + 8, 5 + 16])
-    kept = oracle.response.kept
-    true = 6 | 5 << 3 | 3 << 6
-    assert oracle.perturb(np.array([3]), entropy=words(*rows, kept - 1)).tolist() == [[true]]
-    # One more, and the hash is changed, by 1 to 3 modulo 4.
-    changed = [oracle.perturb(np.array([3]), entropy=words(*rows, kept, other)) for other in (0, 1, 2)]
-    assert [row.tolist() for row in changed] == [[[6 | 5 << 3 | sent << 6]] for sent in (0, 1, 2)]
-    direct = DirectResponse(size=300, dummies=1, epsilon=1.0)
-    assert direct.perturb(np.array([258, 300]), entropy=words(0, 0)).tolist() == [[2, 1], [44, 1]]
-    unary = UnaryResponse(size=9, epsilon=1.0)
-    assert unary.perturb(np.array([8, 1, 9]), entropy=words(*[0] * 27)).tolist() == [[0, 1], [2, 0], [0, 0]]
 
 
 def test_the_same_words_make_the_rows_of_the_golden_file() -> None:
@@ -300,31 +244,3 @@ def test_parameters_of_no_mechanism_are_refused(make: Any, message: str) -> None
     with pytest.raises(ValueError) as raised:  # noqa: PT011  # the message is compared below, as it stands
         make()
     assert message in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([0, -1], "a value is negative"),
-        ([0, 7], "beyond the 7 values and dummies, 0 to 6"),
-        ([0.0], "integers of shape (n,), got float64 of shape (1,)"),
-        ([[0]], "integers of shape (n,), got int64 of shape (1, 1)"),
-    ],
-)
-def test_values_that_no_user_can_have_are_refused(values: Any, message: str) -> None:
-    with pytest.raises(ValueError) as raised:  # noqa: PT011  # the message is compared below, as it stands
-        DirectResponse(size=5, dummies=2, epsilon=1.0).perturb(np.array(values), entropy=OSEntropy())
-    assert message in str(raised.value)
-
-
-def test_the_largest_hadamard_response_does_not_overflow_a_word() -> None:
-    """Of 2^24 rows, an index takes 24 bits; eight of them and the hash take 200."""
-    oracle = HadamardResponse(size=2**24, epsilon=5.0, hash_bits=8)
-    assert (oracle.bits, oracle.counters) == (200, 2**25)
-    rows = oracle.perturb(np.array([2**24 - 1, 2**24]), entropy=words(*[RESOLUTION - 1] * 16, 0, 0, 0))
-    assert [row.tobytes().hex() for row in rows] == ["ff" * 24 + "00", "ff" * 24 + "00"]
-
-
-def test_a_probability_is_a_multiple_of_the_resolution() -> None:
-    p, _ = DirectResponse(size=5, epsilon=1.0).support
-    assert p * RESOLUTION == DirectResponse(size=5, epsilon=1.0).kept

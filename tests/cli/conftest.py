@@ -1,0 +1,28 @@
+"""What tests of commands on item sets share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream_ldp.client.sender import now_ms
+from tests.cli.films import QUICK, epochs_to_come, written
+from tests.client.fakes import FakeBroker, followed
+from tests.client.items import LoopTimeline, film_round, films
+
+
+class _RealTime(LoopTimeline):
+    def __call__(self) -> int:
+        return now_ms()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -> Path:
+    """The file of a collection whose later phases are asked in the epochs of the next seconds."""
+    collection = films(**QUICK)
+    line = followed(_RealTime(now_ms=now_ms()), monkeypatch, broker)
+    for epoch in epochs_to_come(collection):
+        asked = film_round(2, epoch=epoch, collection=collection, candidates=range(4))
+        line.publish(asked, at_ms=asked.start_ms + 100)
+    return written(tmp_path)

@@ -1,0 +1,121 @@
+"""`stream-ldp report` and `simulate` of an item collection: what is answered, what is refused, what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from stream_ldp.cli.report import report
+from stream_ldp.sets.collection import ItemCollection
+from tests.cli.films import QUICK, answers, data_file, epochs_to_come
+from tests.client.fakes import FakeBroker
+from tests.client.items import answers_sent, film_round, films
+
+Run = Callable[..., Result]
+
+
+# A population.
+
+
+# One user.
+
+
+def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    given = ["--items", "Alien Gilda", "--secret-file", tmp_path / "secret"]
+    result = command_line(report, quick, *given, "--epochs", 2)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    first, second = answers(broker)
+    assert lines[-2] == f"{first + second} answers of one user published"
+    assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
+    # The first epoch may be nearly over when the command begins.
+    assert 1 <= first + second <= 4
+    assert len(lines) == first + second + 2
+    assert all(line.endswith(" answered: 15.000 nats") for line in lines[:-2])
+
+
+def test_a_user_holds_the_set_on_the_last_line_of_a_file(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    sets = data_file(tmp_path, 'Alien\nBrazil Dogville\n["Casablanca", "Fargo"]\n')
+    secret = ["--secret-file", tmp_path / "secret"]
+    assert command_line(report, quick, sets, *secret, "--epochs", 3).exit_code == 0
+    collection = films(**QUICK)
+    first = film_round(1, epoch=0, collection=collection)
+    layouts = [film_round(2, epoch=each, collection=collection, candidates=range(4)) for each in recent(collection)]
+    found, *_ = answers_sent(broker, first, *layouts, collection=collection)
+    assert found.total >= 1
+    assert found.supports[[2, 5]].sum() == found.supports.sum() == found.total
+
+
+def recent(collection: ItemCollection) -> range:
+    first = epochs_to_come(collection)[0]
+    return range(first - 20, first + 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Alien\nTelltale\n", "an item of the set is not among the collection's items"),
+        ("Alien\nBrazil, Telltale\n", "films.txt:2: a comma"),
+        ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
+        pytest.param(f"[{'1' * 5_000}]\n", "films.txt:1: not a JSON list of strings", id="a long number"),
+    ],
+)
+def test_a_line_that_is_not_a_set_is_refused_without_being_repeated(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
+) -> None:
+    result = command_line(report, quick, data_file(tmp_path, text), "--secret-file", tmp_path / "secret")
+    assert result.exit_code == 1
+    assert problem in result.stderr
+    assert "Telltale" not in result.output
+
+
+def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path) -> None:
+    flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
+    result = command_line(report, quick, *flags)
+    assert result.exit_code == 1
+    assert "1 answers of one user published" in result.stdout
+    assert "15.000 of 20 nats spent" in result.stdout
+    assert "would cost 15.000 nats of privacy, and 5.000 are left of a budget of 20" in result.stderr
+    assert sum(answers(broker)) == 1
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--many-users"],
+        ["--max-values", "2", "--assume", "values"],
+        ["--skip-bad"],
+        ["--format", "csv"],
+        ["--assume", "fresh"],
+    ],
+    ids=lambda flags: flags[0],
+)
+def test_a_report_option_for_records_is_refused_for_item_sets(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", *flags)
+    assert result.exit_code == 2
+    assert "are for collections of records" in result.stderr
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_file_and_items_together_are_refused(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    sets = data_file(tmp_path, "Alien\n")
+    result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
+    assert result.exit_code == 2
+    assert "give one of them" in result.stderr
+
+
+# Lines, and the truth.
+
+
+# On a real broker.

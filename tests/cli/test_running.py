@@ -1,0 +1,71 @@
+"""A signal ends a command in good order: with a summary, and without waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from aiokafka.admin import NewTopic
+
+from stream_ldp.kafka.settings import Settings
+from tests.cli.films import data_file, written
+from tests.client.test_on_kafka import admin
+
+
+async def started(settings: Settings, command: str, *arguments: object) -> asyncio.subprocess.Process:
+    names = settings.topic_names
+    async with admin(settings) as client:
+        await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
+    code = f"import typer; from stream_ldp.cli.{command} import {command}; typer.run({command})"
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", code, *map(str, arguments), *flags),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -> tuple[list[str], str]:
+    """What it says in all when it gets the signal after its first line."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(60):
+            first = await process.stdout.readline()
+            process.send_signal(number)
+            rest, errors = await process.stdout.read(), await process.stderr.read()
+            assert await process.wait() == 0, errors.decode()
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    return (first + rest).decode().splitlines(), errors.decode()
+
+
+async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line(
+    settings: Settings, tmp_path: Path
+) -> None:
+    process = await started(settings, "report", written(tmp_path), "-", "--secret-file", tmp_path / "secret")
+    assert process.stdin is not None
+    process.stdin.write(b"Alien Gilda\n")
+    lines, errors = await stopped(process, signal.SIGINT)
+    process.stdin.close()
+    assert lines[0].endswith(" phase 1 answered: 15.000 nats")
+    assert lines[-2].endswith("answers of one user published")
+    assert lines[-1].endswith(" nats spent: any two users, however their values change")
+    assert errors == ""
+
+
+async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_path: Path) -> None:
+    data = data_file(tmp_path, "Alien Gilda\n" * 100)
+    process = await started(settings, "simulate", written(tmp_path), "--data", data, "--epochs", 1_000)
+    lines, errors = await stopped(process, signal.SIGTERM)
+    assert lines[0].endswith(" of 100 users answered about 8 items")
+    assert " answers of 100 simulated users in " in lines[-4]
+    assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
+    assert errors == ""

@@ -1,0 +1,35 @@
+"""`stream-ldp worker`: the code it ends with tells a stop from a crash, and the log tells why."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CRASH = "raise worker.WorkerCrashed('the merge failed') from ArithmeticError('of the solver')"
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "last"),
+    [("return", 0, "INFO stream_ldp.cli.worker: stopped"), (CRASH, 1, "ArithmeticError: of the solver")],
+    ids=["stopped", "crashed"],
+)
+def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_the_cause(
+    survey: Path, ends: str, code: int, last: str
+) -> None:
+    program = (
+        "import stream_ldp.cli, stream_ldp.cli.worker as worker\n"
+        f"async def serve(*_): {ends}\n"
+        "worker.serve = serve\n"
+        "stream_ldp.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "worker", survey], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == code
+    assert done.stderr.rstrip().endswith(last)

@@ -1,0 +1,54 @@
+"""Which estimates are shown at present, and how a terminal shows them."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from stream_ldp.cli.views.estimates import EstimateView
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
+from tests.client.examples import MINUTE_MS, estimate_of
+
+TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
+
+
+def of_minute(minute: int, **changes: Any) -> Estimate:
+    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
+    return estimate_of(window=window, **changes)
+
+
+def test_the_newest_estimates_are_the_last_final_one_and_that_of_the_open_window() -> None:
+    view = EstimateView(lambda _: None)
+    for estimate in [
+        of_minute(0),
+        of_minute(0, estimate="a"),
+        of_minute(1, final=False),
+        of_minute(1, final=False, reports=2),
+        of_minute(1, estimate="a", final=False),
+        of_minute(1, estimate="a"),
+        of_minute(5, estimate="b", final=False),
+    ]:
+        view.add(estimate)
+    assert view.newest() == [
+        of_minute(1, estimate="a"),
+        of_minute(5, estimate="b", final=False),
+        of_minute(0),
+        of_minute(1, final=False, reports=2),
+    ]
+
+
+def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
+    console = Console(file=StringIO(), width=110, height=60, force_terminal=True, color_system=None)
+    view = EstimateView(lambda estimate: TRUTH if estimate.final else None)
+    for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
+        view.add(estimate)
+    with console.capture() as capture:
+        console.print(view.screen())
+    text = capture.get()
+    assert text.count("bathing-mobility") == 2
+    assert text.count("distance to the truth") == 1
+    assert "777 reports" in text

@@ -1,0 +1,58 @@
+"""The plan of a collection of records as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stream_ldp.cli import app
+
+TEXT = """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
+attributes:
+  - {name: bathing, values: [no, yes]}
+  - {name: mobility, values: [none, some, full]}
+  - {name: town, values: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]}
+window: {size: 60s}
+estimates:
+  - {name: narrow, of: [bathing, mobility]}
+  - {name: wide, of: [bathing, town]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "survey.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_the_json_gives_cells_state_size_and_privacy(file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(file), "--json", "--reports", "500", "--reports", "5000"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["bits"] == 21
+    assert document["report_bytes"] == 3
+    assert {(row["neighbours"], row["reports"]) for row in document["privacy"]} == {
+        (neighbours, reports) for neighbours in (1, 3) for reports in (1, 2, 7, 30, 365, "inf")
+    }
+    narrow, wide = document["estimates"]
+    assert (narrow["cells"], narrow["bits"], narrow["grows"], narrow["state_bytes"]) == (6, 5, False, 2**5 * 8)
+    # Wider than 16 bits, the state is the distinct rows: 18 bits are 3 bytes, and a counter.
+    assert (wide["cells"], wide["bits"], wide["grows"], wide["state_bytes"]) == (32, 18, True, 7)
+    assert [error["reports"] for error in wide["errors"]] == [500, 5_000]
+    assert wide["errors"][0]["standard_error"] == pytest.approx(wide["errors"][1]["standard_error"] * math.sqrt(10))
+
+
+def test_the_table_names_every_estimate_and_rounds_epsilon_up(file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "narrow" in done.stdout
+    assert "for ever" in done.stdout
+    # One report, one attribute: 0.53714...
+    assert "0.538" in done.stdout

@@ -1,0 +1,73 @@
+"""Where the fault in a collection's file is said to be, and which files can be read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stream_ldp.collection.collection import CollectionError
+from stream_ldp.records.collection import JointCollection
+
+TEXT = """\
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
+attributes:
+  - {name: bathing, values: [no, yes]}
+  - {name: mobility, values: [none, some, full]}
+window: {size: 60s}
+estimates:
+  - {name: both, of: [bathing, mobility]}
+"""
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(CollectionError) as caught:
+        JointCollection.parse(text, source="survey.yaml")
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+    return list(caught.value.problems)
+
+
+def test_several_problems_are_all_listed() -> None:
+    found = problems_of(TEXT.replace("f: 0.25", "f: high").replace("60s", "60").replace("window", "windows"))
+    assert [problem.split(": ")[1] for problem in found] == ["window", "mechanism.f", "windows"]
+
+
+def test_attribute_values_stay_text() -> None:
+    text = TEXT.replace("[none, some, full]", "[null, 1, 1.0, 0x1, on, 2001-01-01, ~]")
+    bathing, mobility = JointCollection.parse(text).attributes
+    assert bathing.values == ("no", "yes")
+    assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"\xff\xfe\x00\x01", "not UTF-8 text: invalid start byte at byte 0"),
+        (TEXT.encode("utf-16"), "not UTF-8 text: invalid start byte at byte 0"),
+        (b"collection: \x00\n", "1:13: not YAML: character U+0000 is not allowed"),
+    ],
+)
+def test_a_file_that_is_missing_or_not_text_raises_a_collection_error(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    path = tmp_path / "survey.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CollectionError) as caught:
+        JointCollection.load(path)
+    assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
+
+
+def test_a_directory_raises_a_collection_error(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
+        JointCollection.load(tmp_path)
+
+
+@pytest.mark.parametrize("written", [TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()])
+def test_a_file_from_another_system_is_read(tmp_path: Path, written: bytes) -> None:
+    path = tmp_path / "survey.yaml"
+    path.write_bytes(written)
+    assert JointCollection.load(path) == JointCollection.parse(TEXT)

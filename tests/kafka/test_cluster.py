@@ -1,0 +1,26 @@
+"""What a cluster says to those who set it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.topics import topic_specs
+from tests.client.examples import collection_of
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.settings import Settings
+
+
+async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_words(settings: Settings) -> None:
+    specs = topic_specs([collection_of()], prefix=settings.topic_prefix, partials_partitions=4)
+    async with Cluster.connect(settings) as cluster:
+        with pytest.raises(ClusterError, match="replication factor of 3 cannot be reached because only 1 broker"):
+            await cluster.create(specs, replication=3)
+
+
+async def test_the_usual_replication_is_no_more_than_the_brokers_can_carry(settings: Settings) -> None:
+    async with Cluster.connect(settings) as cluster:
+        assert await cluster.usual_replication() == 1

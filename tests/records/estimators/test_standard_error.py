@@ -1,0 +1,43 @@
+"""Standard errors cover the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import Solution, estimator
+
+FloatArray = NDArray[np.float64]
+
+
+def solve(
+    method: str, stop: str, counts: RowCounts, channel: Support, sizes: tuple[int, ...], **start: FloatArray
+) -> Solution:
+    return estimator(method, stop=stop, delta=0.001).estimate(
+        counts, sizes=sizes, supports=[channel] * len(sizes), **start
+    )
+
+
+@pytest.mark.parametrize("method", ["em", "lremh"])
+def test_the_standard_error_covers_the_truth_of_the_users_who_reported(method: str) -> None:
+    """95 % intervals, 60 draws x 10 cells: independent ones would cover fewer than 91 % of 600 once in 10^5 runs."""
+    truth = np.array([[4, 12], [20, 35], [70, 86], [238, 114], [345, 76]], dtype=np.float64)
+    truth /= truth.sum()
+    covered, errors, stated = [], [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        cells = rng.choice(10, size=10_000, p=truth.ravel())
+        users = np.bincount(cells, minlength=10).reshape(5, 2) / 10_000
+        values = np.stack(np.unravel_index(cells, (5, 2)), axis=1)
+        mechanism = RRLDP(sizes=(5, 2), f=0.25, p=0.25, q=0.75)
+        counts = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(seed)), bits=7)
+        solution = solve(method, "certificate", counts, mechanism.channel(), (5, 2))
+        covered.append(np.abs(solution.joint - users) <= 1.96 * solution.standard_error)
+        errors.append((solution.joint - users) ** 2)
+        stated.append(solution.standard_error**2)
+    assert np.mean(covered) > 0.91
+    # Nor wide for nothing: twice the error that there is would cover everything.
+    assert 0.8 < np.sqrt(np.mean(stated) / np.mean(errors)) < 1.5

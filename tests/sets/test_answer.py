@@ -1,0 +1,40 @@
+"""A ranking says what is asked next, with the fingerprint that reports to it carry."""
+
+from __future__ import annotations
+
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.rounds import Round
+from tests.sets.examples import SIZE_MS, collection_of, round_of
+
+GFIM = collection_of()
+
+
+ASKED = round_of(GFIM, epoch=5, candidates=[3, 1, 7], padding=2)
+
+
+def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> None:
+    """The one is computed where answers are merged, the other where they are sent."""
+    final = Ranking.model_validate(
+        {
+            "collection": GFIM.name,
+            "fingerprint": GFIM.fingerprint.hex(),
+            "method": "gfim",
+            "epoch": 5,
+            "phase": 1,
+            "phases": 3,
+            "window": {"start_ms": 15 * SIZE_MS, "end_ms": 16 * SIZE_MS},
+            "final": True,
+            "reports": 0,
+            "reports_per_phase": [0],
+            "items": [],
+            "candidates": [],
+            "next_phase": {"padding": 2, "correction": 1.0, "candidates": [3, 1, 7]},
+            "plausibility": {"statistic": 0, "degrees_of_freedom": 0, "p_value": 1, "flagged": False},
+            "privacy": {"per_epoch": 4, "phases": [2.4, 1.6, 1.6], "assumption": ""},
+        }
+    )
+    assert final.next_fingerprint == ASKED.fingerprint
+    inquiry = final.next_inquiry
+    assert inquiry is not None
+    assert Round.of(GFIM, inquiry, epoch=5) == ASKED
+    assert final.model_copy(update={"next_phase": None}).next_fingerprint is None

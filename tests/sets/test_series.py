@@ -1,0 +1,35 @@
+"""The series of phases: which reports each of them counts, and which answer it follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stream_ldp.sets.series import PhaseSeries, asked
+
+FIRST, SECOND = (PhaseSeries(number=number, size_ms=10_000, every_ms=2_000) for number in (1, 2))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """An answer that asks, or that does not."""
+
+    next_fingerprint: bytes | None
+
+
+def test_a_first_phase_counts_what_it_is_named_after_whatever_was_answered() -> None:
+    assert FIRST.statistic(None) == FIRST.statistic(Asking(b"\x01")) == ("phase-1",)
+
+
+def test_a_later_phase_counts_only_reports_to_what_the_answer_before_it_asked() -> None:
+    """Reports to a forged round of the same phase have another name."""
+    assert SECOND.statistic(Asking(b"\x01")) == asked(SECOND, b"\x01") == ("phase-2", "01")
+    assert asked(SECOND, b"\x02") != SECOND.statistic(Asking(b"\x01"))
+
+
+def test_a_later_phase_counts_nothing_where_nothing_was_asked() -> None:
+    assert SECOND.statistic(None) is None
+    assert SECOND.statistic(Asking(None)) is None
+
+
+def test_a_phase_follows_the_one_before_of_the_same_epoch_a_window_earlier() -> None:
+    assert SECOND.follows(30_000) == ("phase-1", 20_000)

@@ -1,0 +1,46 @@
+"""A question about a phase becomes a ranking: its k best, their counts, and a refusal where nothing is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.solve import solve
+from tests.sets.examples import SIZE_MS, collection_of
+
+#: Little noise, and everybody is asked by the first phase.
+COLLECTION = collection_of("ldpminer", options="k_max: 4, set_size: 2", epsilon=22)
+
+
+def question(*parts: ReportSums, phase: int = 1, window_ms: int = 0) -> Question[Any, Any]:
+    return Question(
+        series=COLLECTION.series[phase - 1], window_ms=window_ms, final=True, windows=((1.0, parts),), before=None
+    )
+
+
+def sums_of(sets: list[list[int]], *, seed: int) -> ReportSums:
+    inquiry = COLLECTION.method.first()
+    rows = respond(COLLECTION.method, inquiry, ItemSets.of(sets), entropy=SeededEntropy(seed))
+    return ReportSums(reports=len(rows), values=COLLECTION.method.oracle(inquiry).sums(rows))
+
+
+def test_the_parts_of_a_window_are_added_up_and_the_k_best_items_published_in_their_order() -> None:
+    """Seeded; nearly noiseless, so that only the slot of each report is drawn."""
+    ranking = solve(COLLECTION, question(sums_of([[3, 5]] * 1_000, seed=1), sums_of([[3]] * 1_000, seed=2)))
+    assert (ranking.epoch, ranking.phase, ranking.reports, ranking.reports_per_phase) == (0, 1, 2_000, (2_000,))
+    assert [(each.rank, each.item) for each in ranking.items] == [(1, "3"), (2, "5")]
+    assert all(0 <= each.frequency <= 1 for each in ranking.items)
+    assert ranking.next_inquiry is not None
+
+
+@pytest.mark.parametrize(("phase", "window_ms"), [(1, SIZE_MS), (2, SIZE_MS)])
+def test_a_window_that_does_not_ask_the_phase_is_refused(phase: int, window_ms: int) -> None:
+    """The one is another phase's window; in the other, nothing was answered that would ask the second phase."""
+    with pytest.raises(ValueError, match=f"answers to phase-{phase} in the window of {window_ms} ms, which does not"):
+        solve(COLLECTION, question(phase=phase, window_ms=window_ms))

@@ -1,0 +1,71 @@
+"""The tests mirror the package: those of a module are found by its folder and its name.
+
+stream_ldp/kafka/log.py has tests/kafka/test_log.py, and cli/evaluate/_inputs.py has cli/evaluate/test_inputs.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import stream_ldp
+
+PACKAGE = Path(stream_ldp.__file__).parent
+TESTS = Path(__file__).parent
+
+#: Modules that only declare, each with the reason why there is nothing to test by itself.
+WITHOUT_TESTS = {
+    "cli/__main__.py": "calls main",
+    "cli/demo/part.py": "a protocol",
+    "cli/simulation/options.py": "a dataclass without behaviour",
+    "cli/views/view.py": "an abstract base; what it has is tested with both of its kinds",
+    "kafka/embedded/errors.py": "error classes",
+    "pipeline/kind.py": "protocols, and dataclasses without behaviour",
+    "pipeline/layout.py": "a protocol",
+    "pipeline/statistics/statistic.py": "a protocol",
+    "records/estimators/problem.py": "a protocol and what passes through it; test_contract.py holds all forms to it",
+    "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",
+    "records/kind.py": "one declaration of what the other modules have",
+    "schemas/__main__.py": "writes the files that test_schemas.py compares",
+}
+
+#: Test files that mirror no module, each with what it spans.
+SUITES = {
+    "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
+    "cli/test_shown_epsilon.py": "every command that shows an epsilon",
+    "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
+    "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
+    "machines/test_epochs.py": "the pipeline of item sets, as a state machine",
+    "machines/test_pipeline.py": "the pipeline of records, as a state machine",
+    "mechanisms/test_contract.py": "every mechanism",
+    "pipeline/test_toy_kind.py": "the pipeline, with a kind that the package does not know",
+    "records/estimators/test_accuracy.py": "every estimator",
+    "records/estimators/test_contract.py": "every estimator",
+    "schemas/test_schemas.py": "the package of schemas itself",
+    "service/test_epochs.py": "the service with item sets, on a real broker",
+    "service/test_privacy_of_the_topics.py": "every topic",
+    "service/test_toy_kind.py": "the service, with a kind that the package does not know",
+    "sets/methods/test_accuracy.py": "every method",
+    "sets/methods/test_methods.py": "every method",
+    "sets/test_wire.py": "the wire format of item sets, with a client written from its specification",
+    "test_mirror.py": "the tests",
+    "test_public.py": "the public names of the package",
+    "test_readme.py": "the README",
+}
+
+
+def mirrored(module: str) -> str:
+    """Where the tests of a module belong."""
+    path = Path(module)
+    return path.with_name(f"test_{path.name.removeprefix('_')}").as_posix()
+
+
+MODULES = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"}
+TEST_FILES = {path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
+
+
+def test_every_module_has_its_tests_at_the_mirrored_place_or_a_reason_to_have_none() -> None:
+    assert {module for module in MODULES if mirrored(module) not in TEST_FILES} == set(WITHOUT_TESTS)
+
+
+def test_every_test_file_mirrors_a_module_or_is_a_known_suite() -> None:
+    assert TEST_FILES - set(map(mirrored, MODULES)) == set(SUITES)

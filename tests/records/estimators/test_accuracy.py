@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
+from stream_ldp.records.estimators.em import CertifiedEM
 from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.prior import Prior
+from stream_ldp.records.estimators.problem import Problem
+from stream_ldp.records.estimators.standard_error import standard_error
 from tests.paths import DATA
 
 METHODS = ("em", "lasso", "lremh")
@@ -144,6 +148,19 @@ def test_a_warm_start_never_keeps_a_cell_dead(method: str) -> None:
     np.testing.assert_allclose(warm.joint, cold.joint, rtol=0, atol=2e-3)
 
 
+def test_a_start_without_the_most_probable_cells_takes_hardly_longer_than_a_cold_one() -> None:
+    warm = cold = 0
+    for seed in range(8):
+        truth = latent((8, 8), seed=seed)
+        counts, channel = draw(truth, 20_000, f=0.01, seed=seed)
+        start = np.where(truth > np.quantile(truth, 0.75), 0.0, truth)
+        lacking = solve("em", "certificate", counts, channel, (8, 8), start=start / start.sum())
+        assert lacking.certified
+        warm += lacking.iterations
+        cold += solve("em", "certificate", counts, channel, (8, 8)).iterations
+    assert warm <= 1.2 * cold
+
+
 @pytest.mark.parametrize(("f", "response"), [(0.5, True), (0.25, False)])
 @pytest.mark.parametrize("reports", [20_000, 200_000])
 def test_after_a_drift_a_warm_window_is_certified_in_under_a_hundred_evaluations(
@@ -157,6 +174,20 @@ def test_after_a_drift_a_warm_window_is_certified_in_under_a_hundred_evaluations
     second = solve("em", "certificate", counts, channel, (8, 8), start=first.joint)
     assert second.certified
     assert second.iterations < 100
+
+
+def test_the_error_of_a_cell_goes_with_the_middle_between_its_estimate_and_the_product() -> None:
+    """Square error P0 (P0 + P) / 2 for an estimate P: of the product itself P0^2, and more where P is above it."""
+    truth = np.diag([0.25] * 4) + 4e-3
+    counts, channel = draw(truth / truth.sum(), 20_000, f=0.25, seed=1)
+    supports = (channel, channel)
+    likelihood = Likelihood.of(counts, sizes=(4, 4), supports=supports)
+    problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
+    fit, product = CertifiedEM().fit(problem, None), problem.prior.basis.product
+    assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
+    at_estimate = standard_error(problem, fit)
+    at_product = standard_error(problem, fit._replace(joint=product))
+    np.testing.assert_allclose((at_estimate / at_product) ** 2, (fit.joint / product + 1.0) / 2.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["em", "lremh"])

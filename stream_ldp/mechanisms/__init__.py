@@ -3,9 +3,14 @@
 The two tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
 """
 
+from typing import Annotated
+
+from pydantic import Field
+
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
 from stream_ldp.mechanisms.hadamard import HadamardResponse
+from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.plausibility import Plausibility
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
@@ -25,6 +30,7 @@ from stream_ldp.mechanisms.support import Support
 from stream_ldp.mechanisms.unary import UnaryResponse
 
 __all__ = [
+    "KRR",
     "MECHANISMS",
     "ORACLES",
     "RESOLUTION",
@@ -36,6 +42,7 @@ __all__ = [
     "FrequencyOracle",
     "GivenWords",
     "HadamardResponse",
+    "KRRSpec",
     "Mechanism",
     "MechanismSpec",
     "NotCovered",
@@ -57,10 +64,10 @@ __all__ = [
 ]
 
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
-AnyMechanismSpec = RRLDPSpec
+AnyMechanismSpec = Annotated[RRLDPSpec | KRRSpec, Field(discriminator="kind")]
 
 #: The same by the kind that names them.
-MECHANISMS: dict[str, type[MechanismSpec]] = {"rr-ldp": RRLDPSpec}
+MECHANISMS: dict[str, type[MechanismSpec]] = {"rr-ldp": RRLDPSpec, "k-rr": KRRSpec}
 
 #: Every mechanism for one value, or a set of values, out of many; of two with equal variance the first is taken.
 ORACLES: tuple[type[FrequencyOracle], ...] = (

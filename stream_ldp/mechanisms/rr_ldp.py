@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
@@ -34,9 +34,13 @@ class RRLDPSpec(MechanismSpec):
     example: ClassVar[str] = "f=0.5,p=0.5,q=0.75"
 
     kind: Literal["rr-ldp"]
-    f: float
-    p: float | None = None
-    q: float | None = None
+    f: float = Field(description="chance that the permanent response replaces a bit by a fair coin")
+    p: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 0; goes with q"
+    )
+    q: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 1; goes with p"
+    )
 
     @model_validator(mode="after")
     def _parameters_are_possible(self) -> Self:

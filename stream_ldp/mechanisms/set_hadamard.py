@@ -201,6 +201,8 @@ class SetHadamardResponse(FrequencyOracle):
 
     def small(self) -> Self:
         """At most five values and two bits of hash: all of its sets and rows take seconds."""
+        if self.size <= _SMALL_SIZE and self.hash_bits <= _SMALL_HASH_BITS:
+            return self
         hash_bits = min(self.hash_bits, _SMALL_HASH_BITS)
         return replace(
             self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -16,7 +17,7 @@ __all__ = ["RECORDS"]
 RECORDS = Kind(
     name="records",
     collection=JointCollection,
-    mechanisms=("rr-ldp",),
+    mechanisms=tuple(MECHANISMS),
     layout=JointLayout,
     solve=solve,
     answer=Estimate,

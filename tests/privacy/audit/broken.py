@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.mechanisms import (
+    KRR,
+    RESOLUTION,
     RRLDP,
     SECRET_BYTES,
     DirectResponse,
@@ -93,6 +95,18 @@ class RedrawsPermanent(RRLDP):
         return super().perturb(values, entropy=entropy)
 
 
+class KeepsTooOften(KRR):
+    """Sends each other value only half as often as it states."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        kept = RESOLUTION - (np.array(self.sizes) - 1) * (np.array(self.runs) // 2)
+        shifts = source.shifts(
+            np.broadcast_to(kept, values.shape), np.broadcast_to(np.array(self.sizes) - 1, values.shape)
+        )
+        symbols: Symbols = (values + shifts) % np.array(self.sizes)
+        return symbols
+
+
 class IgnoresSecret(PermanentWords):
     """All users share their permanent words."""
 
@@ -153,6 +167,14 @@ class DrawsRowsUnevenly(HadamardResponse):
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         rows = HadamardResponse.perturb(self, np.asarray(values) & ~1, entropy=entropy)
         return rows & np.where(np.arange(rows.shape[1]) == 0, 254, 255).astype(np.uint8)
+
+
+class TakesRawWords(HadamardResponse):
+    """Takes a random word itself: nobody can enumerate what it makes of it."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        entropy.words(len(values))  # type: ignore[attr-defined]  # that is the point
+        return HadamardResponse.perturb(self, values, entropy=entropy)
 
 
 class SendsTheNextValue(DirectResponse):

@@ -23,9 +23,10 @@ from rich.console import Console
 from stream_ldp.cli import app
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.views.ranking_text import ranking_panel
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import AnyCollection, parse_collection
-from stream_ldp.records.answer import Plausibility, WindowBounds
+from stream_ldp.kinds import parse_collection
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
@@ -50,7 +51,7 @@ def examples() -> dict[str, str]:
     return {"survey.yaml": survey, "films.yaml": films}
 
 
-def example(name: str) -> AnyCollection:
+def example(name: str) -> Collection:
     return parse_collection(examples()[name], source="README.md")
 
 

@@ -12,11 +12,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.audited import EXAMPLES, read
+from stream_ldp.cli.audited import read
 from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+from stream_ldp.mechanisms.notation import EXAMPLES
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.privacy.audit.chosen_words import UnknownLaw
+from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def audit(
 def _enumerate(audited: Audited, *, as_json: bool) -> None:
     try:
         found = audited.enumerated()
-    except UnknownLaw as error:
+    except UnknownDistribution as error:
         fail(f"the probabilities of the code cannot be found: {error}")
     if as_json:
         document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": found.as_stated}

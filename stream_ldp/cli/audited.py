@@ -5,51 +5,38 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import (
-    RRLDP,
-    DirectResponse,
-    HadamardResponse,
-    PermanentWords,
-    SetHadamardResponse,
-    UnaryResponse,
-)
+from stream_ldp.mechanisms import Mechanism, PermanentWords
+from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.privacy.audit.attacks import attacks
-from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge
+from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge, realised_reports, stated_reports
 from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
 from stream_ldp.privacy.audit.item_enumeration import DOMAIN, MOST_PADDING, ItemEnumeration
-from stream_ldp.privacy.audit.response_law import in_miniature, law_epsilon, realised_law, stated_law
-from stream_ldp.privacy.audit.set_law import (
+from stream_ldp.privacy.audit.output_distribution import (
     all_sets,
-    answers_to,
-    realised_set_law,
-    small_set_response,
-    stated_set_law,
+    epsilon_of,
+    in_miniature,
+    realised_distribution,
+    realised_set_distribution,
+    stated_distribution,
 )
-from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
     from stream_ldp.privacy.audit.attacks import Attack
-    from stream_ldp.privacy.audit.response_law import Law
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
 
-__all__ = ["EXAMPLES", "Audited", "Exact", "read"]
-
-#: How mechanisms are written, by kind.
-EXAMPLES = {
-    "rr-ldp": "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3",
-    "hadamard": "hadamard:size=8,epsilon=1,hash_bits=1",
-    "direct": "direct:size=8,dummies=2,epsilon=1",
-    "unary": "unary:size=8,epsilon=1",
-    "set-hadamard": "set-hadamard:size=8,slots=2,epsilon=1,hash_bits=3",
-}
+__all__ = ["EXAMPLES", "Audited", "Exact", "audited_records", "audited_sets", "read"]
 
 #: Reports for which a record that does not change is enumerated, and one that may.
 _REPORTS = (1, 2, 3, math.inf)
@@ -59,8 +46,6 @@ _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 _TOLERANCE = 1e-9
 
 Row = dict[str, Any]
-
-_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +75,7 @@ class Audited(Protocol):
         """Epsilon from the probabilities that the code realises.
 
         Raises:
-            UnknownLaw: they cannot be found.
+            UnknownDistribution: they cannot be found.
         """
         ...
 
@@ -101,61 +86,45 @@ class Audited(Protocol):
 
 def read(subject: str) -> Audited:
     """A collection file or a mechanism, or the end of the command with what is wrong with it."""
-    kind, _, parameters = subject.partition(":")
-    if kind not in EXAMPLES or ":" not in subject:
+    kind, colon, _ = subject.partition(":")
+    if kind not in EXAMPLES or not colon:
         (collection,) = load_collections([Path(subject)]).values()
-        if isinstance(collection, ItemCollection):
-            return _Sets(method=collection.method)
-        return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
-    given = dict(part.partition("=")[::2] for part in parameters.split(","))
+        audited: Audited = face_of(collection).audited(collection)
+        return audited
     try:
-        return _rr_ldp(subject, given) if kind == "rr-ldp" else _with_oracle(kind, given)
-    except (KeyError, TypeError):
-        fail(f"{subject}: not a mechanism; write it like {EXAMPLES[kind]}", code=2)
+        mechanism = read_mechanism(subject)
     except ParameterError as error:
-        fail(f"{subject}: {error}\n  -> write it like {EXAMPLES[kind]}", code=2)
-
-
-def _number(word: str, kind: type[_Number]) -> _Number:
-    try:
-        return kind(word)
-    except ValueError as error:
-        raise ParameterError(str(error)) from None
-
-
-def _rr_ldp(subject: str, given: Mapping[str, str]) -> _Records:
-    sizes = tuple(_number(size, int) for size in given["sizes"].split("x"))
-    mechanism = RRLDP(sizes=sizes, **{name: _number(word, float) for name, word in given.items() if name != "sizes"})
-    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(sizes)]
-    words = PermanentWords(collection=subject, attributes=attributes, flip_threshold=mechanism.flip_threshold)
+        fail(f"{subject}: {error}", code=2)
+    if not isinstance(mechanism, Mechanism):
+        return _OneReport(oracle=mechanism)
+    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
+    words = PermanentWords(collection=subject, attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
     return _Records(mechanism=mechanism, words=words)
 
 
-def _with_oracle(kind: str, given: Mapping[str, str]) -> Audited:
-    parameters: dict[str, Any] = {
-        name: _number(word, float if name == "epsilon" else int) for name, word in given.items()
-    }
-    match kind:
-        case "hadamard":
-            return _Values(oracle=HadamardResponse(**parameters))
-        case "direct":
-            return _Values(oracle=DirectResponse(**parameters))
-        case "unary":
-            return _Values(oracle=UnaryResponse(**parameters))
-        case _:
-            return _WholeSets(oracle=SetHadamardResponse(**parameters))
+def audited_records(collection: JointCollection) -> Audited:
+    """The mechanism of a collection of records, and the permanent words of its clients."""
+    return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
+
+
+def audited_sets(collection: ItemCollection) -> Audited:
+    """The method of a collection of item sets."""
+    return _Sets(method=collection.method)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Records:
-    """RR-LDP, and the permanent words of its clients."""
+    """A mechanism for records, and the permanent words of its clients."""
 
-    mechanism: RRLDP
+    mechanism: Mechanism
     words: PermanentWords
 
     def enumerated(self) -> Exact:
+        small = self.mechanism.small()
         realised = Enumeration.realised(self.mechanism)
-        as_stated = realised == Enumeration.stated(self.mechanism)
+        # Symbol by symbol at full width, and from record to packed report in miniature.
+        whole_as_stated = realised_reports(small) == stated_reports(small)
+        as_stated = realised == Enumeration.stated(self.mechanism) and whole_as_stated
         results = [
             {
                 "neighbours": neighbours,
@@ -195,51 +164,40 @@ class _Records:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Values:
+class _OneReport:
     """A frequency oracle."""
 
     oracle: FrequencyOracle
 
     def enumerated(self) -> Exact:
         small = in_miniature(self.oracle)
-        return _one_report(self.oracle, small, "value", realised_law(small), stated_law(small))
-
-    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
-        return oracle_attacks(self.oracle, noise=noise)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _WholeSets:
-    """A response to whole sets."""
-
-    oracle: SetHadamardResponse
-
-    def enumerated(self) -> Exact:
-        small = small_set_response(self.oracle)
+        if small.set_slots is None:
+            return self._exact(small, "value", realised_distribution(small), stated_distribution(small))
         sets = all_sets(small.size)
-        realised = realised_set_law(small, sets, answers_to(small, sets))
-        return _one_report(self.oracle, small, "set", realised, stated_set_law(small, sets))
+        realised = realised_set_distribution(small, sets, padding=small.set_slots)
+        return self._exact(small, "set", realised, small.stated_sets(sets, padding=small.set_slots))
+
+    def _exact(
+        self, small: FrequencyOracle, of: str, realised: OutputDistribution, stated: OutputDistribution
+    ) -> Exact:
+        enumerated = epsilon_of(realised)
+        return Exact(
+            title=f"One report of a {of}",
+            results=[
+                {
+                    "neighbours": f"any two {of}s",
+                    "reports": 1,
+                    "claimed": small.epsilon,
+                    "enumerated": enumerated,
+                }
+            ],
+            as_stated=bool((realised == stated).all()),
+            wrong=int(enumerated > small.epsilon + _TOLERANCE),
+            miniature=None if small == self.oracle else str(small),
+        )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return oracle_attacks(self.oracle, noise=noise)
-
-
-def _one_report(oracle: FrequencyOracle, small: FrequencyOracle, of: str, realised: Law, stated: Law) -> Exact:
-    enumerated = law_epsilon(realised)
-    return Exact(
-        title=f"One report of a {of}",
-        results=[
-            {
-                "neighbours": f"any two {of}s",
-                "reports": 1,
-                "claimed": small.epsilon,
-                "enumerated": enumerated,
-            }
-        ],
-        as_stated=bool((realised == stated).all()),
-        wrong=int(enumerated > small.epsilon + _TOLERANCE),
-        miniature=None if small == oracle else str(small),
-    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import load_collection
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.phases import epoch_epsilon
 
 if TYPE_CHECKING:
-    from stream_ldp.kinds import AnyCollection
+    from stream_ldp.collection import Collection
 
 __all__ = ["check"]
 
@@ -36,20 +34,8 @@ def check(
         fail("\n".join(problems))
 
 
-def _summary(collection: AnyCollection) -> str:
+def _summary(collection: Collection) -> str:
     window = collection.window
     kind = "windows" if window.pane_ms == window.size_ms else f"windows every {window.pane_ms / 1_000:g} s,"
-    known = f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}"
-    lasting = f"{kind} of {window.size_ms / 1_000:g} s"
-    if isinstance(collection, ItemCollection):
-        method = collection.method
-        epsilon = shown_epsilon(epoch_epsilon(method))
-        return (
-            f"{known}, {collection.items.count:,} items, {method.name} for the top {method.k}, "
-            f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, "
-            f"{lasting}"
-        )
-    return (
-        f"{known}, {len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, {lasting}, "
-        f"estimates {', '.join(each.name for each in collection.estimates)}"
-    )
+    rest = face_of(collection).summary(collection, lasting=f"{kind} of {window.size_ms / 1_000:g} s")
+    return f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}, {rest}"

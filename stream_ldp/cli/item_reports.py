@@ -4,52 +4,56 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
-from stream_ldp.cli.inputs.records import lines_of
+from stream_ldp.cli.inputs.records import Format, lines_of
 from stream_ldp.cli.running import run_client, spent_line, until_signal
-from stream_ldp.client import ItemReporter, ReportRefused
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client import Assumption, ItemReporter, ReportRefused
+from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from pathlib import Path
 
-    from stream_ldp.client import PrivacyLedger
-    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.cli.report import ReportOptions
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
 __all__ = ["report_items"]
 
 
-def report_items(
-    collection: ItemCollection,
-    *,
-    items: str | None,
-    path: Path,
-    epochs: int | None,
-    secret: bytes,
-    ledger: PrivacyLedger,
-    settings: Settings,
-) -> None:
+def report_items(collection: ItemCollection, options: ReportOptions) -> None:
     """Answer for the items given, or for the set on the last line of a file that has come by then."""
+    if (
+        options.many_users
+        or options.skip_bad
+        or options.form is not Format.AUTO
+        or options.terms.assumption is not Assumption.CONSTANT
+    ):
+        fail(
+            "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
+            "answers, and every answer has noise of its own; for many users: stream-ldp simulate",
+            code=2,
+        )
+    if options.items is not None and str(options.path) != "-":
+        fail("--items is the user's set, and so is the last line of a file: give one of them", code=2)
+    secret, ledger = options.user()
 
     def tell(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
         typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {shown_epsilon(phase.epsilon)} nats")
 
-    reporter = ItemReporter(collection, settings=settings, secret=secret, ledger=ledger, on_answer=tell)
-    sets = _given(items) if items is not None else _read(path)
+    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_answer=tell)
+    sets = _given(options.items) if options.items is not None else _read(options.path)
     problem = None
     try:
-        run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, epochs))))
+        run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, options.epochs))))
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
     typer.echo(f"{reporter.answered} answers of one user published")

@@ -11,15 +11,14 @@ import typer
 from stream_ldp.cli.failure import fail
 from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
 from stream_ldp.kinds import load_collection
-from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from stream_ldp.kinds import AnyCollection
+    from stream_ldp.collection import Collection
 
-__all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "load_joint_collection", "with_settings"]
+__all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
@@ -63,7 +62,7 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
     return decorate
 
 
-def load_collections(files: Sequence[Path]) -> dict[str, AnyCollection]:
+def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
     """Read collection files, which have names of their own, or end the command.
 
     Raises:
@@ -74,18 +73,6 @@ def load_collections(files: Sequence[Path]) -> dict[str, AnyCollection]:
     if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
         fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
     return collections
-
-
-def load_joint_collection(file: Path) -> JointCollection:
-    """Read one collection file, and end the command if it is not of records.
-
-    Raises:
-        CollectionError: something in it is wrong.
-    """
-    (collection,) = load_collections([file]).values()
-    if not isinstance(collection, JointCollection):
-        fail(f"{file}: collection {collection.name} is of item sets; this is for collections of records")
-    return collection
 
 
 def _option(name: str) -> inspect.Parameter:

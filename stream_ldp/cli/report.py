@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
-from stream_ldp.cli.item_reports import report_items
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
@@ -28,13 +29,13 @@ from stream_ldp.client import (
 )
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["report"]
+    from stream_ldp.records.collection import JointCollection
+
+__all__ = ["ReportOptions", "report", "report_records"]
 
 _User = tuple[bytes, PrivacyLedger]
 
@@ -154,53 +155,83 @@ def report(
         terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
     except ParameterError as error:
         fail(f"--budget, --assume, --max-values: {error}", code=2)
-    secret_path = secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
-    if isinstance(collection, ItemCollection):
-        if many_users or skip_bad or form is not Format.AUTO or assume is not Assumption.CONSTANT:
-            fail(
-                "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
-                "answers, and every answer has noise of its own; for many users: stream-ldp simulate",
-                code=2,
-            )
-        if items is not None and str(records) != "-":
-            fail("--items is the user's set, and so is the last line of a file: give one of them", code=2)
-        secret, ledger = _user(secret_path, terms, new_ledger=new_ledger)
-        report_items(
-            collection, items=items, path=records, epochs=epochs, secret=secret, ledger=ledger, settings=settings
-        )
-        return
-    if items is not None or epochs is not None:
+    face_of(collection).report(
+        collection,
+        ReportOptions(
+            path=records,
+            items=items,
+            epochs=epochs,
+            secret_file=secret_file,
+            many_users=many_users,
+            terms=terms,
+            new_ledger=new_ledger,
+            form=form,
+            skip_bad=skip_bad,
+            settings=settings,
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportOptions:
+    """What `report` is asked to do; each kind of collection refuses what means nothing to it.
+
+    path: file of records or sets; - for standard input.
+    items, epochs: the user's set, and how long to go on, of a collection of item sets.
+    secret_file: None for that of the application's settings.
+    terms: of the user's ledger.
+    """
+
+    path: Path
+    items: str | None
+    epochs: int | None
+    secret_file: Path | None
+    many_users: bool
+    terms: Terms
+    new_ledger: bool
+    form: Format
+    skip_bad: bool
+    settings: Settings
+
+    def user(self) -> _User:
+        """The user's secret and ledger.
+
+        Raises:
+            SecretError, LedgerError: see `load_or_create_user`.
+        """
+        secret_file = self.secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
+        if self.new_ledger:
+            secret = load_or_create_secret(secret_file)
+            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=self.terms)
+        return load_or_create_user(secret_file, terms=self.terms)
+
+
+def report_records(collection: JointCollection, options: ReportOptions) -> None:
+    """Publish the records of one user or of many."""
+    if options.items is not None or options.epochs is not None:
         fail(f"--items and --epochs are for collections of item sets; {collection.name} is of records", code=2)
     user = None
-    if not many_users:
-        user = _user(secret_path, terms, new_ledger=new_ledger)
-    elif secret_file is not None or new_ledger or terms != Terms():
+    if not options.many_users:
+        user = options.user()
+    elif options.secret_file is not None or options.new_ledger or options.terms != Terms():
         fail(
             "--many-users goes without --secret-file and without --budget, --assume, --max-values and --new-ledger: "
             "a secret is one user's, and so is a ledger",
             code=2,
         )
-    run_client(_report(collection, records, form, user, settings, skip_bad=skip_bad))
+    run_client(_report(collection, options, user))
 
 
-def _user(secret_file: Path, terms: Terms, *, new_ledger: bool) -> _User:
-    if new_ledger:
-        secret = load_or_create_secret(secret_file)
-        return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
-    return load_or_create_user(secret_file, terms=terms)
-
-
-async def _report(
-    collection: JointCollection, path: Path, form: Format, user: _User | None, settings: Settings, *, skip_bad: bool
-) -> None:
-    source = "standard input" if str(path) == "-" else str(path)
+async def _report(collection: JointCollection, options: ReportOptions, user: _User | None) -> None:
+    source = "standard input" if str(options.path) == "-" else str(options.path)
     skipped = _Skipped()
-    reader = RecordReader(collection, form=form, source=source, on_skip=skipped.add if skip_bad else None)
+    on_skip = skipped.add if options.skip_bad else None
+    reader = RecordReader(collection, form=options.form, source=source, on_skip=on_skip)
     secret, ledger = user or (None, None)
-    reporter = Reporter(collection, settings=settings, secret=secret, ledger=ledger)
+    reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger)
     problem = None
     try:
-        async with reporter, aclosing(lines_of(path)) as chunks:
+        async with reporter, aclosing(lines_of(options.path)) as chunks:
             async for lines in chunks:
                 records = reader.read(lines)
                 if ledger is None:

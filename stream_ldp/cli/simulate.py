@@ -15,25 +15,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.cli.simulation.item_sets import simulate_items
+from stream_ldp.cli.simulation.options import SimulateOptions
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.views.estimate_text import truth_line
 from stream_ldp.client import Reporter
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["simulate"]
+    from stream_ldp.records.collection import JointCollection
+
+__all__ = ["simulate", "simulate_records"]
 
 #: Reports that get one event time, at most; a batch of the reporter's.
 _STEP = 1_000
@@ -102,36 +103,38 @@ def simulate(
     (collection,) = load_collections([file]).values()
     if seed is not None:
         typer.echo(f"The noise comes from seed {seed} and hides nothing: for simulated users only.", err=True)
-    if isinstance(collection, ItemCollection):
-        if rate is not None or windows is not None:
-            fail("--rate and --windows are for collections of records: item sets are asked about live", code=2)
-        simulate_items(
-            collection,
-            data=data,
-            users=users,
-            epochs=epochs or 1,
-            seed=seed,
-            truth_file=truth,
-            settings=settings,
-        )
-        return
-    if epochs is not None:
+    options = SimulateOptions(
+        data=data,
+        users=users,
+        rate=rate,
+        windows=windows,
+        epochs=epochs,
+        seed=seed,
+        truth_file=truth,
+        settings=settings,
+    )
+    face_of(collection).simulate(collection, options)
+
+
+def simulate_records(collection: JointCollection, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who report once each."""
+    if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
-    population = load_population(data, collection)
-    count = users or len(population)
+    population = load_population(options.data, collection)
+    count, windows = options.users or len(population), options.windows
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
-    sampling, noise = np.random.SeedSequence(seed).spawn(2)
+    sampling, noise = np.random.SeedSequence(options.seed).spawn(2)
     simulation = _Simulation(
         collection=collection,
         people=sample(population, count, np.random.default_rng(sampling)),
         event_time=event_time,
-        rate=rate,
-        step=_step(count, windows, rate),
-        entropy=OSEntropy() if seed is None else SeededEntropy(noise),
+        rate=options.rate,
+        step=_step(count, windows, options.rate),
+        entropy=OSEntropy() if options.seed is None else SeededEntropy(noise),
         tally=Tally(collection, population),
-        truth_file=truth,
+        truth_file=options.truth_file,
     )
-    run_client(simulation.play(settings))
+    run_client(simulation.play(options.settings))
 
 
 def _step(count: int, windows: int | None, rate: float | None) -> int:

@@ -17,7 +17,7 @@ from stream_ldp.cli.running import run
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
+from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
 from stream_ldp.service.preflight import CHANGE_TOPIC, preflight
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def _create(
     async with Cluster.connect(settings) as cluster:
         existing = await cluster.topics([spec.name for spec in specs])
         registry = {}
-        if TopicNames(prefix=settings.topic_prefix).collections in existing:
+        if settings.topic_names.collections in existing:
             registry = await read_registry(settings)
         wanted = [Registration.of(collection) for collection in collections.values()]
         conflicts = [

@@ -12,26 +12,19 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.cli.simulation.truth import Truth
-from stream_ldp.cli.views.estimates import EstimateView
-from stream_ldp.cli.views.rankings import RankingView
-from stream_ldp.client import MissingTopic, RankingSubscriber, Subscriber, UnreadableAnswer
+from stream_ldp.client import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.sets.collection import ItemCollection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.cli.views.view import AnswerT, View
+    from stream_ldp.cli.kinds import Face
+    from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.sets.answer import Ranking
+    from stream_ldp.pipeline.answer import AnswerT
 
 __all__ = ["watch"]
 
@@ -59,15 +52,15 @@ def watch(
     Of records, these are joint distributions; of item sets, the ranking of the last epoch and that of the epoch
     which is under way. At a terminal they are redrawn in place; in a pipe each is a line.
     """
-    name, of_items = _named(collection)
-    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, of_items=of_items))
+    name, face = _named(collection)
+    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face))
 
 
-def _named(collection: str) -> tuple[str, bool | None]:
-    """The name of a collection, and whether it is of item sets, if that is said here."""
+def _named(collection: str) -> tuple[str, Face | None]:
+    """The name of a collection, and what commands do with its kind, if that is said here."""
     if Path(collection).is_file():
         (known,) = load_collections([Path(collection)]).values()
-        return known.name, isinstance(known, ItemCollection)
+        return known.name, face_of(known)
     if not collection.replace("-", "").replace("_", "").isalnum():
         fail(f"{collection}: there is no such file, and it is no collection's name")
     return collection, None
@@ -81,28 +74,23 @@ async def _watch(
     cells: int,
     once: bool,
     as_json: bool,
-    of_items: bool | None,
+    face: Face | None,
 ) -> None:
-    if of_items is None:
-        of_items = await _has_rankings(name, settings)
-    show = partial(_show, name, once=once, as_json=as_json)
-    if of_items:
-        await show(
-            RankingView(partial(_true_items, truth), rows=cells), partial(RankingSubscriber, name, settings=settings)
-        )
-    else:
-        await show(
-            EstimateView(partial(_true_joint, truth), cells=cells), partial(Subscriber, name, settings=settings)
-        )
+    face = face or await _published(name, settings)
+    view = face.view(truth, rows=cells)
+    await _show(name, view, partial(face.subscriber, name, settings=settings), once=once, as_json=as_json)
 
 
-async def _has_rankings(name: str, settings: Settings) -> bool:
-    """Whether the collection of this name is of item sets."""
-    try:
-        async with RankingSubscriber(name, settings=settings):
-            return True
-    except MissingTopic:
-        return False
+async def _published(name: str, settings: Settings) -> Face:
+    """By the answers that there are of a name; the first kind where there are none, whose subscriber says so."""
+    first, *others = FACES.values()
+    for face in others:
+        try:
+            async with face.subscriber(name, settings=settings):
+                return face
+        except MissingTopic:
+            continue
+    return first
 
 
 async def _show(
@@ -156,18 +144,3 @@ async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]
             typer.echo(str(error), err=True)
         except StopAsyncIteration:
             return
-
-
-def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | None:
-    """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
-    if file is None or not file.exists():
-        return None
-    return Truth.load(file).of(estimate)
-
-
-def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
-    """What the users hold, None while there is no file, or where it is of another collection."""
-    if file is None or not file.exists():
-        return None
-    truth = ItemTruth.load(file)
-    return truth if truth.fingerprint == ranking.fingerprint else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms import random_order, random_words
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.pipeline.wire import HEADER_BYTES, Batch
@@ -34,11 +35,9 @@ def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, entro
 
     In the order of their making, a report's place would tell when its user answered.
     """
-    # 64 bits a report, so that two of them never meet and keep their order.
-    order = np.argsort(entropy.words(2 * len(rows)).view(np.uint64))
-    return Batch(
-        fingerprint=fingerprint, batch_id=entropy.words(_ID_WORDS).tobytes(), time_ms=time_ms, rows=rows[order]
-    )
+    order = random_order(len(rows), entropy=entropy)
+    batch_id = random_words(_ID_WORDS, entropy=entropy).tobytes()
+    return Batch(fingerprint=fingerprint, batch_id=batch_id, time_ms=time_ms, rows=rows[order])
 
 
 class Batcher:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.client.batcher import batch_of, most_reports
-from stream_ldp.client.publisher import Publisher
-from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.mechanisms import OSEntropy, random_order, random_words
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemPopulation"]
 
 
-class ItemPopulation:
+class ItemPopulation(Sender):
     """Users of an item collection who answer together.
 
         async with ItemPopulation(films, sets, settings=Settings.load()) as population:
@@ -58,8 +56,8 @@ class ItemPopulation:
     ) -> None:
         """sets: what each user holds, items as `ItemCollection.encode` gives them.
 
-        secrets: of each user, from which his group is drawn. None draws the groups of an epoch from the entropy, to
-            be remembered as long as the population: right for users who answer through nobody else.
+        secrets: of each user, from which their partition words are drawn. None draws those of an epoch from the
+            entropy, to be remembered as long as the population: right for users who answer through nobody else.
         entropy: source of the noise and of the order of answering; the operating system's unless this is a
             simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
@@ -73,41 +71,22 @@ class ItemPopulation:
         """
         if secrets is not None and len(secrets) != len(sets):
             raise ValueError(f"{len(sets)} sets with {len(secrets)} secrets: give each user's own")
+        self._feed = RoundFeed(collection, settings=settings, clock=clock)
+        super().__init__(
+            collection,
+            settings=settings,
+            entropy=entropy,
+            clock=clock,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+            also=[self._feed],
+        )
         self._collection = collection
         self._sets = sets
         self._secrets = secrets
-        self._entropy = entropy or OSEntropy()
-        self._clock = clock
         self._spread = spread
         self._max_reports = max_reports
-        self._groups: dict[int, NDArray[np.uint32]] = {}
-        self._feed = RoundFeed(collection, settings=settings, clock=clock)
-        self._publisher = Publisher(
-            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
-            settings=settings,
-            max_in_flight=max_in_flight,
-            delivery_timeout=delivery_timeout,
-        )
-
-    @property
-    def acknowledged(self) -> int:
-        """Number of answers that the brokers have acknowledged."""
-        return self._publisher.acknowledged
-
-    async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's reports topic or its rounds topic does not exist.
-        """
-        await self._publisher.start()
-        try:
-            await self._feed.__aenter__()
-        except BaseException:
-            await self._publisher.stop()
-            raise
-        return self
+        self._words: dict[int, NDArray[np.uint32]] = {}
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -118,10 +97,9 @@ class ItemPopulation:
             DeliveryError: answers were lost.
         """
         try:
-            await self._publisher.flush()
+            await self._outbox.flush()
         finally:
-            await self._feed.__aexit__(kind, error, traceback)
-            await self._publisher.stop()
+            await super().__aexit__(kind, error, traceback)
 
     async def run(self, *, epochs: int | None = None, on_phase: Callable[[Round, int], None] | None = None) -> None:
         """Answer every phase of so many epochs, the first that can be answered wholly and those after it.
@@ -160,7 +138,7 @@ class ItemPopulation:
             raise problems.exceptions[0] from None
 
     async def answer(self, asked: Round) -> int:
-        """Ask the users whose group the phase asks, and publish what they answer until the round closes.
+        """Ask the users whom the phase asks, and publish what they answer until the round closes.
 
         Returns:
             Number of answers that were published; users who would have answered later did not.
@@ -170,11 +148,12 @@ class ItemPopulation:
             DeliveryError: answers were lost.
         """
         phase = asked.check(self._collection)
-        users = np.flatnonzero(phase.asks(self._groups_in(asked.epoch)))
-        # In random order, or who answers late would be told by his place.
-        users = users[np.argsort(self._entropy.words(2 * len(users)).view(np.uint64))]
+        users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
+        # In random order, or who answers late would be told by their place.
+        users = users[random_order(len(users), entropy=self._entropy)]
         method = self._collection.method
-        size = min(self._max_reports, most_reports(method.oracle(asked.inquiry).bits))
+        inquiry, fingerprint = asked.inquiry, asked.fingerprint
+        size = min(self._max_reports, most_reports(method.oracle(inquiry).bits))
         begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
         # As long before the round closes as that is before the window's end: a batch may be late by so much.
         last_ms = max(begin_ms, 2 * end_ms - asked.end_ms) if self._spread else begin_ms
@@ -186,12 +165,12 @@ class ItemPopulation:
             if time_ms >= end_ms:
                 break
             some = self._sets.take(users[first : first + size])
-            rows = respond(method, asked.inquiry, some, entropy=self._entropy)
+            rows = respond(method, inquiry, some, entropy=self._entropy)
             # Ids never come from a seed; see `Reporter`.
-            batch = batch_of(rows, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
-            await self._publisher.publish([batch])
+            batch = batch_of(rows, fingerprint=fingerprint, time_ms=time_ms, entropy=OSEntropy())
+            await self._outbox.publish([batch])
             published += len(rows)
-        await self._publisher.flush()
+        await self._outbox.flush()
         return published
 
     def _first_epoch(self) -> int:
@@ -202,13 +181,13 @@ class ItemPopulation:
         start_ms = schedule.window_of(epoch, 1)
         return epoch if now_ms < start_ms + schedule.size_ms // 2 else epoch + 1
 
-    def _groups_in(self, epoch: int) -> NDArray[np.uint32]:
-        """The group words of all users, the same whenever they are asked for."""
+    def _words_in(self, epoch: int) -> NDArray[np.uint32]:
+        """The partition words of all users, the same whenever they are asked for."""
         if self._secrets is not None:
-            return group_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
-        if epoch not in self._groups:
+            return partition_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
+        if epoch not in self._words:
             # While an epoch's last phase is asked, so many others have begun at most.
             oldest = epoch - self._collection.schedule.phases
-            self._groups = {each: words for each, words in self._groups.items() if each > oldest}
-            self._groups[epoch] = self._entropy.words(len(self._sets))
-        return self._groups[epoch]
+            self._words = {each: words for each, words in self._words.items() if each > oldest}
+            self._words[epoch] = random_words(len(self._sets), entropy=self._entropy)
+        return self._words[epoch]

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.client.batcher import batch_of
-from stream_ldp.client.publisher import Publisher
-from stream_ldp.client.reporter import now_ms
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.mechanisms import OSEntropy, uniform_integers
+from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,8 +32,8 @@ __all__ = ["ItemReporter"]
 log = logging.getLogger(__name__)
 
 
-class ItemReporter:
-    """Answers for one user what the phases of a collection's epochs ask about his set of items.
+class ItemReporter(Sender):
+    """Answers for one user what the phases of a collection's epochs ask about their set of items.
 
         secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
         async with ItemReporter(films, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
@@ -43,7 +41,7 @@ class ItemReporter:
             await reporter.stopped()
 
     Answers leave by themselves, from the first `hold` to the end of the `async with` block: each phase that asks the
-    user's group is answered once, for the set held at that moment, of which only one perturbed value is sent. Whoever
+    user is answered once, for the set held at that moment, of which only one perturbed value is sent. Whoever
     comes late answers the phases that are still open.
 
     Privacy does not depend on what the service says. An answer is perturbed by the collection's own method at the
@@ -84,20 +82,21 @@ class ItemReporter:
         """
         if not ledger.is_of(secret):
             raise ValueError("the ledger is of a user with another secret")
+        self._feed = RoundFeed(collection, settings=settings, clock=clock)
+        super().__init__(
+            collection,
+            settings=settings,
+            entropy=entropy,
+            clock=clock,
+            max_in_flight=1,
+            delivery_timeout=delivery_timeout,
+            also=[self._feed],
+        )
         self._collection = collection
         self._secret = secret
         self._ledger = ledger
-        self._entropy = entropy or OSEntropy()
-        self._clock = clock
         self._spread = spread
         self._on_answer = on_answer
-        self._feed = RoundFeed(collection, settings=settings, clock=clock)
-        self._publisher = Publisher(
-            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
-            settings=settings,
-            max_in_flight=1,
-            delivery_timeout=delivery_timeout,
-        )
         self._set: ItemSets | None = None
         self._holds = asyncio.Event()
         self._answering = asyncio.Lock()
@@ -108,7 +107,7 @@ class ItemReporter:
     @property
     def answered(self) -> int:
         """Number of answers that the brokers have acknowledged."""
-        return self._publisher.acknowledged
+        return self.acknowledged
 
     @property
     def refused(self) -> int:
@@ -116,18 +115,8 @@ class ItemReporter:
         return self._feed.refused
 
     async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's reports topic or its rounds topic does not exist.
-        """
-        await self._publisher.start()
-        try:
-            await self._feed.__aenter__()
-        except BaseException:
-            await self._publisher.stop()
-            raise
+        """Connect; raises as `Sender`."""
+        await super().__aenter__()
         self._task = asyncio.create_task(self._follow())
         return self
 
@@ -148,8 +137,7 @@ class ItemReporter:
                 task.cancel()
             await asyncio.wait([task])
         finally:
-            await self._feed.__aexit__(kind, error, traceback)
-            await self._publisher.stop()
+            await super().__aexit__(kind, error, traceback)
         if not task.cancelled() and not isinstance(task.exception(), BudgetExceeded):
             task.result()
 
@@ -209,14 +197,14 @@ class ItemReporter:
         if key in self._due:
             self._due[key] = (self._due[key][0], asked)
             return
-        words = group_words([self._secret], fingerprint=self._collection.fingerprint, epoch=asked.epoch)
+        words = partition_words([self._secret], fingerprint=self._collection.fingerprint, epoch=asked.epoch)
         if not self._collection.method.phases[asked.phase - 1].asks(words)[0]:
             return
         begin = max(self._clock(), asked.start_ms)
         left = closes_ms(asked) - begin
         if left <= 0:
             return
-        moment = int(uniform_integers(np.array([left]), entropy=self._entropy)[0]) if self._spread else 0
+        moment = int(self._entropy.integers(np.array([left]))[0]) if self._spread else 0
         self._due[key] = (begin + moment, asked)
 
     async def _answer(self, asked: Round) -> None:
@@ -236,8 +224,8 @@ class ItemReporter:
             return
         # Ids never come from a seed; see `Reporter`.
         batch = batch_of(row, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
-        await self._publisher.publish([batch])
-        await self._publisher.flush()
+        await self._outbox.publish([batch])
+        await self._outbox.flush()
         if self._on_answer is not None:
             self._on_answer(asked)
 

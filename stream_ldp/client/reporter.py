@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from stream_ldp.client.batcher import Batcher, most_reports
-from stream_ldp.client.publisher import Publisher
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger import Assumption
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
@@ -25,15 +23,10 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["Reporter", "now_ms"]
+__all__ = ["Reporter"]
 
 
-def now_ms() -> int:
-    """Milliseconds since 1970-01-01 UTC."""
-    return time.time_ns() // 1_000_000
-
-
-class Reporter:
+class Reporter(Sender):
     """Reports records to a collection.
 
         secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
@@ -78,39 +71,29 @@ class Reporter:
         Raises:
             ValueError: the secret is not one, or the ledger is not of the user who has it.
         """
+        super().__init__(
+            collection,
+            settings=settings,
+            entropy=entropy,
+            clock=clock,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+        )
         self._collection = collection
         self._secret = secret
         self._ledger = _ledger_of(secret, ledger)
-        self._entropy = entropy or OSEntropy()
-        self._clock = clock
         self._linger = linger
         self._words = collection.permanent_words()
         self._max_reports = min(max_reports, most_reports(collection.mechanism.bits))
         # Batch ids never come from a seed: a second simulation with the same one would repeat the ids of the first,
         # and its batches would be taken for copies and not be counted.
         self._batcher = Batcher(collection, max_reports=self._max_reports, entropy=OSEntropy())
-        self._publisher = Publisher(
-            TopicNames(prefix=settings.topic_prefix).reports(collection.name),
-            settings=settings,
-            max_in_flight=max_in_flight,
-            delivery_timeout=delivery_timeout,
-        )
         self._timer: asyncio.TimerHandle | None = None
         self._open = False
 
-    @property
-    def acknowledged(self) -> int:
-        """Number of reports that the brokers have acknowledged."""
-        return self._publisher.acknowledged
-
     async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's reports topic does not exist.
-        """
-        await self._publisher.start()
+        """Connect; raises as `Sender`."""
+        await super().__aenter__()
         self._open = True
         return self
 
@@ -128,7 +111,7 @@ class Reporter:
             self._open = False
             if self._timer is not None:
                 self._timer.cancel()
-            await self._publisher.stop()
+            await super().__aexit__(kind, error, traceback)
 
     async def report(self, record: Mapping[str, str]) -> None:
         """Report one record of the user whose secret this reporter has.
@@ -207,13 +190,13 @@ class Reporter:
         """
         self._require_open()
         if batch := self._batcher.cut():
-            await self._publisher.publish([batch])
-        await self._publisher.flush()
+            await self._outbox.publish([batch])
+        await self._outbox.flush()
 
     async def _gather(self, rows: NDArray[np.uint8]) -> None:
         complete = self._batcher.add(rows, time_ms=self._clock())
         self._start_timer()
-        await self._publisher.publish(complete)
+        await self._outbox.publish(complete)
 
     def _require_open(self) -> None:
         if not self._open:
@@ -226,8 +209,8 @@ class Reporter:
     def _linger_over(self) -> None:
         self._timer = None
         # A batch that cannot leave goes on filling, and `report` waits once it is full.
-        if not self._publisher.full and (batch := self._batcher.cut()):
-            self._publisher.send(batch)
+        if not self._outbox.full and (batch := self._batcher.cut()):
+            self._outbox.send(batch)
         self._start_timer()
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
-
-from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from stream_ldp.client.errors import require_topic
 from stream_ldp.kafka.connection import check_connection
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.sets.rounds import Round, RoundRefused
 
 if TYPE_CHECKING:
@@ -54,9 +53,8 @@ class RoundFeed:
         self._collection = collection
         self._settings = settings
         self._clock = clock
-        self._topic = TopicNames(prefix=settings.topic_prefix).rounds(collection.name)
-        self._partition = TopicPartition(self._topic, 0)
-        self._consumer: Any = None
+        self._topic = settings.topic_names.rounds(collection.name)
+        self._reader = LogReader(self._topic, settings=settings)
         self._records: deque[Any] = deque()
         self._window_ms: int | None = None
 
@@ -68,24 +66,16 @@ class RoundFeed:
             MissingTopic: the collection's rounds topic does not exist.
         """
         await check_connection(self._settings)
-        self._consumer = AIOKafkaConsumer(
-            **self._settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
+        await self._reader.start(
+            check=partial(require_topic, self._topic, settings=self._settings), since_ms=self._open_since_ms()
         )
-        try:
-            await self._consumer.start()
-            require_topic(self._topic, await self._consumer.topics(), self._settings)
-            self._consumer.assign([self._partition])
-            await self._find_place()
-        except BaseException:
-            await self._consumer.stop()
-            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Disconnect."""
-        await self._consumer.stop()
+        await self._reader.stop()
 
     async def next(self, *, until_ms: int | None = None) -> Round | None:
         """The next round that has not closed; None when the clock has reached `until_ms`.
@@ -106,8 +96,7 @@ class RoundFeed:
                     return asked
                 continue
             wait_ms = LOOK_MS if until_ms is None else min(LOOK_MS, until_ms - now_ms)
-            fetched = await self._consumer.getmany(self._partition, timeout_ms=wait_ms)
-            self._records.extend(fetched.get(self._partition, ()))
+            self._records.extend(await self._reader.fetch(timeout_ms=wait_ms))
 
     def _first_phase(self, now_ms: int) -> Round | None:
         """That of the epoch that begins with the present window, once."""
@@ -134,15 +123,10 @@ class RoundFeed:
             return None
         return asked
 
-    async def _find_place(self) -> None:
-        """Begin with the first round that may be open.
+    def _open_since_ms(self) -> int:
+        """When the first round that may be open was published, or earlier.
 
         A round is published after the window before its own has ended: within the last window. One window more makes
         up for clocks that differ. What is older, up to weeks of it, need not be read.
         """
-        since_ms = self._clock() - 2 * self._collection.schedule.size_ms
-        found = (await self._consumer.offsets_for_times({self._partition: since_ms}))[self._partition]
-        if found is None:
-            await self._consumer.seek_to_end(self._partition)
-        else:
-            self._consumer.seek(self._partition, found.offset)
+        return self._clock() - 2 * self._collection.schedule.size_ms

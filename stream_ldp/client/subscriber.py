@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Self
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError
 from pydantic import ValidationError
 
 from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
 from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 
@@ -25,13 +25,32 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
 
-AnswerT = TypeVar("AnswerT", bound=Estimate | Ranking)
-
 #: Seconds between the commits of a group member: at most so much is handed out twice after a crash.
 COMMIT_INTERVAL = 1.0
 
 
-class AnswerSubscriber(ABC, Generic[AnswerT]):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answers(Generic[AnswerT]):
+    """One kind of answers: its topic, how a record of it is read, what is raised for one that is none, who reads it.
+
+    read: raises ValidationError for what is not an answer of this kind.
+    """
+
+    topic: Callable[[TopicNames, str], str]
+    read: Callable[[bytes], AnswerT]
+    unreadable: type[UnreadableAnswer]
+    reader: str
+
+
+_ESTIMATES = _Answers(
+    topic=TopicNames.estimates, read=Estimate.from_bytes, unreadable=NotAnEstimate, reader="Subscriber"
+)
+_RANKINGS = _Answers(
+    topic=TopicNames.heavy_hitters, read=Ranking.from_bytes, unreadable=NotARanking, reader="RankingSubscriber"
+)
+
+
+class AnswerSubscriber(Generic[AnswerT]):
     """The answers of a collection, as an asynchronous iterator.
 
     A topic of answers has one partition, on which the finals of a series follow each other in the order of their
@@ -43,19 +62,17 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
 
     def __init__(
         self,
-        topic: str,
+        collection: str,
+        answers: _Answers[AnswerT],
         *,
-        read: Callable[[bytes], AnswerT],
-        unreadable: type[UnreadableAnswer],
-        others: tuple[str, str],
+        wanted: Callable[[AnswerT], bool],
         settings: Settings,
         from_beginning: bool,
         follow: bool,
         group: str | None,
     ) -> None:
-        """read: the answer in a record; raises ValidationError where there is none, and a step then `unreadable`.
+        """wanted: whether to hand out an answer that is news.
 
-        others: the topic that a collection of the other kind has in its place, and who reads it.
         from_beginning, follow, group: see `Subscriber`.
 
         Raises:
@@ -63,24 +80,18 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         """
         if group is not None and not follow:
             raise ValueError("a group member follows: where the others have got to is not known to it")
-        self._topic = topic
-        self._read = read
-        self._unreadable = unreadable
-        self._others = others
+        self._collection = collection
+        self._answers = answers
+        self._wanted = wanted
         self._settings = settings
-        self._from_beginning = from_beginning
         self._follow = follow
-        self._group = group
-        self._partition = TopicPartition(self._topic, 0)
-        self._consumer: Any = None
+        self._in_group = group is not None
+        self._topic = answers.topic(settings.topic_names, collection)
+        self._reader = LogReader(self._topic, settings=settings, group=group, from_beginning=from_beginning)
         self._end: int | None = None
         self._last_final: dict[tuple[str, str], int] = {}
         self._handed_out: int | None = None
         self._commit_due = 0.0
-
-    @abstractmethod
-    def _is_asked_for(self, answer: AnswerT) -> bool:
-        """Whether the user wants an answer that is news."""
 
     async def __aenter__(self) -> Self:
         """Connect and find the place to begin.
@@ -90,18 +101,12 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
             MissingTopic: the collection's topic of such answers does not exist.
         """
         await check_connection(self._settings)
-        self._consumer = AIOKafkaConsumer(
-            **self._settings.client_options(),
-            group_id=self._group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest" if self._from_beginning else "latest",
-        )
         try:
-            await self._consumer.start()
-            self._require_topic(await self._consumer.topics())
-            await self._find_place()
+            await self._reader.start(check=self._require_topic)
+            if not self._follow:
+                self._end = await self._reader.end()
         except BaseException:
-            await self._consumer.stop()
+            await self._reader.stop()
             raise
         return self
 
@@ -113,7 +118,7 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
             if error is None:
                 await self._commit()
         finally:
-            await self._consumer.stop()
+            await self._reader.stop()
 
     def __aiter__(self) -> Self:
         return self
@@ -127,15 +132,17 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         while True:
             if asyncio.get_running_loop().time() >= self._commit_due:
                 await self._commit()
-            if self._end is not None and await self._consumer.position(self._partition) >= self._end:
+            if self._end is not None and await self._reader.position() >= self._end:
                 raise StopAsyncIteration
-            record = await self._consumer.getone()
+            record = await self._reader.next()
             self._handed_out = record.offset + 1
             try:
-                answer = self._read(record.value)
+                answer = self._answers.read(record.value)
             except ValidationError as error:
-                raise self._unreadable(self._topic, record.partition, record.offset, _explained(error)) from error
-            if self._is_news(answer) and self._is_asked_for(answer):
+                raise self._answers.unreadable(
+                    self._topic, record.partition, record.offset, _explained(error)
+                ) from error
+            if self._is_news(answer) and self._wanted(answer):
                 return answer
 
     def _is_news(self, answer: AnswerT) -> bool:
@@ -149,32 +156,20 @@ class AnswerSubscriber(ABC, Generic[AnswerT]):
         return True
 
     def _require_topic(self, existing: Container[str]) -> None:
-        topic, reader = self._others
-        if self._topic not in existing and topic in existing:
-            raise MissingTopic(f"topic {self._topic} does not exist, but {topic} does: read it with {reader}")
+        """Name the right reader where the collection has answers of another kind."""
+        for other in (_ESTIMATES, _RANKINGS):
+            topic = other.topic(self._settings.topic_names, self._collection)
+            if self._topic not in existing and topic in existing:
+                raise MissingTopic(
+                    f"topic {self._topic} does not exist, but {topic} does: read it with {other.reader}"
+                )
         require_topic(self._topic, existing, self._settings)
-
-    async def _find_place(self) -> None:
-        if self._group is not None:
-            self._consumer.subscribe([self._topic])
-            return
-        self._consumer.assign([self._partition])
-        # At once, not with the first fetch: an answer published in between would be missed.
-        if not self._from_beginning:
-            await self._consumer.seek_to_end(self._partition)
-        if not self._follow:
-            self._end = (await self._consumer.end_offsets([self._partition]))[self._partition]
 
     async def _commit(self) -> None:
         self._commit_due = asyncio.get_running_loop().time() + COMMIT_INTERVAL
-        if self._group is None or self._handed_out is None:
-            return
-        offset, self._handed_out = self._handed_out, None
-        try:
-            await self._consumer.commit({self._partition: offset})
-        except (CommitFailedError, IllegalStateError):
-            # The partition went to another member of the group, which begins where the last commit was.
-            return
+        if self._in_group and self._handed_out is not None:
+            offset, self._handed_out = self._handed_out, None
+            await self._reader.commit(offset)
 
 
 class Subscriber(AnswerSubscriber[Estimate]):
@@ -209,23 +204,20 @@ class Subscriber(AnswerSubscriber[Estimate]):
         Raises:
             ValueError: a group that does not follow.
         """
-        names = TopicNames(prefix=settings.topic_prefix)
+
+        def wanted(estimate: Estimate) -> bool:
+            named = estimates is None or estimate.estimate in estimates
+            return named and (estimate.final or not finals_only)
+
         super().__init__(
-            names.estimates(collection),
-            read=Estimate.from_bytes,
-            unreadable=NotAnEstimate,
-            others=(names.heavy_hitters(collection), "RankingSubscriber"),
+            collection,
+            _ESTIMATES,
+            wanted=wanted,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,
             group=group,
         )
-        self._estimates = estimates
-        self._finals_only = finals_only
-
-    def _is_asked_for(self, answer: Estimate) -> bool:
-        named = self._estimates is None or answer.estimate in self._estimates
-        return named and (answer.final or not self._finals_only)
 
 
 class RankingSubscriber(AnswerSubscriber[Ranking]):
@@ -255,21 +247,15 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         Raises:
             ValueError: a group that does not follow.
         """
-        names = TopicNames(prefix=settings.topic_prefix)
         super().__init__(
-            names.heavy_hitters(collection),
-            read=Ranking.from_bytes,
-            unreadable=NotARanking,
-            others=(names.estimates(collection), "Subscriber"),
+            collection,
+            _RANKINGS,
+            wanted=lambda ranking: ranking.complete or not results_only,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,
             group=group,
         )
-        self._results_only = results_only
-
-    def _is_asked_for(self, answer: Ranking) -> bool:
-        return answer.complete or not self._results_only
 
 
 def _explained(error: ValidationError) -> str:

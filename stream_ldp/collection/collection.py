@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -34,6 +35,7 @@ __all__ = [
     "Part",
     "PositiveDuration",
     "Series",
+    "Topics",
     "Window",
     "fingerprint_of",
     "require_distinct",
@@ -143,7 +145,6 @@ class Series(Protocol):
     """What is answered window after window.
 
     name: of the answers.
-    of: names the statistic that they are made from, or where there are several of them, what those have in common.
     every_ms: time between two provisional answers of an open window, in milliseconds.
     """
 
@@ -151,10 +152,14 @@ class Series(Protocol):
     def name(self) -> str: ...
 
     @property
-    def of(self) -> tuple[str, ...]: ...
-
-    @property
     def every_ms(self) -> int: ...
+
+    def statistic(self, before: Any) -> tuple[str, ...] | None:
+        """Names the statistic that the answer to a window is made from; None where nothing was asked.
+
+        before: the final answer that it goes on from, of the kind's own class; None where there is none.
+        """
+        ...
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
         """Which final answer that of the window beginning at `window_ms` goes on from.
@@ -165,12 +170,30 @@ class Series(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topics:
+    """Topics of a kind of collection, beside those that every kind has.
+
+    The class of its collections says them, so that a producer, which needs their names, need not load its solver.
+
+    answers: last part of the name of the one that answers are published on.
+    rounds: whether there is one on which later questions are asked.
+    """
+
+    answers: str
+    rounds: bool = False
+
+
 class Collection(Part):
     """What every collection file says; what its reports are about is said by the classes made from it.
+
+    topics: those of its kind.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    topics: ClassVar[Topics]
 
     name: Name = Field(alias="collection")
     window: Window

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from stream_ldp.errors import StreamLDPError
+from stream_ldp.errors import ParameterError, StreamLDPError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic.fields import FieldInfo
 
 __all__ = [
     "NAME_PATTERN",
@@ -21,8 +24,10 @@ __all__ = [
     "Model",
     "parse_document",
     "parse_model",
+    "parse_values",
     "place_of",
     "read_text",
+    "reraise_mistakes",
     "suggestion",
 ]
 
@@ -32,7 +37,7 @@ Model = TypeVar("Model", bound=BaseModel)
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 
-class Misplaced(StreamLDPError, ValueError):
+class Misplaced(ParameterError):
     """A problem that only a larger part shows, with the place of the smaller part that is wrong."""
 
     def __init__(self, message: str, *place: str | int) -> None:
@@ -97,12 +102,33 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        for problem in error.errors():
-            cause = problem.get("ctx", {}).get("error")
-            if isinstance(cause, ValueError) and not isinstance(cause, StreamLDPError):
-                # No fault of the file: pydantic takes every ValueError for one, that of a mistake of ours too.
-                raise cause from None
-        raise CollectionError([_explained(problem, model, root, source) for problem in _causes(error)]) from error
+        reraise_mistakes(error)
+        raise CollectionError([_located(problem, model, root, source) for problem in _causes(error)]) from error
+
+
+def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """The model that values describe which stand in no file.
+
+    Raises:
+        ParameterError: something in them is wrong; says what, as for a file.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        reraise_mistakes(error)
+        raise ParameterError("; ".join(_advice(each, _spot(each, model)) for each in _causes(error))) from error
+
+
+def reraise_mistakes(error: ValidationError) -> None:
+    """Raise the ValueError in it that is a mistake of the program, if there is one.
+
+    Pydantic takes every ValueError of a validator for a fault of what it validates; one of NumPy would read as if the
+    user's file were wrong. A validator says what is wrong with a `ParameterError`.
+    """
+    for problem in error.errors():
+        cause = problem.get("ctx", {}).get("error")
+        if isinstance(cause, ValueError) and not isinstance(cause, StreamLDPError):
+            raise cause from None
 
 
 def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
@@ -153,42 +179,95 @@ def _within(inner: Any, outer: Any) -> bool:
     return bool(inner["loc"][: len(outer["loc"])] == outer["loc"])
 
 
-def _explained(problem: Any, model: type[BaseModel], root: yaml.Node, source: str) -> str:
-    """One line for one validation problem: where, what is wrong, what would be right."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Spot:
+    """Where in a document a problem is.
+
+    path: keys and indices from the root.
+    model: says which keys may stand there, or beside what is there.
+    kind: chose `model` among `rivals`; None where there was no choice.
+    """
+
+    path: tuple[str | int, ...]
+    model: type[BaseModel]
+    kind: str | None
+    rivals: Mapping[str, type[BaseModel]]
+
+
+def _spot(problem: Any, model: type[BaseModel]) -> _Spot:
     error = problem.get("ctx", {}).get("error")
-    path: tuple[str | int, ...] = problem["loc"] + (error.place if isinstance(error, Misplaced) else ())
+    path: list[str | int] = []
+    kind: str | None = None
+    rivals: dict[str, type[BaseModel]] = {}
+    key: str | None = None
+    for step in problem["loc"] + (error.place if isinstance(error, Misplaced) else ()):
+        if key is not None and step in rivals:
+            # Pydantic names the kind that it has gone by. It is no key of the file.
+            model, kind, key = rivals[step], step, None
+            continue
+        path.append(step)
+        field = _field(model, step)
+        if field is not None and (found := _model_in(field.annotation)) is not None:
+            model, kind, key, rivals = found, None, None, {}
+            if isinstance(field.discriminator, str):
+                key = field.discriminator
+                rivals = _rivals(field.annotation, key)
+    if problem["type"] in ("union_tag_invalid", "union_tag_not_found") and key is not None:
+        path.append(key)
+    return _Spot(path=tuple(path), model=model, kind=kind, rivals=rivals)
+
+
+def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str) -> str:
+    """One line for one validation problem: where, what is wrong, what would be right."""
+    spot = _spot(problem, model)
     node: yaml.Node = root
     given: list[str] = []
-    for step in path:
+    for step in spot.path:
         if isinstance(node, yaml.MappingNode):
             found = {key.value: (key, value) for key, value in node.value}
             given = list(found)
             if step not in found:
                 break
-            node = found[step][0] if problem["type"] == "extra_forbidden" and step == path[-1] else found[step][1]
+            unknown = problem["type"] == "extra_forbidden" and step == spot.path[-1]
+            node = found[step][0] if unknown else found[step][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
             node = node.value[step]
-    return f"{_at(source, node)}: {'.'.join(map(str, path)) or 'collection'}: {_advice(problem, model, given)}"
+    place = ".".join(map(str, spot.path)) or "collection"
+    return f"{_at(source, node)}: {place}: {_advice(problem, spot, given)}"
 
 
-def _advice(problem: Any, model: type[BaseModel], given: Sequence[str]) -> str:
+def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
     """What is wrong, and what would be right; `given` are the keys of the mapping that it is about."""
-    path, value = problem["loc"], problem["input"]
+    rivals = spot.rivals.values()
+    key = str(spot.path[-1]) if spot.path else ""
     match problem["type"]:
-        case "missing":
+        case "missing" if (field := _field(spot.model, key)) and not all(_requires(each, key) for each in rivals):
+            return f"{spot.kind} needs {key}: {field.description}"
+        case "missing" | "union_tag_not_found":
             return "this key is required"
+        case "union_tag_invalid":
+            return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
+        case "extra_forbidden" if any(_field(each, key) for each in rivals):
+            return f"{spot.kind} has no {key}: leave it out"
         case "extra_forbidden":
-            known = [key for key in _keys(model, path[:-1]) if key not in given]
-            return f"unknown key{suggestion(str(path[-1]), known)}"
-        case "model_type":
-            return f"expected keys such as {' and '.join(f'`{key}:`' for key in _keys(model, path)[:2])}"
+            return f"unknown key{suggestion(key, [known for known in _keys(spot.model) if known not in given])}"
+        case "model_type" | "model_attributes_type":
+            return f"expected keys such as {' and '.join(f'`{known}:`' for known in _keys(spot.model)[:2])}"
+        case _:
+            return _right_value(problem)
+
+
+def _right_value(problem: Any) -> str:
+    """What a single value should have been."""
+    value = problem["input"]
+    match problem["type"]:
         case "tuple_type":
             return "expected a list, such as [no, yes]"
         case "string_type" | "string_unicode":
             return "expected text"
         case "float_parsing":
             return f"{value!r} is not a number"
-        case "literal_error":
+        case "literal_error" | "enum":
             return f"expected {problem['ctx']['expected']}, got {value!r}"
         case "string_pattern_mismatch" if problem["ctx"]["pattern"] == NAME_PATTERN:
             return "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
@@ -201,17 +280,17 @@ def _advice(problem: Any, model: type[BaseModel], given: Sequence[str]) -> str:
             return message.removeprefix("Value error, ").replace("Input", "it")
 
 
-def _keys(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:
-    """The keys of the mapping at `path`."""
-    for step in path:
-        if isinstance(step, str):
-            model = _model_in(_field(model, step)) or model
+def _keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a model in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _field(model: type[BaseModel], key: str) -> Any:
-    found = [field for name, field in model.model_fields.items() if key in (field.alias, name)]
-    return found[0].annotation if found else None
+def _field(model: type[BaseModel], key: str | int) -> FieldInfo | None:
+    return next((field for name, field in model.model_fields.items() if key in (field.alias, name)), None)
+
+
+def _requires(model: type[BaseModel], key: str) -> bool:
+    return (field := _field(model, key)) is not None and field.is_required()
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -219,3 +298,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+
+
+def _rivals(union: Any, discriminator: str) -> dict[str, type[BaseModel]]:
+    """The models of a union by the words that choose them."""
+    return {
+        kind: model for model in get_args(union) for kind in get_args(model.model_fields[discriminator].annotation)
+    }

@@ -1,21 +1,30 @@
-"""Everything a worker writes, through one idempotent producer."""
+"""Writing records: one idempotent producer, whose every write is acknowledged by all replicas that are in sync."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
-
-from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["Publisher", "Record"]
+__all__ = ["Producer", "Record"]
+
+#: Seconds to wait for acknowledgements. An idempotent producer itself never gives up a batch, and a worker that waits
+#: for ever is a member of its groups and does nothing; longer than a broker takes to restart.
+ACKNOWLEDGE_SECONDS = 60.0
+
+#: Largest record, in bytes, that brokers take whose topic says nothing else.
+USUAL_RECORD_BYTES = 2**20
+
+#: Seconds for attempts under way when a producer is abandoned; they end by themselves unless the broker is frozen.
+ABANDON_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,33 +38,45 @@ class Record:
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
-#: Seconds to wait for acknowledgements. An idempotent producer itself never gives up a batch, and a worker that waits
-#: for ever is a member of its groups and does nothing; longer than a broker takes to restart.
-ACKNOWLEDGE_SECONDS = 60.0
-
-
-class Publisher:
+class Producer:
     """Writes records, and knows that they are written."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, max_record_bytes: int = USUAL_RECORD_BYTES) -> None:
         self._settings = settings
-        self._producer: AIOKafkaProducer | None = None
+        self._max_record_bytes = max_record_bytes
+        self._producer: Any = None
 
     async def start(self) -> None:
-        """Connect."""
-        producer = AIOKafkaProducer(
+        """Connect. After a failure, `stop`.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
+        self._producer = AIOKafkaProducer(
             **self._settings.client_options(),
             enable_idempotence=True,
             acks="all",
-            max_request_size=MAX_RECORD_BYTES,
+            max_request_size=self._max_record_bytes,
         )
-        await producer.start()
-        self._producer = producer
+        await self._producer.start()
 
-    async def stop(self) -> None:
-        """Disconnect; may be called twice, or without a start."""
-        if self._producer is not None:
-            await self._producer.stop()
+    async def topics(self) -> set[str]:
+        """Names of all topics that there are and that we may describe."""
+        return set((await self._producer.client.fetch_all_metadata()).topics())
+
+    async def send(self, record: Record) -> asyncio.Future[Any]:
+        """Hand over a record; the future is done when the brokers have acknowledged it, which may be never."""
+        if self._producer is None:
+            raise RuntimeError("the producer has not been started")
+        options: dict[str, Any] = {}
+        if record.partition is not None:
+            options["partition"] = record.partition
+        if record.headers:
+            options["headers"] = list(record.headers)
+        sent: asyncio.Future[Any] = await self._producer.send(
+            record.topic, key=record.key, value=record.value, **options
+        )
+        return sent
 
     async def publish(self, records: Iterable[Record]) -> None:
         """Write records and wait until the brokers have acknowledged every one.
@@ -64,17 +85,18 @@ class Publisher:
             KafkaError: one of them could not be written.
             TimeoutError: they were not acknowledged within ACKNOWLEDGE_SECONDS.
         """
-        if self._producer is None:
-            raise RuntimeError("the publisher has not been started")
         async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
-            deliveries = [
-                await self._producer.send(
-                    record.topic,
-                    key=record.key,
-                    value=record.value,
-                    partition=record.partition,
-                    headers=list(record.headers),
-                )
-                for record in records
-            ]
-            await asyncio.gather(*deliveries)
+            await asyncio.gather(*[await self.send(record) for record in records])
+
+    async def stop(self) -> None:
+        """Disconnect, once all that was sent is acknowledged; may be called twice, or without a start."""
+        if self._producer is not None:
+            await self._producer.stop()
+
+    async def abandon(self) -> None:
+        """Disconnect without the records that no broker takes: aiokafka's `stop` would wait for them for ever."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ABANDON_SECONDS):
+                await self._producer._sender.close()
+        self._producer._closed = True
+        await self._producer.client.close()

@@ -11,10 +11,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.topics import MAX_RECORD_BYTES, TopicNames
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,27 +89,18 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
     Raises:
         RegistryError: a record is not a registration, or the topic cannot be read in time.
     """
-    partition = TopicPartition(TopicNames(prefix=settings.topic_prefix).collections, 0)
-    consumer = AIOKafkaConsumer(**settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest")
-    found = {}
+    topic = settings.topic_names.collections
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            await consumer.start()
-            consumer.assign([partition])
-            end = (await consumer.end_offsets([partition]))[partition]
-            while await consumer.position(partition) < end:
-                for record in (await consumer.getmany(partition, timeout_ms=100)).get(partition, []):
-                    found[record.key] = record
+        async with asyncio.timeout(TIMEOUT_SECONDS), LogReader(topic, settings=settings) as log:
+            found = {record.key: record async for record in log.read_to_end()}
     except TimeoutError as error:
-        raise RegistryError(f"topic {partition.topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
-    finally:
-        await consumer.stop()
+        raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
     return {each.name: each for each in map(_registration, found.values())}
 
 
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
     """Write registrations, whatever was registered before; the caller has compared."""
-    topic = TopicNames(prefix=settings.topic_prefix).collections
+    topic = settings.topic_names.collections
     async with AIOKafkaProducer(
         **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
     ) as producer:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from faust.types.auth import CredentialsT
     from pydantic_settings import PydanticBaseSettingsSource
 
+    from stream_ldp.kafka.topics import TopicNames
+
 __all__ = ["CONNECTION", "ENVIRONMENT_PREFIX", "SaslMechanism", "SecurityProtocol", "Settings", "SettingsError"]
 
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
@@ -265,6 +267,14 @@ class Settings(BaseSettings):
                 ssl_context=context,
             )
         return None if context is None else SSLCredentials(context)
+
+    @property
+    def topic_names(self) -> TopicNames:
+        """Names of all topics of this deployment."""
+        # Here and not above: whoever reads settings need not wait for the import of all kinds of collections.
+        from stream_ldp.kafka.topics import TopicNames  # noqa: PLC0415
+
+        return TopicNames(prefix=self.topic_prefix)
 
     def ingest_group(self, collection: str) -> str:
         """Consumer group of the workers that count a collection."""

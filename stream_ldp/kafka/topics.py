@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.sets.collection import ItemCollection
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -66,9 +64,7 @@ class TopicNames:
 
     def answers(self, collection: Collection) -> str:
         """Where a collection's answers are published."""
-        if isinstance(collection, ItemCollection):
-            return self.heavy_hitters(collection.name)
-        return self.estimates(collection.name)
+        return f"{self.prefix}.{collection.name}.{collection.topics.answers}"
 
     def dead_letters(self, collection: str) -> str:
         """Batches of one collection that were refused."""
@@ -106,7 +102,6 @@ class TopicSpec:
     name: str
     partitions: int
     config: Mapping[str, str]
-    purpose: str
     any_partitions: bool = False
     outlives: str | None = None
 
@@ -169,13 +164,11 @@ def topic_specs(
             partitions=1,
             # A collection may name tens of thousands of items.
             config={"cleanup.policy": "compact", "max.message.bytes": str(MAX_RECORD_BYTES)},
-            purpose="what each collection's name means",
         ),
         TopicSpec(
             name=names.partials,
             partitions=partials_partitions,
             config=_compacted_and_deleted(partials_ms),
-            purpose="partial counts and watermarks",
         ),
     )
     return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
@@ -184,7 +177,7 @@ def topic_specs(
 def _own(
     collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
 ) -> tuple[TopicSpec, ...]:
-    asked = [_rounds(collection, names)] if isinstance(collection, ItemCollection) else []
+    asked = [_rounds(collection, names)] if collection.topics.rounds else []
     return (
         TopicSpec(
             name=names.reports(collection.name),
@@ -196,7 +189,6 @@ def _own(
                 # The broker's clock is what producers' clocks are held against, and what decides expiry.
                 "message.timestamp.type": "LogAppendTime",
             },
-            purpose="perturbed reports, in batches",
         ),
         *asked,
         TopicSpec(
@@ -204,7 +196,6 @@ def _own(
             partitions=1,
             outlives=names.partials,
             config=_compacted_and_deleted(estimates_ms),
-            purpose=f"{'rankings' if asked else 'estimates'}: every final, and the latest of each",
         ),
         TopicSpec(
             name=names.dead_letters(collection.name),
@@ -215,19 +206,17 @@ def _own(
                 # A refused batch may fill a record of its reports topic, and here it has headers besides.
                 "max.message.bytes": str(MAX_RECORD_BYTES),
             },
-            purpose="refused batches, with the reason",
         ),
     )
 
 
-def _rounds(collection: ItemCollection, names: TopicNames) -> TopicSpec:
+def _rounds(collection: Collection, names: TopicNames) -> TopicSpec:
     return TopicSpec(
         name=names.rounds(collection.name),
         partitions=1,
         config=_compacted_and_deleted(rounds_kept_ms(collection.window))
         # A writer's own time could lie so far ahead that workers forget all other rounds.
         | {"message.timestamp.type": "LogAppendTime"},
-        purpose="what each phase asks of the clients",
     )
 
 

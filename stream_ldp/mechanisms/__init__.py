@@ -1,38 +1,78 @@
-"""What happens to a record on the user's side. The decoder reads its probabilities from the same objects."""
+"""What happens to a record on the user's side. The decoder reads its probabilities from the same objects.
 
-from stream_ldp.mechanisms.channel import BitChannel
+The two tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
 from stream_ldp.mechanisms.hadamard import HadamardResponse
-from stream_ldp.mechanisms.mechanism import Mechanism
+from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
+from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
+from stream_ldp.mechanisms.plausibility import Plausibility
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
-from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, OSEntropy, SeededEntropy
+from stream_ldp.mechanisms.randomness.entropy import (
+    RESOLUTION,
+    Entropy,
+    GivenWords,
+    OSEntropy,
+    SeededEntropy,
+    random_order,
+    random_words,
+)
 from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES, PermanentWords, new_secret
-from stream_ldp.mechanisms.randomness.uniform import uniform_integers
-from stream_ldp.mechanisms.rr_ldp import RRLDP
+from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.mechanisms.support import Support
 from stream_ldp.mechanisms.unary import UnaryResponse
 
 __all__ = [
+    "KRR",
+    "MECHANISMS",
+    "ORACLES",
     "RESOLUTION",
     "RRLDP",
     "SECRET_BYTES",
-    "BitChannel",
+    "AnyMechanismSpec",
     "DirectResponse",
     "Entropy",
     "FrequencyOracle",
+    "GivenWords",
     "HadamardResponse",
+    "KRRSpec",
     "Mechanism",
+    "MechanismSpec",
     "NotCovered",
     "OSEntropy",
     "PermanentWords",
+    "Plausibility",
     "PrivacyLoss",
+    "RRLDPSpec",
     "SeededEntropy",
     "SetHadamardResponse",
+    "Support",
     "UnaryResponse",
     "Values",
     "frequencies",
     "new_secret",
+    "random_order",
+    "random_words",
     "standard_errors",
-    "uniform_integers",
 ]
+
+#: Every mechanism for records, as a collection file, an audit and an evaluation write it.
+AnyMechanismSpec = Annotated[RRLDPSpec | KRRSpec, Field(discriminator="kind")]
+
+#: The same by the kind that names them.
+MECHANISMS: dict[str, type[MechanismSpec]] = {"rr-ldp": RRLDPSpec, "k-rr": KRRSpec}
+
+#: Every mechanism for one value, or a set of values, out of many; of two with equal variance the first is taken.
+ORACLES: tuple[type[FrequencyOracle], ...] = (
+    DirectResponse,
+    HadamardResponse,
+    SetHadamardResponse,
+    UnaryResponse,
+)

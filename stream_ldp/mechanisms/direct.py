@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-from stream_ldp.mechanisms.randomness.uniform import uniform_integers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["DirectResponse"]
+__all__ = ["DirectResponse", "amplified"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DirectResponse:
+class DirectResponse(FrequencyOracle):
     """Sends the value with probability p, or else one of the others, all alike.
 
     p = e^epsilon / (e^epsilon + k - 1) for k choices (Wang, Blocki, Li and Jha, 2017, section 4.1), rounded down to a
@@ -38,6 +41,9 @@ class DirectResponse:
         ParameterError: there is nothing to choose from, or no multiple of 2^-32 is a p for the epsilon.
     """
 
+    kind: ClassVar[str] = "direct"
+    example: ClassVar[str] = "size=8,dummies=2,epsilon=1"
+
     size: int
     dummies: int = 0
     epsilon: float
@@ -50,6 +56,26 @@ class DirectResponse:
             )
         object.__setattr__(self, "kept", _kept(self.counters, self.epsilon))
         object.__setattr__(self, "epsilon", _loss(self.counters, self.kept))
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
+        """One form, without dummies."""
+        return [cls(size=size, epsilon=epsilon)]
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
+        """One form, with a dummy for each slot."""
+        return [cls(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))]
+
+    @property
+    def title(self) -> str:
+        """The kind itself."""
+        return "direct"
+
+    @property
+    def inputs(self) -> int:
+        """Every choice: dummies are sent like values."""
+        return self.counters
 
     @property
     def bits(self) -> int:
@@ -75,9 +101,9 @@ class DirectResponse:
     def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
         """What is sent for each value, not packed, shape (n,)."""
         sent = values.copy()
-        changed = np.flatnonzero(entropy.words(len(values)) >= np.uint32(self.kept))
+        changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.kept), values.shape)))
         others = np.full(len(changed), self.counters - 1)
-        sent[changed] = (sent[changed] + 1 + uniform_integers(others, entropy=entropy)) % self.counters
+        sent[changed] = (sent[changed] + 1 + entropy.integers(others)) % self.counters
         return sent
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -93,6 +119,45 @@ class DirectResponse:
     def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
         """See `FrequencyOracle.supports`."""
         return sums[: self.size].astype(np.float64)
+
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        (said,) = unpack(rows, [self.bits])
+        named: NDArray[np.bool_] = said[:, None] == values
+        return named
+
+    def set_epsilon(self, *, padding: int) -> float:
+        """What one sampled slot of `padding` tells of the whole set: the inverse of `amplified`."""
+        return math.log1p(math.expm1(self.epsilon) / padding)
+
+    def probability(self, value: int, said: int) -> Fraction:
+        """P(`said` is sent | `value`)."""
+        p = Fraction(self.kept, RESOLUTION)
+        return p if said == value else (1 - p) / (self.counters - 1)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`."""
+        outputs = no_outputs(self.inputs, self.bits)
+        for value, said in itertools.product(range(self.counters), repeat=2):
+            outputs[value, said] = self.probability(value, said)
+        return outputs
+
+    def small(self) -> Self:
+        """Half as many values and dummies."""
+        return replace(self, size=-(-self.size // 2), dummies=-(-self.dummies // 2))
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
+        """See `FrequencyOracle.resized`."""
+        dummies = padding if self.dummies else 0
+        return replace(self, size=size, dummies=dummies, epsilon=amplified(epsilon, padding=padding))
+
+
+def amplified(epsilon: float, *, padding: int) -> float:
+    """What a direct response to one sampled slot of at least l may spend for the whole set to lose epsilon, nats.
+
+    ln(l (e^epsilon - 1) + 1): a set holds a value in at most 1 of its l slots (Wang, Li and Jha, 2018, theorem 1).
+    """
+    return math.log(padding * math.expm1(epsilon) + 1.0)
 
 
 def _kept(choices: int, epsilon: float) -> int:

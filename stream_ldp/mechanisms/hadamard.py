@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import itertools
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms.plausibility import Plausibility
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse"]
+__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of"]
 
 #: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
@@ -28,9 +32,12 @@ MAX_SIZE = 2**24
 #: A report of t bits of hash is counted 2^t - 1 times. 2^8 hashes are best at epsilon 5.5, and no worse above it.
 MAX_HASH_BITS = 8
 
+#: Bits of hash of an oracle that is enumerated with sets: each more makes 16 times as many reports.
+_SMALL_HASH_BITS = 2
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HadamardResponse:
+class HadamardResponse(FrequencyOracle):
     """Sends t random rows of the Sylvester-Hadamard matrix, and the perturbed signs of a value in them.
 
     Row j has the sign (-1)^popcount(j & v) for value v. With t = 1 this is the sampling SH of GFIM (Algorithms 2 and
@@ -52,6 +59,9 @@ class HadamardResponse:
             epsilon.
     """
 
+    kind: ClassVar[str] = "hadamard"
+    example: ClassVar[str] = "size=8,epsilon=1,hash_bits=1"
+
     size: int
     epsilon: float
     hash_bits: int = 1
@@ -64,6 +74,21 @@ class HadamardResponse:
             raise ParameterError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
         object.__setattr__(self, "response", DirectResponse(size=2**self.hash_bits, epsilon=self.epsilon))
         object.__setattr__(self, "epsilon", self.response.epsilon)
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
+        """Every number of hash bits."""
+        return [cls(size=size, epsilon=epsilon, hash_bits=bits) for bits in range(1, MAX_HASH_BITS + 1)]
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """Every number of hash bits, whatever the number of slots: a dummy has a hash like any value."""
+        return cls.for_value(size, epsilon=epsilon)
+
+    @property
+    def title(self) -> str:
+        """The kind, and how much of the code is told."""
+        return "Hadamard, a sign" if self.hash_bits == 1 else f"Hadamard, {self.hash_bits} signs"
 
     @property
     def rows(self) -> int:
@@ -89,14 +114,17 @@ class HadamardResponse:
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
-        drawn = entropy.words(self.hash_bits * len(values)).reshape(self.hash_bits, -1)
-        indices = drawn.astype(np.int64) & (self.rows - 1)
+        indices = entropy.integers(np.full((self.hash_bits, len(values)), self.rows))
         hashes = np.zeros(len(values), dtype=np.int64)
         for bit, index in enumerate(indices):
             hashes |= (np.bitwise_count(index & values) & np.int64(1)) << bit
         dummies = np.flatnonzero(values >= self.size)
-        hashes[dummies] = entropy.words(len(dummies)) & np.uint32(2**self.hash_bits - 1)
-        return pack([*indices, self.response.respond(hashes, entropy=entropy)], self._widths)
+        hashes[dummies] = entropy.integers(np.full(len(dummies), 2**self.hash_bits))
+        return self.packed(indices, self.response.respond(hashes, entropy=entropy))
+
+    def packed(self, indices: NDArray[np.int64], sent: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Reports as packed rows: row indices, shape (hash_bits, n), and then the hash that is sent, shape (n,)."""
+        return pack([*indices, sent], self._widths)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.valid`."""
@@ -118,6 +146,60 @@ class HadamardResponse:
         walsh.transform(agreement)
         supports: NDArray[np.float64] = (reports + agreement[: self.size]) / 2**self.hash_bits
         return supports
+
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        *indices, hashes = unpack(rows, self._widths)
+        found = np.ones((len(rows), len(values)), dtype=np.bool_)
+        for bit, index in enumerate(indices):
+            found &= np.bitwise_count(index[:, None] & values) & 1 == (hashes >> bit & 1)[:, None]
+        return found
+
+    def neutral_sums(self, reports: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """As many signs + as - in every row."""
+        return np.zeros(self.counters, dtype=np.int64)
+
+    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+        """By the rows that were drawn."""
+        return check_draws(self.draws(sums))
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the rows that were drawn."""
+        if not len(rows):
+            return np.zeros(len(counts), dtype=np.bool_)
+        return uneven_draws(np.unpackbits(rows, axis=1, count=self.index_bits, bitorder="little"), counts)
+
+    def report(self, indices: Sequence[int], sent: int) -> int:
+        """The report, as a number, of these rows and this hash."""
+        fields = [*indices, sent]
+        places = itertools.accumulate(self._widths[:-1], initial=0)
+        return sum(field << place for field, place in zip(fields, places, strict=True))
+
+    def every_draw(self) -> Iterator[tuple[int, ...]]:
+        """All rows that a report may draw, each with the same probability."""
+        return itertools.product(range(self.rows), repeat=self.hash_bits)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`."""
+        outputs = no_outputs(self.inputs, self.bits)
+        drawn = Fraction(1, self.rows**self.hash_bits)
+        hashes = range(2**self.hash_bits)
+        for indices, sent in itertools.product(self.every_draw(), hashes):
+            report = self.report(indices, sent)
+            for value in range(self.size):
+                outputs[value, report] = drawn * self.response.probability(hash_of(value, indices), sent)
+            outputs[self.size, report] = drawn / len(hashes)
+        return outputs
+
+    def small(self) -> Self:
+        """Half as many values, or of two values a bit of hash less."""
+        if self.size > 2:
+            return replace(self, size=self.size // 2)
+        return replace(self, hash_bits=self.hash_bits - 1)
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
+        """See `FrequencyOracle.resized`."""
+        return replace(self, size=size, epsilon=epsilon, hash_bits=min(self.hash_bits, _SMALL_HASH_BITS))
 
     def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
         """How often each row was drawn, int64, shape (rows,)."""
@@ -142,6 +224,11 @@ class HadamardResponse:
         for each in signed:
             counts += np.bincount(each, minlength=2 * self.rows)
         return counts.reshape(2, -1)
+
+
+def hash_of(value: int, indices: Sequence[int]) -> int:
+    """The signs of a value in these rows: bit i of the hash is that of row i."""
+    return sum(((index & value).bit_count() & 1) << bit for bit, index in enumerate(indices))
 
 
 def _products(signed: Sequence[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:

@@ -1,37 +1,185 @@
-"""The questions that every mechanism answers about itself."""
+"""What every mechanism for a record of a few attributes answers about itself."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
+from stream_ldp.collection import Part
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
+from stream_ldp.mechanisms.randomness.entropy import GivenWords
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms.plausibility import Plausibility
     from stream_ldp.mechanisms.randomness.entropy import Entropy
+    from stream_ldp.mechanisms.support import Support
 
-__all__ = ["Mechanism"]
+    #: The symbols of reports, shape (n, symbols).
+    Symbols = NDArray[np.integer[Any]]
+
+__all__ = ["Mechanism", "MechanismSpec", "Symbol", "Symbols", "TwoStages", "checked_neighbours"]
 
 
-class Mechanism(Protocol):
-    """What perturbs a record on the user's side and says what that costs the user."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TwoStages:
+    """The exact output distribution of one symbol of a report.
 
-    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """One report of each of many users, packed rows, uint8, shape (n, width).
+    permanent: P(permanent symbol | input), one row for each input; it is drawn once for each value of a user.
+    response: P(sent symbol | permanent symbol), one row for each permanent symbol; it is drawn for every report.
+    """
 
-        values: value indices, shape (n, attributes).
+    permanent: tuple[tuple[Fraction, ...], ...]
+    response: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Symbol:
+    """One symbol of a report and the attribute's values that it depends on.
+
+    A mechanism's symbols are independent of each other, given the record: the bits of a one-hot code, or the one
+    value that is sent for an attribute.
+
+    inputs: for each value of the attribute, which row of `stages.permanent` it is drawn from. Different values are
+        drawn independently, even from the same row.
+    """
+
+    inputs: tuple[int, ...]
+    stages: TwoStages
+
+
+class MechanismSpec(Part, ABC):
+    """A mechanism as a collection file writes it, which does not know its attributes.
+
+    kind: names the mechanism.
+    example: parameters as they are written in one word, such as `f=0.5`.
+    """
+
+    example: ClassVar[str]
+
+    kind: str
+
+    @abstractmethod
+    def of(self, *, sizes: tuple[int, ...]) -> Mechanism:
+        """The mechanism for attributes of these sizes.
 
         Raises:
-            ValueError: a value is not one of its attribute's.
+            ValueError: the parameters do not do for them.
         """
-        ...
 
+    @abstractmethod
+    def responses_loss(self, *, responses: int, reports: int) -> float:
+        """Privacy loss, in nats, of so many permanent responses to one attribute, each shown in so many reports.
+
+        It is that of a record with so many attributes, and never rounded down.
+        """
+
+    @classmethod
+    @abstractmethod
+    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+        """The parameters that spend at most these epsilons, in nats, on any two records that do not change.
+
+        for_ever, per_report: of all reports of one record, and of one report; without `per_report`, one report may
+            cost as much as all.
+
+        Raises:
+            ValueError: no parameters spend that.
+        """
+
+
+class Mechanism(ABC):
+    """Perturbs a record on the user's side, and says what that costs the user and what it tells the decoder.
+
+    Each attribute is perturbed by itself, in two stages: a permanent response is drawn once for each value and
+    remembered for ever (recomputed from the user's secret), and an instantaneous response to it is drawn afresh for
+    every report. A mechanism may do without the latter.
+
+    Every symbol of a report takes one random decision in each stage, in the order of the report's symbols.
+
+    title: what it is called in plans and audits.
+    sizes: number of values of each attribute.
+    """
+
+    __slots__ = ()
+
+    title: ClassVar[str]
+    sizes: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Bits of a report."""
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[int, ...]:
+        """Number of random words that the permanent response of each attribute takes."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> tuple[list[Any], ...]:
+        """All that tells the permanent response of each attribute from others of its values, as plain data."""
+
+    @property
+    @abstractmethod
+    def meaning(self) -> list[Any]:
+        """All of the parameters that change the meaning of a report, as plain data."""
+
+    @abstractmethod
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        """The permanent symbols of records, shape (n, symbols).
+
+        values: valid value indices, shape (n, attributes).
+        """
+
+    @abstractmethod
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
+        """The symbols that are sent for permanent ones, shape (n, symbols)."""
+
+    @abstractmethod
+    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
+        """Reports of these symbols as packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0."""
+
+    @abstractmethod
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which rows are reports that `perturb` can make, bool, shape (n,)."""
+
+    @abstractmethod
+    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """Positions, in a report, of the bits that tell of some attributes, in the given order."""
+
+    @abstractmethod
+    def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
+        """Which values reports support: 0 or 1, uint8, shape (n, sum of the attributes' sizes).
+
+        bits: of the `columns` of these attributes, uint8, shape (n, columns).
+        """
+
+    @property
+    @abstractmethod
+    def supports(self) -> tuple[Support, ...]:
+        """What a report tells of each attribute."""
+
+    @abstractmethod
+    def stated(self) -> tuple[tuple[Symbol, ...], ...]:
+        """The exact output distribution of each symbol of each attribute, as the parameters state it."""
+
+    @abstractmethod
+    def small(self) -> Self:
+        """A mechanism of the same parameters and so few values that its reports can all be enumerated."""
+
+    @abstractmethod
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """What `reports` reports of one user (math.inf: for ever) tell about him, and under which assumption.
+        """What `reports` reports of one user (math.inf: for ever) tell about them, and under which assumption.
 
         neighbours: number of attributes in which two records may differ; None: all of them, any two records.
 
@@ -39,8 +187,79 @@ class Mechanism(Protocol):
             ValueError: neighbours or reports is out of range.
             NotCovered: no formula of the mechanism holds for such values and so many reports.
         """
-        ...
+
+    @abstractmethod
+    def plausibility(
+        self,
+        bits: NDArray[np.uint8],
+        counts: NDArray[np.int64 | np.float64],
+        attributes: Sequence[int],
+        *,
+        reports_per_user: float,
+    ) -> Plausibility:
+        """Whether reports look as honest ones do, whatever the users' records are.
+
+        bits: of the `columns` of these attributes, uint8, shape (n, columns); counts: how often each row came.
+        reports_per_user: sum m^2 / sum m over users with m reports each in what is checked.
+        """
+
+    @abstractmethod
+    def implausible(
+        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
+    ) -> NDArray[np.bool_]:
+        """Which batches no honest client sends, bool, shape (batches,).
+
+        rows: packed reports of all batches one after another; counts: reports of each batch.
+        """
+
+    def perturb(
+        self,
+        values: NDArray[np.integer],
+        *,
+        entropy: Entropy,
+        permanent_words: NDArray[np.uint32] | None = None,
+    ) -> NDArray[np.uint8]:
+        """Reports of many users: packed rows, uint8, shape (n, ceil(bits / 8)).
+
+        values: value indices, shape (n, attributes). permanent_words: each user's own words, shape (n, sum of
+        `words`), from `PermanentWords`. Without them the permanent response is drawn afresh from `entropy`, which is
+        right only
+            for users who report once.
+
+        Raises:
+            ValueError: a value is not one of its attribute's, or the shapes do not agree.
+        """
+        source = entropy if permanent_words is None else GivenWords(permanent_words)
+        return self.packed(self.instantaneous(self.permanent(self._checked(values), source), entropy))
 
     def epsilon(self, *, neighbours: int | None = None, reports: float = 1) -> float:
-        """The epsilon of `privacy_loss` for values that do not change."""
-        ...
+        """Privacy loss in nats of `reports` reports (math.inf: for ever) of one record that does not change.
+
+        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
+
+        Raises:
+            ValueError: neighbours or reports is out of range.
+        """
+        return self.privacy_loss(neighbours=neighbours, reports=reports).epsilon
+
+    def _checked(self, values: NDArray[np.integer]) -> NDArray[np.intp]:
+        values, sizes = np.asarray(values), np.array(self.sizes)
+        if values.ndim != 2 or values.shape[1] != len(sizes):
+            raise ValueError(f"values must have shape (n, {len(sizes)}), got {values.shape}")
+        if np.any(values < 0) or np.any(values >= sizes):
+            column = int(np.flatnonzero(np.any((values < 0) | (values >= sizes), axis=0))[0])
+            # The value itself stays out of the message: it is what the mechanism protects.
+            raise ValueError(f"attribute {column} has a value outside 0..{sizes[column] - 1}")
+        return values.astype(np.intp)
+
+
+def checked_neighbours(neighbours: int | None, sizes: Sequence[int]) -> int:
+    """The number of attributes in which two records may differ; None stands for all.
+
+    Raises:
+        ValueError: there are not so many attributes.
+    """
+    neighbours = len(sizes) if neighbours is None else neighbours
+    if not 1 <= neighbours <= len(sizes):
+        raise ValueError(f"two records differ in 1 to {len(sizes)} attributes, got neighbours={neighbours}")
+    return neighbours

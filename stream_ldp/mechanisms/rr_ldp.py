@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.channel import BitChannel
+from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
+from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.rr_loss import rr_epsilon, rr_parameters
+from stream_ldp.mechanisms.support import Support
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["RRLDP"]
+    from stream_ldp.mechanisms.mechanism import Symbols
+    from stream_ldp.mechanisms.plausibility import Plausibility
+
+__all__ = ["RRLDP", "RRLDPSpec"]
+
+
+class RRLDPSpec(MechanismSpec):
+    """RR-LDP as a collection file writes it; see `RRLDP` for what its parameters mean."""
+
+    example: ClassVar[str] = "f=0.5,p=0.5,q=0.75"
+
+    kind: Literal["rr-ldp"]
+    f: float = Field(description="the chance that the permanent response replaces a bit by a fair coin")
+    p: float | None = Field(default=None, description="the chance to send 1 for a permanent bit of 0; goes with q")
+    q: float | None = Field(default=None, description="the chance to send 1 for a permanent bit of 1; goes with p")
+
+    @model_validator(mode="after")
+    def _parameters_are_possible(self) -> Self:
+        self.of(sizes=(2,))
+        return self
+
+    def of(self, *, sizes: tuple[int, ...]) -> RRLDP:
+        """The mechanism for attributes of these sizes."""
+        return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
+
+    def responses_loss(self, *, responses: int, reports: int) -> float:
+        """See `MechanismSpec.responses_loss`: the same whatever the number of the attribute's values."""
+        return self.of(sizes=(2,) * responses).epsilon(reports=reports)
+
+    @classmethod
+    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+        """See `MechanismSpec.for_budget` and `rr_parameters`."""
+        f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=len(sizes))
+        return cls(kind="rr-ldp", f=f, p=p, q=q)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RRLDP:
+class RRLDP(Mechanism):
     """The mechanism's parameters; what it does to a record is asked of it.
 
     sizes: number of values of each attribute, each at least 2.
@@ -34,6 +73,8 @@ class RRLDP:
     Raises:
         ParameterError: a parameter is out of its range, or one of p, q is given without the other.
     """
+
+    title: ClassVar[str] = "RR-LDP"
 
     sizes: tuple[int, ...]
     f: float
@@ -75,7 +116,9 @@ class RRLDP:
         Raises:
             ParameterError: no parameters spend that, or a size is out of its range.
         """
-        f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=_neighbours(neighbours, sizes))
+        f, p, q = rr_parameters(
+            for_ever=for_ever, per_report=per_report, neighbours=checked_neighbours(neighbours, sizes)
+        )
         return cls(sizes=sizes, f=f, p=p, q=q)
 
     @property
@@ -106,23 +149,33 @@ class RRLDP:
         _, p, q = self.thresholds
         return p / RESOLUTION, q / RESOLUTION
 
-    def channel(self) -> BitChannel:
+    @property
+    def words(self) -> tuple[int, ...]:
+        """One for each bit."""
+        return self.sizes
+
+    @property
+    def noise(self) -> tuple[list[Any], ...]:
+        """f alone: reports under another p and q show the same permanent response."""
+        return ([self.flip_threshold],) * len(self.sizes)
+
+    @property
+    def meaning(self) -> list[Any]:
+        """f / 2, p and q, in units of 2^-32."""
+        return list(self.thresholds)
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """The channel of a bit, the same for all attributes."""
+        return (self.channel(),) * len(self.sizes)
+
+    def channel(self) -> Support:
         """The effective channel of a bit, eqs. 8 and 9."""
         p, q = self.response
-        return BitChannel(
+        return Support.of_bits(
             one=(1 - self.flip) * q + self.flip * p,
             zero=self.flip * q + (1 - self.flip) * p,
         )
-
-    def epsilon(self, *, neighbours: int | None = None, reports: float = 1) -> float:
-        """Privacy loss in nats of `reports` reports (math.inf: for ever) of one record that does not change.
-
-        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
-
-        Raises:
-            ValueError: neighbours or reports is out of range.
-        """
-        return self.privacy_loss(neighbours=neighbours, reports=reports).epsilon
 
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
@@ -136,11 +189,11 @@ class RRLDP:
             ValueError: neighbours or reports is out of range.
             NotCovered: more than one report of a record that may change.
         """
-        neighbours = _neighbours(neighbours, self.sizes)
+        neighbours = checked_neighbours(neighbours, self.sizes)
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
                 "the formula for several reports holds only while the record does not change; when it may, ask for "
-                "reports=1, or for a few reports stream_ldp.Enumeration.changing_epsilon"
+                "reports=1, or for a few reports stream_ldp.privacy.Enumeration.changing_epsilon"
             )
         return PrivacyLoss(
             epsilon=rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports),
@@ -150,62 +203,108 @@ class RRLDP:
             values=values,
         )
 
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """PRR bits, shape (n, bits), of `values`, shape (n, attributes), from words of shape (n, bits).
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        """PRR bits, shape (n, bits), of valid `values`, shape (n, attributes)."""
+        hot = np.zeros((len(values), self.bits), dtype=np.bool_)
+        offsets = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
+        hot[np.arange(len(values))[:, None], values + offsets] = True
+        flipped = source.below(np.broadcast_to(np.uint32(self.flip_threshold), hot.shape))
+        return (hot ^ flipped).view(np.uint8)
 
-        Raises:
-            ValueError: a value is not one of its attribute's.
-        """
-        # A true bit is kept unless its word falls below the flip threshold.
-        return self._one_hot(values) ^ (words < np.uint32(self.flip_threshold))
-
-    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
         """Fresh IRR bits of PRR bits, shape (n, bits); the PRR bits themselves where there is no IRR."""
         if self.p is None or self.q is None:
-            return bits
+            return symbols
         _, p, q = self.thresholds
         # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
-        words = entropy.words(bits.size).reshape(bits.shape).astype(np.uint64)
-        return words < np.where(bits, np.uint64(q), np.uint64(p))
+        return entropy.below(np.where(symbols, np.uint64(q), np.uint64(p))).view(np.uint8)
 
-    def perturb(
+    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
+        """The bits of each report, the first one in the least significant place."""
+        return np.packbits(symbols.astype(np.bool_), axis=1, bitorder="little")
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """All of them: every bit may be set or not."""
+        return np.ones(len(rows), dtype=np.bool_)
+
+    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """A bit for each value."""
+        starts = np.concatenate(([0], np.cumsum(self.sizes)))
+        return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
+
+    def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:  # noqa: ARG002
+        """The bits themselves."""
+        return bits
+
+    def stated(self) -> tuple[tuple[Symbol, ...], ...]:
+        """Every bit is drawn alike: inverted for ever with f / 2, then sent as 1 with p or q."""
+        flip, p, q = (Fraction(each, RESOLUTION) for each in self.thresholds)
+        stages = TwoStages(permanent=((1 - flip, flip), (flip, 1 - flip)), response=((1 - p, p), (1 - q, q)))
+        return tuple(
+            tuple(
+                Symbol(inputs=tuple(int(value == bit) for value in range(size)), stages=stages) for bit in range(size)
+            )
+            for size in self.sizes
+        )
+
+    def small(self) -> Self:
+        """One attribute of two values, and one of three where there are two attributes: 2^10 decisions a record."""
+        return replace(self, sizes=(2, 3)[: len(self.sizes)])
+
+    def plausibility(
         self,
-        values: NDArray[np.integer],
+        bits: NDArray[np.uint8],
+        counts: NDArray[np.int64 | np.float64],
+        attributes: Sequence[int],
         *,
-        entropy: Entropy,
-        permanent_words: NDArray[np.uint32] | None = None,
-    ) -> NDArray[np.uint8]:
-        """Reports of many users: packed rows, uint8, shape (n, ceil(bits / 8)).
+        reports_per_user: float,
+    ) -> Plausibility:
+        """By the numbers of set bits; see `stream_ldp.mechanisms.bit_counts.check`."""
+        return check(
+            bits,
+            counts,
+            sizes=[self.sizes[each] for each in attributes],
+            channel=self.channel(),
+            design_effect=self.design_effect(reports_per_user=reports_per_user),
+        )
 
-        values: value indices, shape (n, attributes).
-        permanent_words: each user's own PRR words, shape (n, bits), from `PermanentWords`. Without them the PRR
-            is drawn fresh from `entropy`, which is right only for users who report once.
+    def implausible(
+        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
+    ) -> NDArray[np.bool_]:
+        """By the number of set bits; see `stream_ldp.mechanisms.bit_counts.batch_scores`."""
+        scores = batch_scores(
+            rows,
+            counts,
+            sizes=self.sizes,
+            channel=self.channel(),
+            design_effect=self.design_effect(reports_per_user=reports_per_user),
+        )
+        implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
+        return implausible
+
+    def design_effect(self, *, reports_per_user: float) -> float:
+        """Upper bound of how much the variance of counts grows because users report more than once.
+
+        reports_per_user: for users with m_1, m_2, ... reports in what is checked, sum m^2 / sum m: how many reports
+        the
+            user of an average report has sent. No report says so; whoever runs the clients knows their interval.
+
+        The reports of a user share the permanent response and are otherwise independent. For a function h of the
+        numbers of set bits, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last
+        is at most rho Var h with rho the squared maximal correlation of permanent and reported bits: for independent
+        bits the largest one of a single bit (Witsenhausen, 1975), which for binary variables is their plain
+        correlation. With a = P(permanent bit is 1) and s = P(reported bit is 1), rho = a (1 - a) (q - p)^2 / (s (1 -
+        s)). It is 1 without an instantaneous response, where a user's reports are copies, and small with f.
 
         Raises:
-            ValueError: a value is not one of its attribute's, or the shapes do not agree.
+            ValueError: fewer than one report per user.
         """
-        values = np.asarray(values)
-        if permanent_words is None:
-            permanent_words = entropy.words(len(values) * self.bits).reshape(len(values), self.bits)
-        bits = self.instantaneous(self.permanent(values, permanent_words), entropy)
-        return np.packbits(bits, axis=1, bitorder="little")
-
-    def _one_hot(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        sizes = np.array(self.sizes)
-        if values.ndim != 2 or values.shape[1] != len(sizes):
-            raise ValueError(f"values must have shape (n, {len(sizes)}), got {values.shape}")
-        if np.any(values < 0) or np.any(values >= sizes):
-            column = int(np.flatnonzero(np.any((values < 0) | (values >= sizes), axis=0))[0])
-            # The value itself stays out of the message: it is what the mechanism protects.
-            raise ValueError(f"attribute {column} has a value outside 0..{sizes[column] - 1}")
-        hot = np.zeros((len(values), self.bits), dtype=np.bool_)
-        offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-        hot[np.arange(len(values))[:, None], values + offsets] = True
-        return hot
-
-
-def _neighbours(neighbours: int | None, sizes: tuple[int, ...]) -> int:
-    neighbours = len(sizes) if neighbours is None else neighbours
-    if not 1 <= neighbours <= len(sizes):
-        raise ValueError(f"two records differ in 1 to {len(sizes)} attributes, got neighbours={neighbours}")
-    return neighbours
+        if reports_per_user < 1:
+            raise ValueError(
+                f"a user who is counted has sent at least 1 report, got reports_per_user={reports_per_user}"
+            )
+        p, q = self.response
+        channel = self.channel()
+        covariance = self.flip * (1 - self.flip) * (q - p) ** 2
+        shared = max(covariance / (rate * (1 - rate)) for rate in (channel.one, channel.zero))
+        return 1 + (reports_per_user - 1) * shared

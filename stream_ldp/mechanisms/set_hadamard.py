@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.frequency_oracle import checked_values
-from stream_ldp.mechanisms.hadamard import HadamardResponse
-from stream_ldp.mechanisms.packing import pack
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-from stream_ldp.mechanisms.randomness.uniform import uniform_integers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.plausibility import Plausibility
 
 __all__ = ["SetHadamardResponse"]
 
+#: Values and bits of hash of a response whose sets and reports are all enumerated.
+_SMALL_SIZE = 5
+_SMALL_HASH_BITS = 2
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SetHadamardResponse:
+class SetHadamardResponse(FrequencyOracle):
     """Sends t random rows of the Sylvester-Hadamard matrix, and one hash that favours those of the user's items.
 
     Of the g = 2^t hashes, those of a set's items (of l of them, drawn at random, if there are more) are sent with
@@ -49,6 +56,9 @@ class SetHadamardResponse:
         ParameterError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
     """
 
+    kind: ClassVar[str] = "set-hadamard"
+    example: ClassVar[str] = "size=8,slots=2,epsilon=1,hash_bits=3"
+
     size: int
     slots: int
     epsilon: float
@@ -66,6 +76,33 @@ class SetHadamardResponse:
             )
         object.__setattr__(self, "kept", self._largest())
         object.__setattr__(self, "epsilon", self._loss())
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """None: for one value it is a `HadamardResponse`."""
+        return []
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
+        """Every number of hash bits that leaves enough hashes to a set of l values.
+
+        With fewer, sets that are larger than l leave hardly a hash that is not theirs.
+        """
+        return [
+            cls(size=size, slots=padding, epsilon=epsilon, hash_bits=bits)
+            for bits in range(1, MAX_HASH_BITS + 1)
+            if 2 * padding <= 2**bits and padding > 1
+        ]
+
+    @property
+    def title(self) -> str:
+        """The kind, and how much of the code is told."""
+        return f"set Hadamard, {self.hash_bits} signs"
+
+    @property
+    def set_slots(self) -> int | None:
+        """l: of a larger set, as many hashes are drawn."""
+        return self.slots
 
     @property
     def bits(self) -> int:
@@ -87,19 +124,19 @@ class SetHadamardResponse:
         values = checked_values(values)
         held = values < self.size
         offsets = np.concatenate(([0], np.cumsum(held)))
-        return self.perturb_sets(offsets, values[held], entropy=entropy)
+        return self.perturb_sets(offsets, values[held], padding=self.slots, entropy=entropy)
 
     def perturb_sets(
-        self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, entropy: Entropy
+        self,
+        offsets: NDArray[np.int64],
+        values: NDArray[np.int64],
+        *,
+        padding: int,  # noqa: ARG002
+        entropy: Entropy,
     ) -> NDArray[np.uint8]:
-        """One report of each of many users, packed rows, uint8, shape (n, ceil(bits / 8)).
-
-        offsets: user i holds values[offsets[i]:offsets[i + 1]], int64, shape (n + 1,).
-        values: distinct ones of 0 to size - 1 for each user, int64, shape (offsets[n],).
-        """
+        """See `FrequencyOracle.perturb_sets`; nothing is padded."""
         users = len(offsets) - 1
-        drawn = entropy.words(self.hash_bits * users).reshape(self.hash_bits, -1)
-        rows = drawn.astype(np.int64) & (self.code.rows - 1)
+        rows = entropy.integers(np.full((self.hash_bits, users), self.code.rows))
         owner = np.repeat(np.arange(users), np.diff(offsets))
         hashes = np.zeros(len(values), dtype=np.int64)
         for bit, row in enumerate(rows):
@@ -107,8 +144,7 @@ class SetHadamardResponse:
         # A user and one of his hashes as one number: in order, and none twice.
         favoured = self._of_at_most_slots(np.unique(owner * self._hashes + hashes), users, entropy)
         sent = self._answers(favoured, users, entropy)
-        width = self.code.index_bits // self.hash_bits
-        return pack([*rows, sent], [width] * self.hash_bits + [self.hash_bits])
+        return self.code.packed(rows, sent)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.valid`."""
@@ -122,37 +158,77 @@ class SetHadamardResponse:
         """See `FrequencyOracle.supports`."""
         return self.code.supports(sums, reports=reports)
 
-    def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each row was drawn, int64, shape (rows,)."""
-        return self.code.draws(sums)
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        return self.code.supported(rows, values)
 
-    @property
-    def index_bits(self) -> int:
-        """Bits of a report, its first ones, that are row indices."""
-        return self.code.index_bits
+    def told(self, *, padding: int) -> int:  # noqa: ARG002
+        """The whole set: every value of it is supported alike."""
+        return 1
+
+    def neutral_sums(self, reports: int) -> NDArray[np.int64]:
+        """See `HadamardResponse.neutral_sums`."""
+        return self.code.neutral_sums(reports)
+
+    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+        """By the rows that were drawn."""
+        return self.code.plausibility(sums)
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the rows that were drawn."""
+        return self.code.implausible(rows, counts)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`: of sets of one value, and of the empty one."""
+        return self.stated_sets([*((value,) for value in range(self.size)), ()], padding=self.slots)
+
+    def stated_sets(self, sets: Sequence[Sequence[int]], *, padding: int) -> OutputDistribution:  # noqa: ARG002
+        """See `FrequencyOracle.stated_sets`.
+
+        Each of at most l hashes of a set, drawn at random from all of them, has the chance p, all others the same.
+        """
+        outputs = no_outputs(len(sets), self.bits)
+        p, draws = Fraction(self.kept, RESOLUTION), list(self.code.every_draw())
+        for row, held in zip(outputs, sets, strict=True):
+            for indices in draws:
+                own = {hash_of(value, indices) for value in held}
+                taken = min(len(own), self.slots)
+                other = (1 - taken * p) / (self._hashes - taken)
+                for sent in range(self._hashes):
+                    chance = other + (p - other) * Fraction(taken, len(own)) if sent in own else other
+                    row[self.code.report(indices, sent)] = chance / len(draws)
+        return outputs
+
+    def small(self) -> Self:
+        """At most five values and two bits of hash: all of its sets and rows take seconds."""
+        if self.size <= _SMALL_SIZE and self.hash_bits <= _SMALL_HASH_BITS:
+            return self
+        hash_bits = min(self.hash_bits, _SMALL_HASH_BITS)
+        return replace(
+            self,
+            size=min(self.size, _SMALL_SIZE),
+            slots=min(self.slots, 2**hash_bits - 1),
+            hash_bits=hash_bits,
+        )
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
+        """See `FrequencyOracle.resized`."""
+        return replace(self, size=size, slots=padding, epsilon=epsilon, hash_bits=_SMALL_HASH_BITS)
 
     @property
     def _hashes(self) -> int:
         return 1 << self.hash_bits
 
     def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
-        owner = favoured // self._hashes
-        held = np.bincount(owner, minlength=users)
-        crowded = held[owner] > self.slots
-        if not crowded.any():
-            return favoured
-        left, parted = favoured[~crowded], favoured[crowded]
-        owner = owner[crowded]
-        shuffled = np.lexsort((entropy.words(len(parted)), owner))
-        place = np.arange(len(parted)) - np.searchsorted(owner, owner)
-        return np.sort(np.concatenate((left, parted[shuffled[place < self.slots]])))
+        held = np.bincount(favoured // self._hashes, minlength=users)
+        return favoured[entropy.subsets(held, self.slots)]
 
     def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         owner, hashes = np.divmod(favoured, self._hashes)
         held = np.bincount(owner, minlength=users)
         first = np.cumsum(held) - held
-        favours = entropy.words(users) < held * self.kept
-        drawn = uniform_integers(np.where(favours, held, self._hashes - held), entropy=entropy)
+        favours = entropy.below(held * self.kept)
+        drawn = entropy.integers(np.where(favours, held, self._hashes - held))
         # The hash at place i of a user has (hash - i) others below it: number n of the others comes after it if n is
         # no less, and is larger than n by one for each.
         passed = hashes - (np.arange(len(favoured)) - first[owner]) <= drawn[owner]

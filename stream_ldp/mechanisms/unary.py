@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import checked_values
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.packing import unused_clear
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
@@ -24,7 +28,7 @@ MAX_SIZE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UnaryResponse:
+class UnaryResponse(FrequencyOracle):
     """Sends the one-hot code of a value, each bit kept with probability e^(epsilon/2) / (1 + e^(epsilon/2)).
 
     Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, 2014), symmetric unary encoding in Wang, Blocki, Li and Jha
@@ -38,6 +42,9 @@ class UnaryResponse:
         ParameterError: the size is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
     """
 
+    kind: ClassVar[str] = "unary"
+    example: ClassVar[str] = "size=8,epsilon=1"
+
     size: int
     epsilon: float
     response: DirectResponse = field(init=False, repr=False)
@@ -49,6 +56,21 @@ class UnaryResponse:
         differing = min(self.size, 2)
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon / differing))
         object.__setattr__(self, "epsilon", differing * self.response.epsilon)
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """None: a Hadamard response has no more variance, in a few bits."""
+        return []
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """None: see `for_value`."""
+        return []
+
+    @property
+    def title(self) -> str:
+        """The kind itself."""
+        return "unary"
 
     @property
     def bits(self) -> int:
@@ -69,7 +91,7 @@ class UnaryResponse:
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
         bits = values[:, None] == np.arange(self.size)
-        bits ^= entropy.words(bits.size).reshape(bits.shape) >= np.uint32(self.response.kept)
+        bits ^= ~entropy.below(np.broadcast_to(np.uint32(self.response.kept), bits.shape))
         return np.packbits(bits, axis=1, bitorder="little")
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -86,3 +108,26 @@ class UnaryResponse:
     def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
         """See `FrequencyOracle.supports`."""
         return sums.astype(np.float64)
+
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        bits = np.unpackbits(rows, axis=1, count=self.size, bitorder="little")
+        return bits[:, values].astype(np.bool_)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`: the bits are independent."""
+        outputs = no_outputs(self.inputs, self.bits)
+        for value, report in np.ndindex(outputs.shape):
+            outputs[value, report] = math.prod(
+                (self.response.probability(int(value == bit), report >> bit & 1) for bit in range(self.size)),
+                start=Fraction(1),
+            )
+        return outputs
+
+    def small(self) -> Self:
+        """Half as many values."""
+        return replace(self, size=self.size // 2)
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
+        """See `FrequencyOracle.resized`."""
+        return replace(self, size=size, epsilon=epsilon)

@@ -1,22 +1,118 @@
-"""What all answers of the service have in common."""
+"""What all answers of the service have in common, and the parts of their messages that they share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated, Protocol, Self, TypeVar
 
-from stream_ldp.records.answer import Plausibility
+from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from stream_ldp.pipeline import plausibility
+__all__ = [
+    "Answer",
+    "AnswerT",
+    "Finite",
+    "Message",
+    "MessagePart",
+    "Plausibility",
+    "Probability",
+    "WindowBounds",
+    "answer_key",
+]
 
-__all__ = ["told"]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
-def told(likeness: plausibility.Plausibility) -> Plausibility:
-    """What an answer says of it."""
-    return Plausibility(
-        statistic=likeness.statistic,
-        degrees_of_freedom=likeness.degrees_of_freedom,
-        p_value=likeness.p_value,
-        flagged=likeness.flagged,
+class MessagePart(BaseModel):
+    """A message, or a part of one; parts can be given as objects that have their fields as attributes."""
+
+    # A later release may add fields; whoever reads the ones known here need not know them.
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+
+
+class Message(MessagePart):
+    """A whole message, the value of a record."""
+
+    def to_bytes(self) -> bytes:
+        """UTF-8 JSON; every number in full precision, so that what is gone on from is what was published."""
+        return self.model_dump_json().encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            ValueError: not such a message, or of a schema version that this release does not read.
+        """
+        return cls.model_validate_json(data)
+
+
+class WindowBounds(MessagePart):
+    """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
+
+    start_ms: int
+    end_ms: int
+
+
+class Plausibility(MessagePart):
+    """Whether the reports look as the mechanism makes them; a window that does not is marked, not hidden."""
+
+    statistic: Finite = Field(description="of the numbers of set bits against what the channel allows")
+    degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")
+    p_value: Probability = Field(description="chance that honest reports agree no better")
+    flagged: bool = Field(
+        description="whether honest reports would so rarely look like this that they are not all honest"
     )
+
+
+class Answer(Protocol):
+    """What is published of one window, as the message of a topic.
+
+    collection, fingerprint: whose it is; the fingerprint in hexadecimal.
+    series: which answers it follows, window after window.
+    window: event time of what is counted in it.
+    final: whether it never changes; false while the window is open.
+    reports: number of reports counted in the window, each once.
+    plausibility: whether they look honest.
+    key: record key, of `answer_key`.
+    """
+
+    @property
+    def collection(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def series(self) -> str: ...
+
+    @property
+    def window(self) -> WindowBounds: ...
+
+    @property
+    def final(self) -> bool: ...
+
+    @property
+    def reports(self) -> int: ...
+
+    @property
+    def plausibility(self) -> Plausibility: ...
+
+    @property
+    def key(self) -> bytes: ...
+
+    def to_bytes(self) -> bytes:
+        """See `Message`."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """See `Message`."""
+        ...
+
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
+def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
+    """Record key: one a final window, so that compaction keeps the history; one for the live view."""
+    return f"{series}|{f'final|{window.start_ms}' if final else 'live'}".encode()

@@ -6,46 +6,27 @@ windows. What has been published is told to it, and is never decided again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, Any
 
-from stream_ldp.kinds import statistic_of
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.undecided import UndecidedWindows
+from stream_ldp.pipeline.windows import closes_at, panes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.kinds import Answer
+    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.statistics import Statistic
 
-__all__ = ["Merge", "Question"]
+__all__ = ["Merge"]
 
-#: Final answers of a series that are kept: an epoch's next phase goes on from the window before, when the series may
-#: already have been answered for the window itself.
+#: Final answers that are kept of each series: the newest and the one before it. In pipelined epochs, phase 1 of a
+#: window is answered before phase 2 of the same window, which goes on from phase 1 of the window before: that is the
+#: last but one by then.
 _FINALS = 2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """What is asked of one window, with all that its answer depends on.
-
-    windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
-    before: the final answer that this one starts from; None where there is none.
-    """
-
-    series: Series
-    window_ms: int
-    final: bool
-    windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
-    before: Answer | None
-
-    @property
-    def reports(self) -> int:
-        """Number of reports in the window itself."""
-        _, parts = self.windows[0]
-        return sum(int(part.reports) for part in parts)
 
 
 class Merge:
@@ -55,18 +36,24 @@ class Merge:
         """`partitions`: number of source partitions, each of which has to close a window before it is final."""
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        # Of each source partition, the furthest that each epoch of its ownership has come.
+        # Of each source partition, the furthest that each generation of its owners has come.
         self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
+        # Of each pane and statistic, the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
+        self._starts: list[int] = []  # of the panes, ascending
         # Of each series, the newest final answers, in the order of their windows.
         self._decided: dict[str, list[Answer]] = {}
         self._forgotten_before: int | None = None
+        self._series = tuple(collection.series)
+        self._undecided = UndecidedWindows(self._series, collection.window)
+        # Panes of which it may have changed whether they hold reports of a series.
+        self._changed: set[int] = set()
 
     @property
     def watermark_ms(self) -> int | None:
         """Event time that every source partition has passed; None until each has one."""
         times = self._watermarks.values()
-        return min(max(epochs.values()) for epochs in times) if all(times) else None
+        return min(max(generations.values()) for generations in times) if all(times) else None
 
     @property
     def panes(self) -> int:
@@ -90,24 +77,44 @@ class Merge:
                 f"{len(self._watermarks)} partitions"
             )
         if isinstance(record, Watermark):
-            epochs = self._watermarks[record.partition]
-            epochs[record.epoch] = max(epochs.get(record.epoch, record.time_ms), record.time_ms)
+            self._advance(record)
             return
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
         ):
             # Of a window length used before, or repeated by a delayed worker: no window that is still to come has it.
             return
-        sources = self._panes.setdefault(record.pane_ms, {}).setdefault(record.of, {})
+        if record.pane_ms not in self._panes:
+            self._panes[record.pane_ms] = {}
+            insort(self._starts, record.pane_ms)
+        sources = self._panes[record.pane_ms].setdefault(record.of, {})
         held = sources.setdefault((record.partition, record.segment), record)
-        if (held.epoch, held.end) < (record.epoch, record.end):
+        if (held.generation, held.end) < (record.generation, record.end):
             sources[record.partition, record.segment] = record
+        self._changed.add(record.pane_ms)
+
+    def _advance(self, record: Watermark) -> None:
+        """Note that a generation closed panes; what a former one counted in them may lose its place, or get it."""
+        generations = self._watermarks[record.partition]
+        before = generations.get(record.generation)
+        if before is None or before < record.time_ms:
+            generations[record.generation] = record.time_ms
+            first = 0 if before is None else self._number_closed(before)
+            self._changed.update(self._starts[first : self._number_closed(record.time_ms)])
+
+    def _number_closed(self, time_ms: int) -> int:
+        """Number of the panes held that a watermark of `time_ms` closes."""
+        return bisect_right(self._starts, time_ms, key=self._closes_at)
 
     def decide(self, answer: Answer) -> None:
         """Take note of a final answer that is on the log."""
         finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
         finals.setdefault(answer.window.end_ms, answer)
-        self._decided[answer.series] = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
+        kept = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
+        self._decided[answer.series] = kept
+        self._undecided.decide(answer.series, kept[-1].window.end_ms)
+        # What is asked in a window can depend on finals of the window before, and on no others: see `_before`.
+        self._changed.update(each.window.start_ms + self.collection.window.size_ms for each in finals.values())
 
     @property
     def decided(self) -> list[Answer]:
@@ -126,22 +133,19 @@ class Merge:
         watermark = self.watermark_ms
         if watermark is None:
             return []
-        return [(start, series) for start, series in self._undecided() if self._closes_at(start) <= watermark]
+        self._look_again()
+        return self._undecided.closed(watermark)
 
     def open(self) -> list[tuple[int, Series]]:
-        """Windows that hold reports and cannot be made final yet, and their estimates, earliest first."""
-        watermark = self.watermark_ms
-        return [
-            (start, series)
-            for start, series in self._undecided()
-            if watermark is None or self._closes_at(start) > watermark
-        ]
+        """Windows that hold reports and cannot be made final yet, and their series, earliest first."""
+        self._look_again()
+        return self._undecided.open(self.watermark_ms)
 
-    def question(self, window_ms: int, series: Series, *, final: bool) -> Question:
+    def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """All that the estimate of one window depends on, as of now."""
         window = self.collection.window
         before = self._before(window_ms, series)
-        of = statistic_of(series, before)
+        of = series.statistic(before)
         return Question(
             series=series,
             window_ms=window_ms,
@@ -170,42 +174,37 @@ class Merge:
         # s + reach + pane + grace <= watermark.
         latest = watermark - window.grace_ms - window.pane_ms - reach
         self._forgotten_before = latest - latest % window.pane_ms + window.pane_ms
-        for start in [start for start in self._panes if start < self._forgotten_before]:
+        forgotten = self._starts[: bisect_left(self._starts, self._forgotten_before)]
+        for start in forgotten:
             del self._panes[start]
-        # Nor does it look for the ownerships that closed no more than those, but for the furthest of each partition.
+        del self._starts[: len(forgotten)]
+        self._changed.update(forgotten)
+        # Nor does it look for generations that closed no more than those, but for the furthest of each partition.
         first_close = closes_at(self._forgotten_before, window)
-        for partition, epochs in self._watermarks.items():
-            furthest = max(epochs.values())
+        for partition, generations in self._watermarks.items():
+            furthest = max(generations.values())
             self._watermarks[partition] = {
-                epoch: time_ms for epoch, time_ms in epochs.items() if time_ms >= min(first_close, furthest)
+                generation: time_ms
+                for generation, time_ms in generations.items()
+                if time_ms >= min(first_close, furthest)
             }
 
-    def _undecided(self) -> list[tuple[int, Series]]:
-        """Windows with reports and no final answer, in order of time."""
-        window = self.collection.window
-        found = []
-        for order, series in enumerate(self.collection.series):
-            starts: list[int] = []
-            for pane in sorted(start for start in self._panes if self._counted(start, series)):
-                windows = windows_of(pane, window)
-                # Neighbouring panes share all their windows but one.
-                first = max(windows.start, starts[-1] + windows.step) if starts else windows.start
-                starts += range(first, windows.stop, windows.step)
-            decided = self._decided.get(series.name)
-            found += [
-                (start, order, series)
-                for start in starts
-                if decided is None or decided[-1].window.end_ms < start + window.size_ms
-            ]
-        return [(start, series) for start, _, series in sorted(found, key=lambda entry: entry[:2])]
+    def _look_again(self) -> None:
+        """Look at the panes of which something has changed: at no others, or a long outage would take for ever."""
+        for pane in self._changed:
+            for series in self._series:
+                if self._counted(pane, series):
+                    self._undecided.fill(pane, series)
+                else:
+                    self._undecided.empty(pane, series)
+        self._changed.clear()
 
     def _counted(self, pane: int, series: Series) -> bool:
         """Whether a pane holds reports of a series; where those depend on the answer before, it is a whole window."""
-        return any(self._partials(pane, statistic_of(series, self._before(pane, series))))
+        return any(self._partials(pane, series.statistic(self._before(pane, series))))
 
-    def _closes_at(self, start: int) -> int:
-        window = self.collection.window
-        return closes_at(panes_of(start, window)[-1], window)
+    def _closes_at(self, pane: int) -> int:
+        return closes_at(pane, self.collection.window)
 
     def _parts(self, window_ms: int, of: tuple[str, ...] | None) -> tuple[Statistic, ...]:
         return tuple(
@@ -217,13 +216,14 @@ class Merge:
     def _partials(self, pane: int, of: tuple[str, ...] | None) -> Iterator[Partial]:
         """What was counted in a pane.
 
-        The owner that closes a pane has counted all of it. What an owner of before it wrote that it did not replace
+        The generation that closes a pane has counted all of it. What a former one wrote that it did not replace
         came after that.
         """
         if of is None:
             return
-        closes = closes_at(pane, self.collection.window)
+        closes = self._closes_at(pane)
         for partial in self._panes.get(pane, {}).get(of, {}).values():
-            epochs = self._watermarks[partial.partition].items()
-            if partial.epoch >= min((epoch for epoch, time_ms in epochs if closes <= time_ms), default=0):
+            generations = self._watermarks[partial.partition].items()
+            closed_by = min((generation for generation, time_ms in generations if closes <= time_ms), default=0)
+            if partial.generation >= closed_by:
                 yield partial

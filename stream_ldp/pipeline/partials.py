@@ -34,7 +34,7 @@ class Partial:
 
     collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
-    epoch: of the ownership that counted it; see `stream_ldp.pipeline.source_partition.Checkpoint`.
+    generation: of the ownership that counted it; see `stream_ldp.pipeline.source_partition.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
     of: what is counted: the attributes whose rows, or the phase whose answers, and to which round.
     segment: which piece of the statistic this is.
@@ -44,7 +44,7 @@ class Partial:
     collection: str
     fingerprint: str
     partition: int
-    epoch: int
+    generation: int
     pane_ms: int
     pane_length_ms: int
     of: tuple[str, ...]
@@ -59,14 +59,14 @@ class Watermark:
 
     collection, fingerprint: whose reports; the fingerprint in hexadecimal.
     partition: the source partition.
-    epoch: of the ownership that committed it.
+    generation: of the ownership that committed it.
     time_ms: event time, in milliseconds.
     """
 
     collection: str
     fingerprint: str
     partition: int
-    epoch: int
+    generation: int
     time_ms: int
 
 
@@ -78,17 +78,19 @@ def partition_of(collection: str, *, partitions: int) -> int:
 def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
     """Key and value of a record; equal records have equal values, and a record replaces those of its key.
 
+    A generation is called an epoch there.
+
     writer: names one ownership of the source partition.
     """
     header: dict[str, Any] = {
         "collection": record.collection,
         "fingerprint": record.fingerprint,
         "partition": record.partition,
-        "epoch": record.epoch,
+        "epoch": record.generation,
     }
     if isinstance(record, Watermark):
         header["watermark"] = record.time_ms
-        key = ["watermark", record.collection, record.partition, record.epoch]
+        key = ["watermark", record.collection, record.partition, record.generation]
         return _json(key), _json(header) + _SEPARATOR
     header |= {
         "pane": [record.pane_ms, record.pane_length_ms],
@@ -110,7 +112,8 @@ def decode(value: bytes) -> Partial | Watermark:
     try:
         text, _, payload = value.partition(_SEPARATOR)
         header = json.loads(text)
-        source = {name: header[name] for name in ("collection", "fingerprint", "partition", "epoch")}
+        source = {name: header[name] for name in ("collection", "fingerprint", "partition")}
+        source["generation"] = header["epoch"]
         if "watermark" in header:
             return Watermark(**source, time_ms=header["watermark"])
         pane_ms, pane_length_ms = header["pane"]

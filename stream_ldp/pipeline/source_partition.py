@@ -7,12 +7,12 @@ committed, so that after a crash another worker arrives at the same partials by 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.kinds import layout_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
@@ -33,6 +33,14 @@ __all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
 #: to look for each of them in every batch.
 MAX_LAYOUTS = 16
 
+#: Fields of a checkpoint by their keys in the metadata of a commit, where a generation is called an epoch.
+_METADATA = {
+    "epoch": "generation",
+    "position": "position",
+    "watermark_ms": "watermark_ms",
+    "watermark_epoch": "watermark_generation",
+}
+
 _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 
 
@@ -40,24 +48,22 @@ _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 class Checkpoint:
     """What a commit remembers of a source partition.
 
-    epoch: number of the ownership that committed it; each has a higher one than those before it.
+    generation: number of the ownership that committed it; each has a higher one than those before it.
     offset: of the first report of the oldest open pane; reading begins here after a restart.
     position: all before this offset has been counted, and its refusals told; what is read again up to here is silent.
     watermark_ms: event time, in milliseconds; None before the first batch. Lateness after a restart is decided by it.
-    watermark_epoch: of the ownership that brought the watermark to where it stands.
+    watermark_generation: of the ownership that brought the watermark to where it stands.
     """
 
-    epoch: int
+    generation: int
     offset: int
     position: int
     watermark_ms: int | None
-    watermark_epoch: int
+    watermark_generation: int
 
     def metadata(self) -> str:
         """What goes beside the offset into the commit."""
-        fields = asdict(self)
-        del fields["offset"]
-        return json.dumps(fields)
+        return json.dumps({key: getattr(self, name) for key, name in _METADATA.items()})
 
     def moved_to(self, beginning: int) -> Self:
         """The same, where the log now begins at `beginning` and what was before it is gone."""
@@ -71,10 +77,10 @@ class Checkpoint:
             ValueError: the commit was not made by this software.
         """
         if not metadata:
-            return cls(epoch=0, offset=offset, position=offset, watermark_ms=None, watermark_epoch=0)
+            return cls(generation=0, offset=offset, position=offset, watermark_ms=None, watermark_generation=0)
         try:
-            fields = json.loads(metadata)
-            return cls(offset=offset, **fields)
+            fields = dict(json.loads(metadata))
+            return cls(offset=offset, **{_METADATA[key]: value for key, value in fields.items()})
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
@@ -112,6 +118,18 @@ class Changes:
     watermark: Watermark | None
 
 
+class _Verdict(IntEnum):
+    """What becomes of a batch that could be decoded."""
+
+    COUNTED = 0
+    DUPLICATE = 1
+    AHEAD = 2  # of the broker's clock, out of reach
+    BEHIND = 3  # it, out of reach
+    CLOSED = 4  # the phase that it answers
+    LATE = 5
+    OLD = 6  # read again after a restart: what became of it has been told
+
+
 @dataclass(kw_only=True, slots=True)
 class _Pane:
     first_offset: int
@@ -125,32 +143,41 @@ class SourcePartition:
     def __init__(
         self,
         collection: Collection,
+        layout: Layout,
         *,
         partition: int,
         start: int = 0,
         checkpoint: Checkpoint | None = None,
-        epoch: int = 1,
+        generation: int = 1,
     ) -> None:
         """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`.
 
-        epoch: number of this ownership, unless the checkpoint's already is as high. The time of day serves well: it
-            is beyond every ownership before, even where their commits have been deleted.
+        layout: of the batches under the collection's own fingerprint.
+        generation: number of this ownership, unless the checkpoint's already is as high. The time of day serves
+            well: it is beyond every ownership before, even where their commits have been deleted.
         """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        own = layout_of(collection)
-        self._layouts: dict[bytes, Layout] = {own.fingerprint: own}
+        self._layouts: dict[bytes, Layout] = {layout.fingerprint: layout}
         self._partition = partition
         self._panes: dict[int, _Pane] = {}
         self._checkpoint = (
-            replace(checkpoint, epoch=max(epoch, checkpoint.epoch + 1))
+            replace(checkpoint, generation=max(generation, checkpoint.generation + 1))
             if checkpoint
-            else Checkpoint(epoch=epoch, offset=start, position=start, watermark_ms=None, watermark_epoch=epoch)
+            else Checkpoint(
+                generation=generation,
+                offset=start,
+                position=start,
+                watermark_ms=None,
+                watermark_generation=generation,
+            )
         )
         self._claimed = False
         self._silent_ms = 0.0
+        #: Offset of the record that is to be counted next.
         self.position = self._checkpoint.offset
-        self._told = self._checkpoint.position
+        # What becomes of the records before this offset has been told.
+        self._news_from = self._checkpoint.position
         self._watermark = _NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
         self._watermark_if_idle = _NEVER
@@ -163,7 +190,7 @@ class SourcePartition:
     @property
     def replaying(self) -> bool:
         """Whether it still reads what an earlier owner had read; it says nothing until it has caught up."""
-        return self.position < self._told
+        return self.position < self._news_from
 
     def knows(self, fingerprint: bytes) -> bool:
         """Whether batches of a fingerprint can be counted."""
@@ -190,45 +217,52 @@ class SourcePartition:
         appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
         time = decoded.time_ms
         ahead, behind = time > appended + window.ahead_ms, time < appended - window.max_age_ms
-        plausible = ~(ahead | behind)
+        within_reach = ~(ahead | behind)
 
         # The clock of a producer that runs ahead moves its own reports, never the watermark of everyone's.
-        reached = np.where(plausible, np.minimum(time, appended), _NEVER)
+        reached = np.where(within_reach, np.minimum(time, appended), _NEVER)
         watermarks = np.maximum.accumulate(np.concatenate(([self._watermark], reached)))
-        pane = pane_of(np.where(plausible, time, 0), window)
-        closed = plausible & ~_taken(layouts, decoded, pane)
-        late = plausible & ~closed & (closes_at(pane, window) <= watermarks[:-1])
-        duplicate = self._add(layouts, decoded, plausible & ~closed & ~late, pane, offset)
-        counted = plausible & ~closed & ~late & ~duplicate
+        pane = pane_of(np.where(within_reach, time, 0), window)
+        closed = ~_taken(layouts, decoded, pane)
+        late = closes_at(pane, window) <= watermarks[:-1]
+        # The first fault of a batch is the one that is told.
+        verdicts = np.select(
+            [ahead, behind, closed, late],
+            [_Verdict.AHEAD, _Verdict.BEHIND, _Verdict.CLOSED, _Verdict.LATE],
+            default=_Verdict.COUNTED,
+        )
+        duplicate = self._add(layouts, decoded, verdicts == _Verdict.COUNTED, pane, offset)
+        verdicts[duplicate] = _Verdict.DUPLICATE
 
         # Only now: records that answer many old rounds must not make it forget the one that the next of them answers.
-        for old in list(self._layouts)[1:-MAX_LAYOUTS]:
-            del self._layouts[old]
+        _own, *learned = self._layouts
+        for oldest in learned[:-MAX_LAYOUTS]:
+            del self._layouts[oldest]
 
         self._watermark = self._watermark_of_data = int(watermarks[-1])
         self._watermark_if_idle = _NEVER
         self._silent_ms = 0.0
-        news = offset >= self._told
+        news = offset >= self._news_from
         self.position = int(offset[-1]) + 1
-        self._told = max(self._told, self.position)
+        self._news_from = max(self._news_from, self.position)
 
         rejected = [(index, why) for index, why in decoded.rejected if news[index]]
-        news = news[decoded.accepted]
-        for reason, which, rule in (
-            (Reason.FUTURE_TIME, ahead, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
-            (Reason.PAST_TIME, behind, f"more than {window.max_age_ms} ms behind the broker's clock"),
-            (Reason.CLOSED_PHASE, closed, "the phase that it answers is asked in another window"),
-            (Reason.LATE, late, "its window had closed"),
+        verdicts[~news[decoded.accepted]] = _Verdict.OLD
+        for reason, verdict, rule in (
+            (Reason.FUTURE_TIME, _Verdict.AHEAD, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
+            (Reason.PAST_TIME, _Verdict.BEHIND, f"more than {window.max_age_ms} ms behind the broker's clock"),
+            (Reason.CLOSED_PHASE, _Verdict.CLOSED, "the phase that it answers is asked in another window"),
+            (Reason.LATE, _Verdict.LATE, "its window had closed"),
         ):
             rejected += [
                 (int(decoded.accepted[i]), Rejected(reason, f"event time {time[i]} ms: {rule}"))
-                for i in np.flatnonzero(which & news)
+                for i in np.flatnonzero(verdicts == verdict)
             ]
         return Counted(
-            reports=int(decoded.counts[counted & news].sum()),
-            duplicates=int(decoded.counts[duplicate & news].sum()),
-            late=int(decoded.counts[late & news].sum()),
-            implausible=int((_implausible(layouts, decoded) & counted & news).sum()),
+            reports=int(decoded.counts[verdicts == _Verdict.COUNTED].sum()),
+            duplicates=int(decoded.counts[verdicts == _Verdict.DUPLICATE].sum()),
+            late=int(decoded.counts[verdicts == _Verdict.LATE].sum()),
+            implausible=int(_implausible(layouts, decoded)[verdicts == _Verdict.COUNTED].sum()),
             rejected=sorted(rejected, key=lambda entry: entry[0]),
         )
 
@@ -300,9 +334,9 @@ class SourcePartition:
     def take_changes(self) -> Changes | None:
         """What a flush has to write, or None; closed panes are forgotten with it.
 
-        The first flush of an ownership only claims the partition: it commits the last checkpoint again, under an
-        epoch of its own. What an owner of before writes on, which does not know of the idle advances since, can then
-        be told from what the owner counted that closed the pane.
+        The first flush of an ownership only claims the partition: it commits the last checkpoint again, under a
+        generation of its own. What an owner of before writes on, which does not know of the idle advances since, can
+        then be told from what the owner counted that closed the pane.
 
         Every write has to succeed, or this state must be dropped and begun again from the last checkpoint.
         """
@@ -320,7 +354,7 @@ class SourcePartition:
                 collection=self._collection.name,
                 fingerprint=self._fingerprint,
                 partition=self._partition,
-                epoch=self._checkpoint.epoch,
+                generation=self._checkpoint.generation,
                 pane_ms=start,
                 pane_length_ms=window.pane_ms,
                 of=of,
@@ -341,7 +375,7 @@ class SourcePartition:
             offset=min((pane.first_offset for pane in self._panes.values()), default=self.position),
             position=self.position,
             watermark_ms=self.watermark_ms,
-            watermark_epoch=self._checkpoint.epoch if moved else self._checkpoint.watermark_epoch,
+            watermark_generation=(self._checkpoint.generation if moved else self._checkpoint.watermark_generation),
         )
         if not partials and checkpoint == self._checkpoint:
             return None
@@ -357,7 +391,7 @@ class SourcePartition:
             collection=self._collection.name,
             fingerprint=self._fingerprint,
             partition=self._partition,
-            epoch=checkpoint.watermark_epoch,
+            generation=checkpoint.watermark_generation,
             time_ms=checkpoint.watermark_ms,
         )
 

@@ -6,40 +6,39 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
+
+from stream_ldp.pipeline.answer import (
+    Finite,
+    Message,
+    MessagePart,
+    Plausibility,
+    Probability,
+    WindowBounds,
+    answer_key,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA_VERSION", "Axis", "Estimate", "Fit", "Independence", "Plausibility", "Privacy", "WindowBounds"]
-
-#: Grows when a field changes its meaning or goes; a new optional field leaves it.
-SCHEMA_VERSION: Literal[1] = 1
-
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+__all__ = ["Axis", "Estimate", "Fit", "Independence", "Privacy"]
 
 
-class _Part(BaseModel):
-    # A later release may add fields; whoever reads the ones known here need not know them.
-    model_config = ConfigDict(frozen=True, extra="ignore")
+def _as_list(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-class Axis(_Part):
+Distribution = Annotated[tuple[Probability, ...], BeforeValidator(_as_list)]
+
+
+class Axis(MessagePart):
     """One attribute of the joint distribution, its values in the order of the arrays' axis."""
 
     attribute: str
     values: tuple[str, ...]
 
 
-class WindowBounds(_Part):
-    """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
-
-    start_ms: int
-    end_ms: int
-
-
-class Fit(_Part):
+class Fit(MessagePart):
     """How the joint was solved, and how far from solved it may be."""
 
     method: str = Field(description="em, lasso or lremh")
@@ -50,27 +49,16 @@ class Fit(_Part):
     certified: bool = Field(description="whether the certificate is within the estimator's tolerance")
 
 
-class Independence(_Part):
+class Independence(MessagePart):
     """The product-of-marginals baseline, and whether the reports tell the joint apart from it."""
 
-    marginals: tuple[tuple[Probability, ...], ...] = Field(description="one distribution an axis")
+    marginals: tuple[Distribution, ...] = Field(description="one distribution an axis")
     statistic: Finite = Field(description="likelihood-ratio statistic of the joint over the product")
     p_value: Probability
     dependent: bool = Field(description="whether independence is rejected; where not, prefer the product")
 
 
-class Plausibility(_Part):
-    """Whether the reports look as the mechanism makes them; a window that does not is marked, not hidden."""
-
-    statistic: Finite = Field(description="of the numbers of set bits against what the channel allows")
-    degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")
-    p_value: Probability = Field(description="chance that honest reports agree no better")
-    flagged: bool = Field(
-        description="whether honest reports would so rarely look like this that they are not all honest"
-    )
-
-
-class Privacy(_Part):
+class Privacy(MessagePart):
     """Epsilon, in nats, of any two records, and the assumption that it rests on."""
 
     per_report: float
@@ -78,10 +66,11 @@ class Privacy(_Part):
     assumption: str
 
 
-class Estimate(_Part):
+class Estimate(Message):
     """A joint distribution over one window; the message of an estimates topic."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     estimate: str
@@ -126,21 +115,8 @@ class Estimate(_Part):
 
     @property
     def key(self) -> bytes:
-        """Record key: one a final window, so that compaction keeps the history; one for the live view."""
-        return f"{self.estimate}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
-
-    def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that a warm start read back is the one published."""
-        return self.model_dump_json().encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Estimate:
-        """The inverse of `to_bytes`.
-
-        Raises:
-            ValueError: not an estimate, or of a schema version that this release does not read.
-        """
-        return cls.model_validate_json(data)
+        """See `answer_key`."""
+        return answer_key(self.series, self.window, final=self.final)
 
     def distance(self, truth: NDArray[np.float64]) -> float:
         """Average variation distance to a distribution of the same shape (Chu, Long and Liu, 2022, eq. 12)."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Name, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import DataError
-from stream_ldp.mechanisms import RRLDP, PermanentWords
+from stream_ldp.mechanisms import AnyMechanismSpec, Mechanism, PermanentWords
+from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Attribute", "EstimateSpec", "JointCollection", "MechanismSpec"]
+__all__ = ["Attribute", "JointCollection"]
 
 #: Cells of one estimate: at 40 bytes of JSON each, an estimate then stays below 6 MB, well within the 16 MiB that
 #: an estimates topic takes in one record.
@@ -35,50 +36,6 @@ class Attribute(Part):
         return self
 
 
-class MechanismSpec(Part):
-    """RR-LDP's parameters as written; see `stream_ldp.mechanisms.RRLDP`."""
-
-    kind: Literal["rr-ldp"]
-    f: float
-    p: float | None = None
-    q: float | None = None
-
-    @model_validator(mode="after")
-    def _parameters_are_possible(self) -> Self:
-        self.of(sizes=(2,))
-        return self
-
-    def of(self, *, sizes: tuple[int, ...]) -> RRLDP:
-        """The mechanism for attributes of these sizes."""
-        return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
-
-
-class EstimateSpec(Part):
-    """One joint distribution to estimate.
-
-    of: the attributes, in the order of the axes of the result.
-    method: the estimator.
-    stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
-    every: time between two provisional estimates of an open window, in milliseconds.
-    """
-
-    name: Name
-    of: tuple[str, ...] = Field(min_length=1)
-    method: Literal["em", "lasso", "lremh"] = "lremh"
-    stop: Literal["certificate", "paper"] = "certificate"
-    delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
-
-    @model_validator(mode="after")
-    def _attributes_are_distinct(self) -> Self:
-        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
-        return self
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
-        """The last one of its own: its joint is where the solver starts from."""
-        return self.name, None
-
-
 class JointCollection(Collection):
     """What a collection file says of records.
 
@@ -86,7 +43,9 @@ class JointCollection(Collection):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
 
-    mechanism_spec: MechanismSpec = Field(alias="mechanism")
+    topics: ClassVar[Topics] = Topics(answers="estimates")
+
+    mechanism_spec: AnyMechanismSpec = Field(alias="mechanism")
     attributes: tuple[Attribute, ...] = Field(min_length=1)
     estimates: tuple[EstimateSpec, ...] = Field(min_length=1)
 
@@ -121,16 +80,20 @@ class JointCollection(Collection):
         return tuple(len(attribute.values) for attribute in self.attributes)
 
     @cached_property
-    def mechanism(self) -> RRLDP:
+    def mechanism(self) -> Mechanism:
         """The mechanism, which both perturbs and tells the decoder its probabilities."""
-        return RRLDP(sizes=self.sizes, f=self.mechanism_spec.f, p=self.mechanism_spec.p, q=self.mechanism_spec.q)
+        return self.mechanism_spec.of(sizes=self.sizes)
 
-    def permanent_words(self) -> PermanentWords:
-        """The keyed words of its users' permanent responses."""
+    def permanent_words(self, *, least: int = 1) -> PermanentWords:
+        """The keyed words of its users' permanent responses.
+
+        least: words of each attribute, where the mechanism needs fewer.
+        """
         return PermanentWords(
             collection=self.name,
             attributes=[(attribute.name, attribute.values) for attribute in self.attributes],
-            flip_threshold=self.mechanism.flip_threshold,
+            noise=self.mechanism.noise,
+            counts=[max(least, count) for count in self.mechanism.words],
         )
 
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:
@@ -141,14 +104,13 @@ class JointCollection(Collection):
         """The shape of an estimate."""
         return tuple(len(attribute.values) for attribute in self.attributes_of(estimate))
 
+    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
+        """Places of some attributes among the collection's, in the given order."""
+        return tuple(self._positions[name] for name in of)
+
     def bits_of(self, of: Sequence[str]) -> tuple[int, ...]:
         """Positions, in a report, of the bits of some attributes, in the given order."""
-        positions: list[int] = []
-        for name in of:
-            position = self._positions[name]
-            start = sum(self.sizes[:position])
-            positions.extend(range(start, start + self.sizes[position]))
-        return tuple(positions)
+        return self.mechanism.columns(self.positions_of(of))
 
     @property
     def series(self) -> tuple[EstimateSpec, ...]:
@@ -157,11 +119,11 @@ class JointCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """[name, "rr-ldp", [f/2, p, q in units of 2^-32], [[attribute, [value, ...]], ...]]."""
+        """[name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]]."""
         return [
             self.name,
             self.mechanism_spec.kind,
-            self.mechanism.thresholds,
+            self.mechanism.meaning,
             [[attribute.name, list(attribute.values)] for attribute in self.attributes],
         ]
 

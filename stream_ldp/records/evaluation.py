@@ -9,13 +9,14 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.solve import supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import RRLDP
+    from stream_ldp.mechanisms import Mechanism
     from stream_ldp.records.estimators import Estimator, FloatArray, Method, Stop
 
 __all__ = ["Score", "Trial", "average_variation_distance", "scores", "trials"]
@@ -73,7 +74,7 @@ class Score:
 def trials(
     population: NDArray[np.int64],
     *,
-    mechanism: RRLDP,
+    mechanism: Mechanism,
     users: int,
     repeats: int,
     seed: int,
@@ -92,11 +93,12 @@ def trials(
         drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
         people = population[drawn]
         reports = mechanism.perturb(people, entropy=SeededEntropy(noise))
-        counts = RowCounts.of(reports, bits=mechanism.bits)
+        everything = range(len(mechanism.sizes))
+        counts = supported(RowCounts.of(reports, bits=mechanism.bits), mechanism, everything)
         truth = _joint(people, mechanism.sizes)
         for each in estimators:
             begun = clock()
-            solution = each.estimate(counts, sizes=mechanism.sizes, channel=mechanism.channel())
+            solution = each.estimate(counts, sizes=mechanism.sizes, supports=mechanism.supports)
             seconds = clock() - begun
             yield Trial(
                 method=solution.method,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.plausibility import BATCH_LIMIT, batch_scores, design_effect
 from stream_ldp.pipeline.statistics import RowTally
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ class JointLayout:
         self._mechanism = collection.mechanism
         self.bits = self._mechanism.bits
         self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
-        self._design_effect = design_effect(self._mechanism, reports_per_user=collection.window.reports_per_user)
+        self._reports_per_user = collection.window.reports_per_user
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """All: every bit may be set or not."""
-        return np.ones(len(rows), dtype=np.bool_)
+        """As the mechanism says."""
+        return self._mechanism.valid(rows)
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """At any time."""
@@ -49,13 +48,5 @@ class JointLayout:
             tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """By the number of set bits."""
-        scores = batch_scores(
-            rows,
-            counts,
-            sizes=self._mechanism.sizes,
-            channel=self._mechanism.channel(),
-            design_effect=self._design_effect,
-        )
-        implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
-        return implausible
+        """As the mechanism says."""
+        return self._mechanism.implausible(rows, counts, reports_per_user=self._reports_per_user)

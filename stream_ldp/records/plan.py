@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms import RRLDP
+from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
 from stream_ldp.records.collection import JointCollection
@@ -14,16 +14,13 @@ from stream_ldp.records.collection import JointCollection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.mechanisms import PrivacyLoss
-    from stream_ldp.records.collection import EstimateSpec
+    from stream_ldp.mechanisms import PrivacyLoss, Support
+    from stream_ldp.records.series import EstimateSpec
 
 __all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
 
 #: Numbers of reports that privacy is told for: once, twice, daily for a week, a month, a year, and for ever.
 REPORTS_SEEN = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
-
-#: Sizes of population that the error is told for, unless others are asked for.
-POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 
 _COUNT_BYTES = 8  # of a counter in memory
 _SENT_COUNT_BYTES = 4  # of a counter in a partial
@@ -89,21 +86,22 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
 def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
     """The collection with the mechanism that spends at most these epsilons, in nats, on any two records.
 
-    for_ever, per_report: see `RRLDP.with_epsilon`.
+    for_ever, per_report: see `MechanismSpec.for_budget`.
 
     Raises:
         ParameterError: no parameters spend that.
     """
-    mechanism = RRLDP.with_epsilon(sizes=collection.sizes, for_ever=for_ever, per_report=per_report)
-    parameters = {"kind": "rr-ldp", "f": mechanism.f, "p": mechanism.p, "q": mechanism.q}
-    return JointCollection.model_validate({**collection.document, "mechanism": parameters})
+    spec = type(collection.mechanism_spec).for_budget(
+        sizes=collection.sizes, for_ever=for_ever, per_report=per_report
+    )
+    return JointCollection.model_validate({**collection.document, "mechanism": spec.model_dump()})
 
 
-def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float:
+def cell_error(supports: Sequence[Support], sizes: Sequence[int], *, reports: int) -> float:
     """Standard error to expect of one cell of a joint of attributes of these sizes, by the linear estimate.
 
     The unbiased estimate of a cell's share is the mean over reports of a product over its attributes of
-    (T - p*) / (q* - p*), T the reported bit of the cell's value. With s(pi) the second moment of that factor for a
+    (T - p*) / (q* - p*), T whether it supports the cell's value. With s(pi) the second moment of that factor for a
     bit that is 1 with probability pi,
 
         s(pi) = pi (q* - 2 p* q* + p*^2) / (q* - p*)^2 + (1 - pi) p* (1 - p*) / (q* - p*)^2,
@@ -112,11 +110,10 @@ def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float
     (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
     to one do better where this is large: read it as where to expect a signal at all.
     """
-    channel = mechanism.channel()
-    one, zero = channel.one, channel.zero
-    scale = (one - zero) ** 2
     moment = 1.0
-    for size in sizes:
+    for support, size in zip(supports, sizes, strict=True):
+        one, zero = support.one, support.zero
+        scale = (one - zero) ** 2
         share = 1.0 / size
         true_bit = (one - 2 * zero * one + zero**2) / scale
         false_bit = zero * (1 - zero) / scale
@@ -127,7 +124,8 @@ def cell_error(mechanism: RRLDP, sizes: Sequence[int], *, reports: int) -> float
 
 def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
-    bits = sum(sizes)
+    bits = len(collection.bits_of(estimate.of))
+    supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > DENSE_BITS
     return EstimatePlan(
         name=estimate.name,
@@ -136,5 +134,5 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
-        errors=tuple((reports, cell_error(collection.mechanism, sizes, reports=reports)) for reports in populations),
+        errors=tuple((reports, cell_error(supports, sizes, reports=reports)) for reports in populations),
     )

@@ -5,37 +5,39 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline import plausibility
-from stream_ldp.pipeline.answer import told
+import numpy as np
+
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Privacy
 from stream_ldp.records.estimators import estimator
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.merging import Question
-    from stream_ldp.records.collection import EstimateSpec, JointCollection
+    from stream_ldp.mechanisms import Mechanism
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["row_counts", "solve", "warm_start"]
+__all__ = ["row_counts", "solve", "supported", "warm_start"]
 
 
-def solve(collection: JointCollection, spec: EstimateSpec, question: Question) -> Estimate:
-    window = collection.window
+def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
+    """Answer a question about a window of one estimate."""
+    spec, window = question.series, collection.window
     mechanism = collection.mechanism
     counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
-    sizes, channel = collection.sizes_of(spec), mechanism.channel()
+    positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
-        counts, sizes=sizes, channel=channel, start=warm_start(question, sizes=sizes)
+        supported(counts, mechanism, positions),
+        sizes=sizes,
+        supports=[mechanism.supports[position] for position in positions],
+        start=warm_start(question, sizes=sizes),
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
-    likeness = plausibility.check(
-        counts,
-        sizes=sizes,
-        channel=channel,
-        design_effect=plausibility.design_effect(mechanism, reports_per_user=window.reports_per_user),
-    )
     return Estimate(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -49,26 +51,16 @@ def solve(collection: JointCollection, spec: EstimateSpec, question: Question) -
         ),
         probability=solution.joint.tolist(),
         standard_error=solution.standard_error.tolist(),
-        fit=Fit(
-            method=solution.method,
-            stop=solution.stop,
-            start=solution.start,
-            iterations=solution.iterations,
-            certificate=solution.certificate,
-            certified=solution.certified,
+        fit=solution,
+        independence=solution.independence,
+        plausibility=mechanism.plausibility(
+            counts.unpacked(), counts.counts, positions, reports_per_user=window.reports_per_user
         ),
-        independence=Independence(
-            marginals=tuple(tuple(marginal.tolist()) for marginal in solution.independence.marginals),
-            statistic=solution.independence.statistic,
-            p_value=solution.independence.p_value,
-            dependent=solution.independence.dependent,
-        ),
-        plausibility=told(likeness),
         privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
     )
 
 
-def row_counts(question: Question, *, bits: int) -> RowCounts:
+def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
     """All the counts of a question in one, weighted, their sum the effective number of reports.
 
     That is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of equally
@@ -86,7 +78,16 @@ def row_counts(question: Question, *, bits: int) -> RowCounts:
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
 
 
-def warm_start(question: Question, *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
+def supported(counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]) -> RowCounts:
+    """How often the reports' attributes support each pattern of values, as one bit for each value.
+
+    counts: of rows whose bits are the mechanism's `columns` of these attributes.
+    """
+    bits = mechanism.supported(counts.unpacked(), attributes)
+    return RowCounts(bits=bits.shape[1], rows=np.packbits(bits, axis=1, bitorder="little"), counts=counts.counts)
+
+
+def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
     """The joint that the solver starts from; None where no estimate of this shape is before it."""
     before = question.before
-    return before.joint() if isinstance(before, Estimate) and before.shape == sizes else None
+    return before.joint() if before is not None and before.shape == sizes else None

@@ -9,11 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stream_ldp.records import answer as estimate
-from stream_ldp.records.answer import Estimate
-from stream_ldp.sets import answer as ranking
-from stream_ldp.sets.answer import Ranking
-from stream_ldp.sets.rounds import Round
+from stream_ldp.kinds import KINDS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -22,9 +18,7 @@ __all__ = ["SCHEMAS", "schema_of", "schema_path"]
 
 #: The messages with a published schema, and its version.
 SCHEMAS: dict[type[BaseModel], int] = {
-    Estimate: estimate.SCHEMA_VERSION,
-    Ranking: ranking.SCHEMA_VERSION,
-    Round: Round.model_fields["schema_version"].default,
+    message: message.model_fields["schema_version"].default for kind in KINDS.values() for message in kind.messages
 }
 
 

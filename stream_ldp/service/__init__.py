@@ -1,1 +1,1 @@
-"""The only rooms that know Kafka, Faust, asyncio, the clock and Prometheus."""
+"""The worker: reports in, answers out, and whether it is well. The only room that runs Faust and feeds Prometheus."""

@@ -13,19 +13,15 @@ import contextlib
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
 from mode import Service
 
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
-from stream_ldp.kinds import answer_from_bytes, solve
+from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.records.answer import Estimate
-from stream_ldp.sets.answer import Ranking
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -33,22 +29,15 @@ if TYPE_CHECKING:
     from aiokafka import ConsumerRecord
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.kafka.producer import Publisher
+    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import TopicNames
-    from stream_ldp.kinds import Answer
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import Metrics
 
 __all__ = ["Merger"]
 
 log = logging.getLogger(__name__)
-
-#: Longest wait, in milliseconds, for records of a log that is read to its end.
-REBUILD_POLL_MS = 500
-
-#: Records of one turn of a rebuild: about 20 ms of the event loop.
-REBUILD_RECORDS = 1_000
 
 
 class _Owned:
@@ -70,19 +59,18 @@ class Merger(Service):
         self,
         collections: Iterable[Collection],
         *,
-        names: TopicNames,
         settings: Settings,
         report_partitions: Mapping[str, int],
-        publisher: Publisher,
+        producer: Producer,
         metrics: Metrics,
     ) -> None:
         """`report_partitions`: partitions of each collection's reports topic, by the collection's name."""
         super().__init__()
         self._collections = {collection.name: collection for collection in collections}
-        self._names = names
+        self._names = settings.topic_names
         self._settings = settings
         self._report_partitions = report_partitions
-        self._publisher = publisher
+        self._producer = producer
         self._metrics = metrics
         self._owned: dict[str, _Owned] = {}
         self._assigned = False
@@ -188,41 +176,41 @@ class Merger(Service):
             await self._publish(merge.collection, await self._solve(merge.collection, question))
         return question.reports
 
-    async def _solve(self, collection: Collection, question: Question) -> Answer:
+    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Answer:
         began = time.monotonic()
         answer = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
         self._metrics.solve_duration.labels(collection.name).observe(time.monotonic() - began)
-        if isinstance(answer, Estimate):
-            self._metrics.em_iterations.labels(collection.name).observe(answer.fit.iterations)
-            self._metrics.em_starts.labels(collection.name, answer.fit.start).inc()
-            self._metrics.estimates_certified.labels(collection.name, str(answer.fit.certified).lower()).inc()
+        if (fit_of := kind_of(collection).fit) is not None:
+            fit = fit_of(answer)
+            self._metrics.em_iterations.labels(collection.name).observe(fit.iterations)
+            self._metrics.em_starts.labels(collection.name, fit.start).inc()
+            self._metrics.estimates_certified.labels(collection.name, str(fit.certified).lower()).inc()
         return answer
 
     async def _publish(self, collection: Collection, answer: Answer) -> None:
         topic = self._names.answers(collection)
-        await self._publisher.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
+        await self._producer.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
         kind = "final" if answer.final else "provisional"
         self._metrics.estimates_published.labels(collection.name, kind).inc()
 
     async def _ask_next(self, collection: Collection, answer: Answer) -> None:
-        """Tell the clients what the epoch's next phase asks, if this is the final of one that has a next."""
-        if not isinstance(collection, ItemCollection) or not isinstance(answer, Ranking):
-            return
-        if (inquiry := answer.next_inquiry) is not None:
-            asked = Round.of(collection, inquiry, epoch=answer.epoch)
+        """Tell the clients what a final asks next, if it asks anything."""
+        rounds = kind_of(collection).rounds
+        if rounds is not None and (asked := rounds.after(collection, answer)) is not None:
             topic = self._names.rounds(collection.name)
-            await self._publisher.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
+            await self._producer.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
             self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:
         """Read the log: what is decided, then what was counted."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
+        kind = kind_of(merge.collection)
         async for record in self._log(self._names.answers(merge.collection), 0):
             if record.key is not None and record.key.endswith(b"|live"):
                 continue
             try:
-                merge.decide(answer_from_bytes(merge.collection, record.value))
+                merge.decide(kind.answer.from_bytes(record.value))
             except ValueError as error:
                 place = f"{record.topic} offset {record.offset}"
                 raise partials.PartialError(f"{place} is not an answer that this release can go on from") from error
@@ -233,20 +221,8 @@ class Merger(Service):
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)
 
     async def _log(self, topic: str, partition: int) -> AsyncIterator[ConsumerRecord]:
-        """All the records of one partition up to where it ends now; without a group, it moves nobody's position."""
-        source = TopicPartition(topic, partition)
-        consumer = AIOKafkaConsumer(
-            **self._settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
-        )
-        await consumer.start()
-        try:
-            consumer.assign([source])
-            end = (await consumer.end_offsets([source]))[source]
-            await consumer.seek_to_beginning(source)
-            while await consumer.position(source) < end:
-                fetched = await consumer.getmany(timeout_ms=REBUILD_POLL_MS, max_records=REBUILD_RECORDS)
-                for record in fetched.get(source, []):
-                    if record.value is not None:
-                        yield record
-        finally:
-            await consumer.stop()
+        """All the records of one partition up to where it ends now, without those that delete a key."""
+        async with LogReader(topic, partition=partition, settings=self._settings) as reader:
+            async for record in reader.read_to_end():
+                if record.value is not None:
+                    yield record

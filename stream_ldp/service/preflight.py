@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry
-from stream_ldp.kafka.topics import TopicNames, topic_specs
+from stream_ldp.kafka.topics import topic_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ async def preflight(settings: Settings, collections: Mapping[str, Collection]) -
     async with Cluster.connect(settings) as cluster:
         existing = await cluster.topics([spec.name for spec in specs])
     problems = list(_topic_problems(specs, existing, create))
-    if TopicNames(prefix=settings.topic_prefix).collections in existing:
+    if settings.topic_names.collections in existing:
         registry = await read_registry(settings)
         problems += _registry_problems(collections.values(), registry, create)
     if problems:

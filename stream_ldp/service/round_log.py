@@ -1,27 +1,24 @@
-"""The rounds of an item collection, as a worker reads them: what a batch's fingerprint asks."""
+"""The rounds of a collection, as a worker reads them: what a batch's fingerprint asks."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
-
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import rounds_kept_ms
-from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.pipeline.kind import RoundMessage, Rounds
+    from stream_ldp.pipeline.layout import Layout
 
 __all__ = ["RoundLog"]
 
 log = logging.getLogger(__name__)
-
-#: Longest wait, in milliseconds, for records of a log that is read to its end.
-POLL_MS = 200
 
 
 class RoundLog:
@@ -31,26 +28,26 @@ class RoundLog:
     reads this log to its end finds its round: however often answers are read, the same ones have a round.
     """
 
-    def __init__(self, collection: ItemCollection, *, topic: str, settings: Settings) -> None:
-        self.collection = collection
+    def __init__(
+        self, collection: Collection, rounds: Rounds[Any, Any, Any], *, topic: str, settings: Settings
+    ) -> None:
+        """rounds: how the collection's kind asks them."""
+        self._collection = collection
+        self._asking = rounds
         self._kept_ms = rounds_kept_ms(collection.window)
-        self._partition = TopicPartition(topic, 0)
-        self._consumer = AIOKafkaConsumer(
-            **settings.client_options(), enable_auto_commit=False, auto_offset_reset="earliest"
-        )
+        self._reader = LogReader(topic, settings=settings)
         # When each was written, and what it asks; the last that was written comes last.
-        self._rounds: dict[bytes, tuple[int, Round]] = {}
+        self._rounds: dict[bytes, tuple[int, RoundMessage]] = {}
 
     async def start(self) -> None:
         """Connect."""
-        await self._consumer.start()
-        self._consumer.assign([self._partition])
+        await self._reader.start()
 
     async def stop(self) -> None:
         """Disconnect."""
-        await self._consumer.stop()
+        await self._reader.stop()
 
-    async def find(self, fingerprints: Iterable[bytes]) -> list[Round]:
+    async def find(self, fingerprints: Iterable[bytes]) -> list[RoundMessage]:
         """The rounds whose answers carry these fingerprints, of those that have one.
 
         Raises:
@@ -61,20 +58,20 @@ class RoundLog:
             await self._catch_up()
         return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
 
+    async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
+        """Of the batches with these fingerprints, for those that answer a round; see `find`."""
+        return [self._asking.layout(self._collection, asked) for asked in await self.find(fingerprints)]
+
     async def _catch_up(self) -> None:
-        end = (await self._consumer.end_offsets([self._partition]))[self._partition]
-        while await self._consumer.position(self._partition) < end:
-            fetched = await self._consumer.getmany(timeout_ms=POLL_MS)
-            for record in fetched.get(self._partition, []):
-                try:
-                    asked = Round.from_bytes(record.value or b"")
-                    asked.check(self.collection)
-                except ValueError as error:
-                    log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
-                    continue
-                self._rounds.pop(asked.fingerprint, None)
-                self._rounds[asked.fingerprint] = record.timestamp, asked
-                self._forget(before_ms=record.timestamp - self._kept_ms)
+        async for record in self._reader.read_to_end():
+            try:
+                asked = self._asking.read(self._collection, record.value or b"")
+            except ValueError as error:
+                log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
+                continue
+            self._rounds.pop(asked.fingerprint, None)
+            self._rounds[asked.fingerprint] = record.timestamp, asked
+            self._forget(before_ms=record.timestamp - self._kept_ms)
 
     def _forget(self, *, before_ms: int) -> None:
         """Drop what a worker that starts now would not find either."""

@@ -7,22 +7,20 @@ No part lives on without the others, so there is no worker that is a member of i
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import signal
 import tempfile
 import threading
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import faust
 from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.producer import Publisher
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
+from stream_ldp.service.faust_app import faust_app
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
@@ -56,41 +54,37 @@ class Worker:
         self, settings: Settings, collections: Sequence[Collection], *, partitions: Mapping[str, int]
     ) -> None:
         """`partitions`: of every topic, as the preflight found them."""
-        names = TopicNames(prefix=settings.topic_prefix)
-        report_partitions = {each.name: partitions[names.reports(each.name)] for each in collections}
+        report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self.metrics = Metrics(report_partitions)
-        self._publisher = Publisher(settings)
+        self._producer = Producer(settings, max_record_bytes=MAX_RECORD_BYTES)
         self._admin = AIOKafkaAdminClient(**settings.client_options())
         self._merger = Merger(
             collections,
-            names=names,
             settings=settings,
             report_partitions=report_partitions,
-            publisher=self._publisher,
+            producer=self._producer,
             metrics=self.metrics,
         )
         self._ingests = [
             Ingest(
                 collection,
-                names=names,
                 settings=settings,
                 admin=self._admin,
-                publisher=self._publisher,
+                producer=self._producer,
                 metrics=self.metrics,
             )
             for collection in collections
         ]
         self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
-        self._app = _faust_app(settings, collections, names, self._merger, datadir=self._datadir.name)
+        self._app = faust_app(settings, collections, self._merger, datadir=self._datadir.name)
         self._started = False
 
     def live(self) -> list[str]:
         """Why the process should be restarted; empty when it should not."""
-        now = time.monotonic()
         return [
-            f"{ingest.collection.name}: ingest has not turned for {now - ingest.turned_at:.0f} s"
+            f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
             for ingest in self._ingests
-            if self._started and now - ingest.turned_at > LOOP_SECONDS
+            if self._started and ingest.seconds_since_turn > LOOP_SECONDS
         ]
 
     def ready(self) -> list[str]:
@@ -105,14 +99,13 @@ class Worker:
     async def start(self) -> None:
         """Connect and join the groups."""
         await self._admin.start()
-        await self._publisher.start()
+        await self._producer.start()
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
         self._app.finalize()
         await self._app.start()
-        now = time.monotonic()
         for ingest in self._ingests:
-            ingest.turned_at = now
+            ingest.begin()
         self._started = True
 
     async def wait(self) -> None:
@@ -133,7 +126,7 @@ class Worker:
     async def stop(self) -> None:
         """Flush, commit, leave the groups, disconnect."""
         await self._app.stop()
-        await self._publisher.stop()
+        await self._producer.stop()
         await self._admin.close()
         self._datadir.cleanup()
 
@@ -182,50 +175,3 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
 async def _work(worker: Worker) -> None:
     await worker.start()
     await worker.wait()
-
-
-def _faust_app(
-    settings: Settings, collections: Sequence[Collection], names: TopicNames, merger: Merger, *, datadir: str
-) -> Any:
-    # Workers of the same collections share the merging; those of others read the partials for themselves.
-    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
-    app = faust.App(
-        f"{settings.group}.merge.{served}",
-        broker=[f"kafka://{address}" for address in settings.broker_addresses],
-        broker_credentials=settings.faust_credentials(),
-        broker_client_id=settings.client_id,
-        broker_session_timeout=settings.session_timeout_ms / 1_000,
-        broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
-        broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
-        store="memory://",
-        # Faust makes this directory even where nothing is stored, by default in the current one.
-        datadir=datadir,
-        consumer_auto_offset_reset="earliest",
-        # Every topic is there: the preflight has seen it.
-        topic_allow_declare=False,
-        topic_disable_leader=True,
-        # Its pages listen on all interfaces, unauthenticated, and two workers on a host collide on their port.
-        web_enabled=False,
-        stream_wait_empty=False,
-    )
-    topic = app.topic(names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes)
-
-    @app.agent(topic, name="merge")
-    async def merge(stream: Any) -> None:
-        async for event in stream.events():
-            try:
-                merger.apply(event.value)
-            except Exception as error:
-                # A plain raise would acknowledge the event and restart the agent alone, every few seconds.
-                await app.crash(error)
-                raise
-
-    async def assigned(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
-        await merger.take_over({each.partition for each in partitions[0]})
-
-    async def revoked(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
-        await merger.give_up({each.partition for each in partitions[0]})
-
-    app.on_partitions_assigned.connect(assigned)
-    app.on_partitions_revoked.connect(revoked)
-    return app

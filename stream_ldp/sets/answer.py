@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from stream_ldp.records.answer import Plausibility, WindowBounds
-from stream_ldp.sets.collection import phase_name
-from stream_ldp.sets.phases import Inquiry, Standing
-from stream_ldp.sets.rounds import round_fingerprint
+from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, WindowBounds, answer_key
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
-#: Grows when a field changes its meaning or goes; a new optional field leaves it.
-SCHEMA_VERSION: Literal[1] = 1
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class _Part(BaseModel):
-    # A later release may add fields; whoever reads the ones known here need not know them.
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class HeavyHitter(_Part):
+class HeavyHitter(MessagePart):
     """One of the k most frequent items."""
 
     rank: int = Field(ge=1, description="1 for the most frequent")
@@ -39,7 +27,7 @@ class HeavyHitter(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class Candidate(_Part):
+class Candidate(MessagePart):
     """An item that may yet be one, as the next phase's solver needs it."""
 
     number: int = Field(ge=0, description="of the item in the collection, from 0")
@@ -47,15 +35,21 @@ class Candidate(_Part):
     standard_error: Finite = Field(ge=0)
 
 
-class NextPhase(_Part):
+class NextPhase(MessagePart):
     """What the epoch's next phase asks."""
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
     candidates: tuple[int, ...] = Field(description="numbers of the items asked about, best first")
 
+    @classmethod
+    def of(cls, inquiry: Inquiry) -> Self:
+        """What an inquiry about candidates says in a message."""
+        candidates = () if inquiry.candidates is None else tuple(inquiry.candidates.tolist())
+        return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
 
-class EpochPrivacy(_Part):
+
+class EpochPrivacy(MessagePart):
     """Epsilon, in nats, of any two sets of a user."""
 
     per_epoch: float = Field(description="of all the answers of one user to one epoch")
@@ -63,10 +57,11 @@ class EpochPrivacy(_Part):
     assumption: str
 
 
-class Ranking(_Part):
+class Ranking(Message):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer or svim")
@@ -91,18 +86,18 @@ class Ranking(_Part):
 
     @property
     def complete(self) -> bool:
-        """Whether it is the result of its epoch."""
+        """Whether this ranking is the result of its epoch."""
         return self.final and self.phase == self.phases
 
     @property
     def series(self) -> str:
-        """Which answers it follows, window after window."""
+        """The name of the series of answers that it is one of."""
         return phase_name(self.phase)
 
     @property
-    def standing(self) -> Standing:
-        """What is known of the candidates, as the method has it."""
-        return Standing(
+    def estimate(self) -> RankingEstimate:
+        """The estimate of the candidates, as the method has it."""
+        return RankingEstimate(
             items=np.array([each.number for each in self.candidates], dtype=np.int64),
             frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
             standard_error=np.array([each.standard_error for each in self.candidates], dtype=np.float64),
@@ -110,7 +105,7 @@ class Ranking(_Part):
 
     @property
     def next_inquiry(self) -> Inquiry | None:
-        """What the next phase asks; None after the last."""
+        """The inquiry of the next phase; None after the last."""
         if self.next_phase is None:
             return None
         return Inquiry(
@@ -122,31 +117,11 @@ class Ranking(_Part):
 
     @property
     def next_fingerprint(self) -> bytes | None:
-        """What batches of answers to the next phase carry, as `Round.fingerprint`; None after the last."""
-        if self.next_phase is None:
-            return None
-        return round_fingerprint(
-            self.fingerprint,
-            epoch=self.epoch,
-            phase=self.phase + 1,
-            candidates=self.next_phase.candidates,
-            padding=self.next_phase.padding,
-        )
+        """What the batches of reports to the next phase carry, as `Round.fingerprint`; None after the last."""
+        inquiry = self.next_inquiry
+        return None if inquiry is None else inquiry.fingerprint(self.fingerprint, epoch=self.epoch)
 
     @property
     def key(self) -> bytes:
-        """Record key: one a final ranking, so that compaction keeps the history; one for the live view."""
-        return f"{self.series}|{f'final|{self.window.start_ms}' if self.final else 'live'}".encode()
-
-    def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that the next phase goes on from what was published."""
-        return self.model_dump_json().encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
-
-        Raises:
-            ValueError: not a ranking, or of a schema version that this release does not read.
-        """
-        return cls.model_validate_json(data)
+        """See `answer_key`."""
+        return answer_key(self.series, self.window, final=self.final)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError, ParameterError
-from stream_ldp.sets.methods.methods import MAX_DOMAIN, method
+from stream_ldp.sets.methods import AnyMethodSpec
+from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.schedule import Epochs, Schedule
+from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream_ldp.sets.phases import Method
 
-__all__ = ["ItemCollection", "Items", "MethodSpec", "PhaseSeries", "phase_name"]
+__all__ = ["ItemCollection", "Items"]
 
 #: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
@@ -37,6 +38,7 @@ class Items(Part):
             raise ParameterError("give either `size`, the number of items, or `names`, a list of them")
         if self.names is not None:
             require_distinct(self.names, "names of items", "names")
+        require_domain(self.count)
         return self
 
     @cached_property
@@ -45,7 +47,7 @@ class Items(Part):
 
     @property
     def count(self) -> int:
-        """Number of items."""
+        """The number of items."""
         return len(self.names) if self.names is not None else self.size or 0
 
     def name(self, item: int) -> str:
@@ -69,67 +71,6 @@ class Items(Part):
         raise DataError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 
 
-class MethodSpec(Part):
-    """A heavy-hitter method as written; see `stream_ldp.sets.methods.methods` for what each part means.
-
-    A part that is not given is the method's own.
-    """
-
-    kind: Literal["gfim", "gfim-users", "ldpminer", "svim"]
-    epsilon: float
-    k: int
-    k_max: int | None = None
-    set_size: int | None = None
-    split: tuple[float, ...] | None = None
-    finalists: int | None = None
-    combine: Literal["paper", "variance"] | None = None
-    hash_bits: int | None = None
-
-    @field_validator("k", "k_max", "set_size", "finalists", "hash_bits", mode="before")
-    @classmethod
-    def _is_whole(cls, value: object) -> object:
-        if isinstance(value, str) and not value.lstrip("-").isdigit():
-            raise ParameterError(f"{value!r} is not a whole number")
-        return value
-
-    def of(self, *, domain: int) -> Method:
-        """The method over so many items.
-
-        Raises:
-            ParameterError: a part is out of its range, missing, or not one of this kind's.
-        """
-        given = self.model_dump(exclude={"kind"}, exclude_none=True)
-        return method(self.kind, domain=domain, **given)
-
-
-def phase_name(number: int) -> str:
-    """What a phase is called in answers, statistics and keys."""
-    return f"phase-{number}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseSeries:
-    """The windows of one phase; see `stream_ldp.collection.Series`."""
-
-    number: int
-    size_ms: int
-    every_ms: int
-
-    @property
-    def name(self) -> str:
-        """Of the phase."""
-        return phase_name(self.number)
-
-    @property
-    def of(self) -> tuple[str, ...]:
-        """Names the statistic of phase 1; that of a later one is named by what was asked besides."""
-        return (self.name,)
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """The same epoch's phase before, a window earlier."""
-        return phase_name(self.number - 1), window_ms - self.size_ms
-
-
 class ItemCollection(Collection):
     """What a collection file says of item sets.
 
@@ -137,7 +78,9 @@ class ItemCollection(Collection):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
 
-    method_spec: MethodSpec = Field(alias="mechanism")
+    topics: ClassVar[Topics] = Topics(answers="heavy-hitters", rounds=True)
+
+    method_spec: AnyMethodSpec = Field(alias="mechanism", discriminator="kind")
     items: Items
     epochs: Epochs = Epochs.SEQUENTIAL
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
@@ -146,8 +89,8 @@ class ItemCollection(Collection):
     def _parts_agree(self) -> Self:
         try:
             _ = self.method
-        except ParameterError as error:
-            raise Misplaced(str(error), "mechanism") from error
+        except Misplaced as error:
+            raise Misplaced(str(error), "mechanism", *error.place) from error
         window = self.window
         if window.hop_ms not in (None, window.size_ms):
             raise Misplaced("a phase takes a whole window: leave hop out", "window", "hop")
@@ -173,16 +116,16 @@ class ItemCollection(Collection):
     @cached_property
     def method(self) -> Method:
         """The method, which perturbs, counts and solves."""
-        return self.method_spec.of(domain=self.items.count)
+        return self.method_spec.method(domain=self.items.count)
 
     @cached_property
     def schedule(self) -> Schedule:
         """Which phase of which epoch is asked in which window."""
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
-    @property
+    @cached_property
     def series(self) -> tuple[PhaseSeries, ...]:
-        """The phases."""
+        """The windows of each phase, in order."""
         return tuple(
             PhaseSeries(number=phase.number, size_ms=self.window.size_ms, every_ms=self.every_ms)
             for phase in self.method.phases

@@ -6,30 +6,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms import random_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Method, Standing
+    from stream_ldp.sets.phases import Method, RankingEstimate
 
 __all__ = ["run_epoch"]
 
 
-def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> Standing:
-    """What is known after all phases, every user of the sets answering each phase that asks him.
+def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEstimate:
+    """The estimate after all phases, every user of the sets reporting to each phase that asks them.
 
     sets: items below the method's domain.
     """
-    groups = entropy.words(len(sets))
-    standing: Standing | None = None
+    words = random_words(len(sets), entropy=entropy)
+    estimate: RankingEstimate | None = None
     inquiry = method.first()
     while True:
         phase = method.phases[inquiry.phase - 1]
-        asked = sets.take(np.flatnonzero(phase.asks(groups)))
+        asked = sets.take(np.flatnonzero(phase.asks(words)))
         rows = respond(method, inquiry, asked, entropy=entropy)
         sums = method.oracle(inquiry).sums(rows)
-        standing, following = method.solve(inquiry, sums=sums, reports=len(rows), before=standing)
+        estimate, following = method.solve(inquiry, sums=sums, reports=len(rows), before=estimate)
         if following is None:
-            return standing
+            return estimate
         inquiry = following

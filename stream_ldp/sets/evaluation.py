@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Method, Standing
+    from stream_ldp.sets.phases import Method, RankingEstimate
 
 __all__ = ["Measures", "Score", "Trial", "measures", "scores", "trials"]
 
@@ -35,7 +35,7 @@ class Measures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """One epoch of one method."""
+    """The measures of one epoch of one method."""
 
     method: str
     epsilon: float
@@ -81,7 +81,9 @@ def trials(
     seed: int,
     clock: Callable[[], float],
 ) -> Iterator[Trial]:
-    """Every repeat draws users of its own, the same for all methods, and their noise; the seed settles both.
+    """Run an epoch of each method, again and again.
+
+    Every repeat draws users of its own, the same for all methods, and their noise; the seed settles both.
 
     population: items below the methods' domain.
     methods: each with the epsilon that it is built for.
@@ -95,35 +97,35 @@ def trials(
         truth = people.frequencies(methods[0][1].domain)
         for epsilon, each in methods:
             begun = clock()
-            standing = run_epoch(each, people, entropy=SeededEntropy(noise))
+            estimate = run_epoch(each, people, entropy=SeededEntropy(noise))
             seconds = clock() - begun
             yield Trial(
                 method=each.name,
                 epsilon=epsilon,
                 k=each.k,
-                measures=measures(standing, truth, k=each.k, seconds=seconds),
+                measures=measures(estimate, truth, k=each.k, seconds=seconds),
             )
 
 
-def measures(standing: Standing, truth: NDArray[np.float64], *, k: int, seconds: float) -> Measures:
-    """Of what is published: the k best items, and frequencies in [0, 1], 0 for items that are no candidates.
+def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, seconds: float) -> Measures:
+    """Measure what is published: the k best items, and frequencies in [0, 1], 0 for items that are no candidates.
 
     truth: frequency of each item of the domain, shape (d,).
     """
-    published = standing.items[:k]
-    estimate = np.zeros(len(truth))
-    estimate[standing.items] = np.clip(standing.frequency, 0.0, 1.0)
+    published = estimate.items[:k]
+    frequency = np.zeros(len(truth))
+    frequency[estimate.items] = np.clip(estimate.frequency, 0.0, 1.0)
     return Measures(
         ndcg=ndcg(published, truth, k=k),
-        re=relative_error(estimate, truth, k=k),
+        re=relative_error(frequency, truth, k=k),
         f1=f1_score(published, truth, k=k),
-        mse=mean_squared_error(estimate, truth, k=k),
+        mse=mean_squared_error(frequency, truth, k=k),
         seconds=seconds,
     )
 
 
 def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """One score for each method, epsilon and k, in the order in which they first appear."""
+    """Make one score for each method, epsilon and k, in the order in which they first appear."""
     by_setting: dict[tuple[str, float, int], list[Trial]] = {}
     for each in outcomes:
         by_setting.setdefault((each.method, each.epsilon, each.k), []).append(each)

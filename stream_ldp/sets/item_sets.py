@@ -29,7 +29,7 @@ class ItemSets:
 
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> Self:
-        """These sets; an item that comes twice in one of them is held once."""
+        """Make them of these sets; an item that comes twice in one of them is held once."""
         sizes, items = array("q"), array("q")
         for each in sets:
             distinct = dict.fromkeys(each)
@@ -38,12 +38,12 @@ class ItemSets:
         return cls(_offsets(np.array(sizes, dtype=np.int64)), np.array(items, dtype=np.int64))
 
     def __len__(self) -> int:
-        """Number of users."""
+        """The number of users."""
         return len(self.offsets) - 1
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of items of each user, int64, shape (users,)."""
+        """The number of items of each user, int64, shape (users,)."""
         return np.diff(self.offsets)
 
     def take(self, users: NDArray[np.integer]) -> Self:
@@ -67,7 +67,7 @@ class ItemSets:
         return type(self)(before[self.offsets], shared[kept])
 
     def frequencies(self, domain: int) -> NDArray[np.float64]:
-        """Part of the users who hold each item, float64, shape (domain,); 0 where there are no users."""
+        """The part of the users who hold each item, float64, shape (domain,); 0 where there are no users."""
         return np.bincount(self.items, minlength=domain) / max(len(self), 1)
 
 

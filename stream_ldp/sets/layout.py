@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
-from stream_ldp.pipeline.plausibility import uneven_draws
 from stream_ldp.pipeline.statistics import SumTally
+from stream_ldp.sets.series import asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.statistics import Tally
-    from stream_ldp.sets.collection import ItemCollection, PhaseSeries
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["PhaseLayout", "asked"]
+__all__ = ["PhaseLayout"]
 
 
 class PhaseLayout:
-    """Answers to one round; those to a first phase are the same in every epoch."""
+    """The layout of the reports to one round; that of a first phase is the same in every epoch."""
 
     def __init__(self, collection: ItemCollection, round_: Round | None = None) -> None:
         """`round_`: None for the first phase."""
@@ -37,11 +36,11 @@ class PhaseLayout:
         self.bits = self.oracle.bits
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """As the phase's oracle says."""
+        """Which rows are reports that the phase's oracle can send."""
         return self.oracle.valid(rows)
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """In the phase's window alone."""
+        """Which panes are in a window of the phase."""
         if self._window_ms is not None:
             return np.equal(panes, self._window_ms)
         starts, which = np.unique(panes, return_inverse=True)
@@ -49,20 +48,13 @@ class PhaseLayout:
         return np.array(taken, dtype=np.bool_)[which]
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
-        """One: the sums of the oracle."""
+        """The only tally: the sums of the oracle."""
         return {self._of: SumTally(self.oracle)}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
-        """All rows to the only tally."""
+        """Count all rows in the only tally."""
         tallies[self._of].update(rows)
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """By the Hadamard rows that were drawn; other oracles' reports have no law that data cannot change."""
-        if not isinstance(self.oracle, HadamardResponse | SetHadamardResponse) or not len(rows):
-            return np.zeros(len(counts), dtype=np.bool_)
-        indices = np.unpackbits(rows, axis=1, count=self.oracle.index_bits, bitorder="little")
-        return uneven_draws(indices, counts)
-
-
-def asked(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
-    return (*series.of, fingerprint.hex())
+        """As the phase's oracle says."""
+        return self.oracle.implausible(rows, counts)

@@ -18,7 +18,7 @@ def top(frequency: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 def ndcg(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
-    """Quality of the order of the true top k, in [0, 1] (Zhu, Yang and Bai, 2021, eqs. 10 to 12).
+    """The quality of the order of the true top k, in [0, 1] (Zhu, Yang and Bai, 2021, eqs. 10 to 12).
 
     The gain of a true heavy hitter is log2(d - |true rank - published rank|), 0 if it is not published; gains are
     discounted by log2 of the true rank (from rank 2) and divided by what the perfect order gains.
@@ -38,7 +38,7 @@ def ndcg(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) ->
 
 
 def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
-    """Median over the true top k of |estimate - truth| / truth (Zhu, Yang and Bai, 2021, eq. 9).
+    """The median over the true top k of |estimate - truth| / truth (Zhu, Yang and Bai, 2021, eq. 9).
 
     estimate, truth: of each item, shape (d,). Items that nobody holds are left out; 0 if nobody holds any.
     """
@@ -48,11 +48,11 @@ def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *,
 
 
 def f1_score(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
-    """Harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
+    """The harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
     return 2.0 * len(np.intersect1d(published, top(truth, k))) / (len(published) + k)
 
 
 def mean_squared_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
-    """Mean over the true top k of (estimate - truth)^2; shapes (d,)."""
+    """The mean over the true top k of (estimate - truth)^2; shapes (d,)."""
     items = top(truth, k)
     return float(np.mean((estimate[items] - truth[items]) ** 2))

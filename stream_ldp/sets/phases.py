@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from stream_ldp.collection import fingerprint_of
 from stream_ldp.mechanisms import RESOLUTION
 
 if TYPE_CHECKING:
@@ -16,16 +17,28 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["Asked", "Inquiry", "Method", "Phase", "Standing", "epoch_epsilon"]
+__all__ = [
+    "MAX_CANDIDATES",
+    "Inquiry",
+    "Method",
+    "Phase",
+    "RankingEstimate",
+    "Target",
+    "epoch_epsilon",
+    "phase_name",
+]
+
+#: Candidates: a published ranking of so many has 6 MB, and a unary response takes no more.
+MAX_CANDIDATES = 2**16
 
 
-class Asked(StrEnum):
-    """What a phase asks of a user."""
+class Target(StrEnum):
+    """What a phase wants to know of a user's set."""
 
     ITEM = "item"
-    """One item of the padded set, drawn at random."""
+    """Which items it holds: one item of the padded set, drawn at random, or all of it in one response."""
     COUNT = "count"
-    """How many of the candidates the set holds."""
+    """How many of the candidates it holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,19 +46,20 @@ class Phase:
     """One phase of every epoch.
 
     number: 1 for the first.
-    asked: what of a user's set.
-    share: users are asked whose group word is in [share[0], share[1]) of 0 to 2^32. The word is drawn by the user, at
-        random and whatever the set holds, once an epoch, so that phases with disjoint shares ask different users.
-    epsilon: what an answer may cost at most, in nats.
+    asked: what it wants to know of a user's set.
+    share: users are asked whose partition word is in [share[0], share[1]) of 0 to 2^32. The word is drawn by the
+        user, at random and whatever the set holds, once an epoch, so that phases with disjoint shares ask different
+        users.
+    epsilon: what a report may cost at most, in nats.
     """
 
     number: int
-    asked: Asked
+    asked: Target
     share: tuple[int, int]
     epsilon: float
 
     def asks(self, words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Whether the users with these group words are asked."""
+        """Whether the users with these partition words are asked, bool, of the words' shape."""
         low, high = self.share
         return (words >= low) & (words.astype(np.uint64) < high)
 
@@ -72,10 +86,24 @@ class Inquiry:
     padding: int
     correction: float = 1.0
 
+    def fingerprint(self, collection_fingerprint: str, *, epoch: int) -> bytes:
+        """The 16 bytes that the batches of its reports carry in an epoch.
+
+        Those of the collection in the first phase; later the fingerprint of [collection's fingerprint, epoch, phase,
+        candidates, padding], so that reports to different inquiries are never counted
+        together.
+
+        collection_fingerprint: hexadecimal.
+        """
+        if self.phase == 1:
+            return bytes.fromhex(collection_fingerprint)
+        candidates = [] if self.candidates is None else self.candidates.tolist()
+        return fingerprint_of([collection_fingerprint, epoch, self.phase, candidates, self.padding])
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Standing:
-    """What is known after a phase, of the items that are still candidates, best first.
+class RankingEstimate:
+    """The estimate of a ranking after a phase: the items that are still candidates, best first.
 
     items: int64, shape (c,).
     frequency: estimated part of the users who hold each, float64, shape (c,); not held to [0, 1], so that noise
@@ -93,22 +121,22 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """As collections and `evaluate` call it."""
+        """The kind, as collections and `evaluate` call it."""
         ...
 
     @property
     def domain(self) -> int:
-        """Number of items."""
+        """The number of items."""
         ...
 
     @property
     def k(self) -> int:
-        """Number of heavy hitters that are wanted."""
+        """The number of heavy hitters that are wanted."""
         ...
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """In order."""
+        """The phases of an epoch, in order."""
         ...
 
     def first(self) -> Inquiry:
@@ -116,26 +144,31 @@ class Method(Protocol):
         ...
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """How the answers of an inquiry are perturbed and counted."""
+        """The oracle that perturbs and counts the reports to an inquiry."""
         ...
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
-        """What is known after a phase, and what the next one asks; None after the last.
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """The estimate after a phase, and what the next one asks; None after the last.
 
-        sums: of the answers, as the inquiry's oracle counts them.
-        reports: number of answers; with none, what was known before still stands.
-        before: what was known before; None in phase 1.
+        sums: of the reports, as the inquiry's oracle counts them.
+        reports: number of reports; with none, the estimate from before still stands.
+        before: the estimate after the phase before; None in phase 1.
         """
         ...
 
 
-def epoch_epsilon(method: Method) -> float:
-    """What an epoch costs a user at most, in nats: that of the answers to all phases which ask the same users.
+def phase_name(number: int) -> str:
+    """What a phase is called in answers, statistics and keys."""
+    return f"phase-{number}"
 
-    The answers are independent, given the set, so their losses add up (Dwork and Roth, 2014, theorem 3.14); phases
-    that ask different users cost nobody the sum, since a user's group does not depend on the set.
+
+def epoch_epsilon(method: Method) -> float:
+    """What an epoch costs a user at most, in nats: that of the reports to all phases which ask the same users.
+
+    The reports are independent, given the set, so their losses add up (Dwork and Roth, 2014, theorem 3.14); phases
+    that ask different users cost nobody the sum, since who is asked does not depend on the set.
     """
     starts = {phase.share[0] for phase in method.phases}
     return max(

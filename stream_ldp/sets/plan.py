@@ -7,29 +7,20 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, UnaryResponse
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.sets.phases import Asked, epoch_epsilon
+from stream_ldp.sets.phases import Target, epoch_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Inquiry, Method, Phase, Standing
+    from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["ErrorPlan", "ItemPlan", "PhasePlan", "SpentPlan", "item_plan"]
+__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "plan"]
 
 #: Numbers of epochs that privacy is told for: once, daily for a week, a month and a year.
 EPOCHS_ANSWERED = (1, 7, 30, 365)
-
-#: Numbers of users that the error is told for, unless others are asked for.
-USERS = (1_000, 10_000, 100_000, 1_000_000)
 
 #: Chance that any of the items that nobody holds comes out above the smallest frequency that is told from 0.
 FALSE_ALARM = 0.05
@@ -43,7 +34,7 @@ _MANY = 10**12
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorPlan:
-    """What is known of an item that hardly anybody holds.
+    """The error of an item that hardly anybody holds.
 
     users: who answer the epoch.
     standard_error: of its frequency.
@@ -57,11 +48,11 @@ class ErrorPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhasePlan:
-    """One phase.
+    """What one phase asks, costs and tells.
 
     number: 1 for the first.
     part: of the users who are asked.
-    asked: what of a set, item or count.
+    asked: what it wants to know of a set, item or count.
     items: number of items asked about.
     padding: l, number of slots or items of a set.
     epsilon: of an answer, in nats.
@@ -73,7 +64,7 @@ class PhasePlan:
 
     number: int
     part: float
-    asked: Asked
+    asked: Target
     items: int
     padding: int
     epsilon: float
@@ -87,15 +78,15 @@ class PhasePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpentPlan:
-    """Epsilon of a user, in nats, who answers so many epochs."""
+    """What so many epochs cost a user who answers them, epsilon in nats."""
 
     epochs: int
     epsilon: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ItemPlan:
-    """A collection.
+class Plan:
+    """What a collection asks, costs and tells.
 
     items, k: of the domain, and wanted.
     epoch_ms: from the beginning of an epoch to the end of its last phase.
@@ -114,14 +105,14 @@ class ItemPlan:
     phases: tuple[PhasePlan, ...]
 
 
-def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> ItemPlan:
+def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
     """Work out the cost of a collection.
 
-    users: numbers of users who answer an epoch, to tell the error for.
+    populations: numbers of users who answer an epoch, to tell the error for.
     """
     method, schedule = collection.method, collection.schedule
     epsilon = epoch_epsilon(method)
-    return ItemPlan(
+    return Plan(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         method=method.name,
@@ -131,15 +122,15 @@ def item_plan(collection: ItemCollection, *, users: Sequence[int] = USERS) -> It
         epoch_ms=schedule.phases * schedule.size_ms,
         result_every_ms=schedule.stride * schedule.size_ms,
         privacy=tuple(SpentPlan(epochs=epochs, epsilon=epochs * epsilon) for epochs in EPOCHS_ANSWERED),
-        phases=tuple(_phases(method, users)),
+        phases=tuple(_phases(method, populations)),
     )
 
 
 def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
-    for phase, inquiry, standing in _epoch_of_noise(method):
+    for phase, inquiry, estimate in _epoch_of_noise(method):
         oracle = method.oracle(inquiry)
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
-        tells = phase.asked is Asked.ITEM
+        tells = phase.asked is Target.ITEM
         yield PhasePlan(
             number=phase.number,
             part=phase.part,
@@ -147,58 +138,33 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             items=items,
             padding=inquiry.padding,
             epsilon=phase.epsilon,
-            oracle=_name(oracle),
+            oracle=oracle.title,
             bits=oracle.bits,
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
             state_bytes=oracle.counters * _SUM_BYTES,
-            errors=tuple(_error(standing, items=items, users=count) for count in users) if tells else (),
+            errors=tuple(_error(estimate, items=items, users=count) for count in users) if tells else (),
         )
 
 
-def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, Standing]]:
+def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
     """Each phase of an epoch of `_MANY` users whose answers say nothing, as the method itself solves it.
 
     How many candidates a set holds is not told at all: the method then takes it that sets may hold them all, which is
     the most that its last phase can cost.
     """
     asked: Inquiry | None = method.first()
-    standing: Standing | None = None
+    estimate: RankingEstimate | None = None
     while asked is not None:
         phase, oracle = method.phases[asked.phase - 1], method.oracle(asked)
-        reports = round(_MANY * phase.part) if phase.asked is Asked.ITEM else 0
-        sums = _sums_of_noise(oracle, reports)
-        standing, following = method.solve(asked, sums=sums, reports=reports, before=standing)
-        yield phase, asked, standing
+        reports = round(_MANY * phase.part) if phase.asked is Target.ITEM else 0
+        sums = oracle.neutral_sums(reports)
+        estimate, following = method.solve(asked, sums=sums, reports=reports, before=estimate)
+        yield phase, asked, estimate
         asked = following
 
 
-def _sums_of_noise(oracle: FrequencyOracle, reports: int) -> NDArray[np.int64]:
-    """Sums by which every value has the frequency 0."""
-    if isinstance(oracle, HadamardResponse | SetHadamardResponse):
-        # As many signs + as - in every row.
-        return np.zeros(oracle.counters, dtype=np.int64)
-    _, by_chance = oracle.support
-    return np.full(oracle.counters, round(reports * by_chance), dtype=np.int64)
-
-
-def _error(standing: Standing, *, items: int, users: int) -> ErrorPlan:
-    error = float(standing.standard_error.max()) * math.sqrt(_MANY / users)
+def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
+    error = float(estimate.standard_error.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
     return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
-
-
-def _name(oracle: FrequencyOracle) -> str:
-    match oracle:
-        case HadamardResponse(hash_bits=1):
-            return "Hadamard, a sign"
-        case HadamardResponse(hash_bits=bits):
-            return f"Hadamard, {bits} signs"
-        case SetHadamardResponse(hash_bits=bits):
-            return f"set Hadamard, {bits} signs"
-        case DirectResponse():
-            return "direct"
-        case UnaryResponse():
-            return "unary"
-        case _:
-            raise TypeError(f"no name for a {type(oracle).__name__}")

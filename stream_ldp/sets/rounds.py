@@ -1,8 +1,8 @@
 """Rounds: one phase of one epoch each, as the service asks it of the clients of an item collection.
 
-What a phase after the first asks depends on what was answered before, so it travels to the clients, on a compacted
+What a phase after the first asks depends on what was reported before, so it travels to the clients, on a compacted
 topic. A client's privacy does not hang on what it says: `Round.check` refuses what does not fit the client's own
-collection, and no list of candidates makes an answer cost more.
+collection, and no list of candidates makes a report cost more.
 """
 
 from __future__ import annotations
@@ -12,33 +12,22 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stream_ldp.collection import fingerprint_of
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sets.methods.methods import MAX_CANDIDATES
-from stream_ldp.sets.phases import Inquiry
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Phase
 
-__all__ = ["Round", "RoundRefused", "round_fingerprint"]
+__all__ = ["Round", "RoundRefused"]
 
 #: Times and epochs beyond are no event times: a batch says its own in 64 bits.
 _INT64 = 2**63
 
 
 class RoundRefused(StreamLDPError, ValueError):
-    """A round that does not fit the client's collection: it is not answered."""
-
-
-def round_fingerprint(
-    collection_fingerprint: str, *, epoch: int, phase: int, candidates: Sequence[int], padding: int
-) -> bytes:
-    """Of a phase after the first: that of [collection's fingerprint, epoch, phase, candidates, padding]."""
-    return fingerprint_of([collection_fingerprint, epoch, phase, list(candidates), padding])
+    """A round does not fit the client's collection: nothing is reported to it."""
 
 
 class Round(BaseModel):
@@ -65,7 +54,7 @@ class Round(BaseModel):
 
     @classmethod
     def of(cls, collection: ItemCollection, inquiry: Inquiry, *, epoch: int) -> Self:
-        """An inquiry of an epoch."""
+        """The round that publishes an inquiry of an epoch."""
         start_ms = collection.schedule.window_of(epoch, inquiry.phase)
         return cls(
             collection=collection.name,
@@ -81,44 +70,32 @@ class Round(BaseModel):
 
     @classmethod
     def first(cls, collection: ItemCollection, *, epoch: int) -> Self:
-        """The first phase of an epoch, which needs no telling."""
+        """The round of an epoch's first phase, which needs no publishing."""
         return cls.of(collection, collection.method.first(), epoch=epoch)
 
     @property
     def fingerprint(self) -> bytes:
-        """16 bytes that the batches of its answers carry.
-
-        That of the collection in the first phase; later one of all that is asked, so that answers to different
-        questions are never counted together.
-        """
-        if self.phase == 1:
-            return bytes.fromhex(self.collection_fingerprint)
-        return round_fingerprint(
-            self.collection_fingerprint,
-            epoch=self.epoch,
-            phase=self.phase,
-            candidates=self.candidates or (),
-            padding=self.padding,
-        )
+        """The 16 bytes that the batches of its reports carry; see `Inquiry.fingerprint`."""
+        return self.inquiry.fingerprint(self.collection_fingerprint, epoch=self.epoch)
 
     @property
     def inquiry(self) -> Inquiry:
-        """What it asks."""
+        """The inquiry that it publishes."""
         candidates = None if self.candidates is None else np.array(self.candidates, dtype=np.int64)
         return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding)
 
     @property
     def key(self) -> bytes:
-        """Record key."""
+        """The record key."""
         return f"{self.epoch}|{self.phase}".encode()
 
     def to_bytes(self) -> bytes:
-        """UTF-8 JSON."""
+        """The round as UTF-8 JSON."""
         return self.model_dump_json().encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Read what `to_bytes` has written.
 
         Raises:
             ValueError: not a round, or of a schema version that this release does not read.
@@ -131,7 +108,7 @@ class Round(BaseModel):
             raise ValueError(f"{place}: {first['msg']}") from error
 
     def check(self, collection: ItemCollection) -> Phase:
-        """The collection's phase that it asks, if an answer can be no other than what the collection stands for.
+        """The collection's phase that it asks, if a report can be no other than what the collection stands for.
 
         Raises:
             RoundRefused: it is not of this collection, or asks what the collection never asks.

@@ -1,51 +1,60 @@
-"""The user's side of a phase: of a whole set, one value is perturbed (padding and sampling)."""
+"""The user's side of a phase: what is reported of a set."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from stream_ldp.mechanisms import uniform_integers
-from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["respond"]
+__all__ = ["reports_of", "respond"]
 
 
 def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy) -> NDArray[np.uint8]:
-    """The answers of users who are asked, one packed row each, as the inquiry's oracle makes them.
+    """The reports of users who are asked, one packed row each, as the inquiry's oracle makes them.
 
     sets: of these users, items below the method's domain.
-
-    Where one item is asked for, a set with fewer than l candidates is padded with dummies to l, and one of its slots
-    is drawn; a set with more is not cut, so that any item is drawn with probability at most 1 / l, whoever holds it
-    (Wang, Li and Jha, 2018, section IV-A).
     """
-    if inquiry.candidates is not None:
-        sets = sets.restricted(inquiry.candidates, domain=method.domain)
-    oracle = method.oracle(inquiry)
-    match method.phases[inquiry.phase - 1].asked:
-        case Asked.ITEM:
-            if isinstance(oracle, SetHadamardResponse):
-                return oracle.perturb_sets(sets.offsets, sets.items, entropy=entropy)
-            values = _sampled(sets, size=oracle.size, padding=inquiry.padding, entropy=entropy)
-        case Asked.COUNT:
-            values = sets.sizes
-    return oracle.perturb(values, entropy=entropy)
+    return reports_of(
+        sets,
+        asked=method.phases[inquiry.phase - 1].asked,
+        candidates=inquiry.candidates,
+        domain=method.domain,
+        padding=inquiry.padding,
+        oracle=method.oracle(inquiry),
+        entropy=entropy,
+    )
 
 
-def _sampled(sets: ItemSets, *, size: int, padding: int, entropy: Entropy) -> NDArray[np.int64]:
-    held = sets.sizes
-    slots = uniform_integers(np.maximum(held, padding), entropy=entropy)
-    values = size + slots - held  # a dummy's, and below `size` where an item was drawn
-    real = slots < held
-    values[real] = sets.items[(sets.offsets[:-1] + slots)[real]]
-    return values
+def reports_of(
+    sets: ItemSets,
+    *,
+    asked: Target,
+    candidates: NDArray[np.int64] | None,
+    domain: int,
+    padding: int,
+    oracle: FrequencyOracle,
+    entropy: Entropy,
+) -> NDArray[np.uint8]:
+    """One report of each user, packed rows, uint8, shape (n, ceil(oracle.bits / 8)).
+
+    sets: of the users, items below `domain`.
+    asked: for an item, or for the number of candidates that the set holds.
+    candidates: items asked about; None for all.
+    padding: l, number of slots that a set is padded to where an item is asked for.
+    oracle: perturbs what is asked for.
+    """
+    if candidates is not None:
+        sets = sets.restricted(candidates, domain=domain)
+    match asked:
+        case Target.ITEM:
+            return oracle.perturb_sets(sets.offsets, sets.items, padding=padding, entropy=entropy)
+        case Target.COUNT:
+            return oracle.perturb(sets.sizes, entropy=entropy)

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, SetHadamardResponse
-from stream_ldp.pipeline import plausibility
-from stream_ldp.pipeline.answer import told
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.records.answer import WindowBounds
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.phases import epoch_epsilon
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.pipeline.merging import Question
-    from stream_ldp.sets.collection import ItemCollection, PhaseSeries
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.phases import RankingEstimate
+    from stream_ldp.sets.series import PhaseSeries
 
 __all__ = ["solve"]
 
 
-def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) -> Ranking:
+def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) -> Ranking:
+    """Answer a question about a window of one phase.
+
+    Raises:
+        ValueError: the window does not ask the phase.
+    """
     method, schedule = collection.method, collection.schedule
-    before = cast("Ranking | None", question.before)
+    phase, before = question.series, question.before
     inquiry = method.first() if before is None else before.next_inquiry
     epoch = schedule.epoch_at(question.window_ms, phase.number)
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
@@ -35,10 +35,9 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     oracle = method.oracle(inquiry)
     ((_, parts),) = question.windows
     sums = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
-    standing, then = method.solve(
-        inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.standing
+    estimate, then = method.solve(
+        inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )
-    likeness = _draws(oracle, sums.values)
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -50,17 +49,15 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
         final=question.final,
         reports=sums.reports,
         reports_per_phase=(*(() if before is None else before.reports_per_phase), sums.reports),
-        items=_heavy_hitters(collection, standing),
+        items=_heavy_hitters(collection, estimate),
         candidates=tuple(
             Candidate(number=number, frequency=frequency, standard_error=error)
             for number, frequency, error in zip(
-                standing.items.tolist(), standing.frequency.tolist(), standing.standard_error.tolist(), strict=True
+                estimate.items.tolist(), estimate.frequency.tolist(), estimate.standard_error.tolist(), strict=True
             )
         ),
-        next_phase=None
-        if then is None or then.candidates is None
-        else NextPhase(padding=then.padding, correction=then.correction, candidates=tuple(then.candidates.tolist())),
-        plausibility=told(likeness),
+        next_phase=None if then is None else NextPhase.of(then),
+        plausibility=oracle.plausibility(sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
@@ -69,25 +66,18 @@ def solve(collection: ItemCollection, phase: PhaseSeries, question: Question) ->
     )
 
 
-def _heavy_hitters(collection: ItemCollection, standing: Standing) -> tuple[HeavyHitter, ...]:
+def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:
     """The k best; a frequency is where it can be."""
     k = collection.method.k
     return tuple(
         HeavyHitter(rank=rank, item=collection.items.name(item), frequency=frequency, standard_error=error)
         for rank, (item, frequency, error) in enumerate(
             zip(
-                standing.items[:k].tolist(),
-                np.clip(standing.frequency[:k], 0.0, 1.0).tolist(),
-                standing.standard_error[:k].tolist(),
+                estimate.items[:k].tolist(),
+                np.clip(estimate.frequency[:k], 0.0, 1.0).tolist(),
+                estimate.standard_error[:k].tolist(),
                 strict=True,
             ),
             start=1,
         )
     )
-
-
-def _draws(oracle: FrequencyOracle, sums: NDArray[np.int64]) -> plausibility.Plausibility:
-    """Whether the rows of a Hadamard matrix were drawn uniformly; other oracles leave nothing to test."""
-    if not isinstance(oracle, HadamardResponse | SetHadamardResponse):
-        return plausibility.check_draws(np.zeros(1, dtype=np.int64))
-    return plausibility.check_draws(oracle.draws(sums))

@@ -1,8 +1,8 @@
-"""Which group a user belongs to: a random word, drawn once an epoch without a memory.
+"""The user partition: a random word says which phases ask a user, drawn once an epoch without a memory.
 
 Phases with disjoint shares ask different users (`Phase.share`). Were the word drawn anew at every start of a client,
-a user could answer for two groups; so it is a keyed pseudo-random function of the epoch, as the words of the
-permanent randomised response are of the value. What the set holds does not enter it: a user's group tells nothing.
+a user could report to two such phases; so it is a keyed pseudo-random function of the epoch, as the words of the
+permanent randomised response are of the value. What the set holds does not enter it: a user's word tells nothing.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["group_words"]
+__all__ = ["partition_words"]
 
 _PERSON = b"stream-ldp grp 1"  # BLAKE2b's 16-byte domain separation
 _WORD_BYTES = 4
 
 
-def group_words(secrets: Sequence[bytes], *, fingerprint: bytes, epoch: int) -> NDArray[np.uint32]:
-    """The group words of users in one epoch of a collection, uint32, shape (n,), each uniform.
+def partition_words(secrets: Sequence[bytes], *, fingerprint: bytes, epoch: int) -> NDArray[np.uint32]:
+    """The partition words of users in one epoch of a collection, uint32, shape (n,), each uniform.
 
-    The first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp grp 1",
+    A word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp grp 1",
     data=fingerprint || epoch i64).
 
     secrets: of each user, 32 bytes.

@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 
 from stream_ldp.collection import Collection
+from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import SeededEntropy, walsh
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -66,7 +67,7 @@ def turn_of(collection: Collection, records: list[bytes]) -> Callable[[], float]
     """Counts a turn in a new pane; the seconds that it took."""
 
     def turn() -> float:
-        state = SourcePartition(collection, partition=0)
+        state = SourcePartition(collection, kind_of(collection).layout(collection), partition=0)
         state.take_changes()
         began = time.perf_counter()
         state.count(range(RECORDS), [0] * RECORDS, records)

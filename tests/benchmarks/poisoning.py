@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.pipeline.plausibility import (
+from stream_ldp.mechanisms.bit_counts import (
     BATCH_LIMIT,
-    FALSE_ALARM_RATE,
     batch_scores,
     bit_count_distribution,
     check,
 )
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE
 from stream_ldp.pipeline.statistics import RowCounts
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _outcomes(mechanism: RRLDP, users: int) -> dict[tuple[float, Attack], list[t
             malicious = round(share * users)
             poisoned = np.concatenate((crafted(attack, mechanism, malicious, rng), rows[malicious:]))
             counts = RowCounts.of(poisoned, bits=mechanism.bits)
-            plausibility = check(counts, sizes=SIZES, channel=mechanism.channel())
+            plausibility = check(counts.unpacked(), counts.counts, sizes=SIZES, channel=mechanism.channel())
             outcomes[share, attack].append((frequencies(counts, mechanism) - before, plausibility.p_value))
     return outcomes
 

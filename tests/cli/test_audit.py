@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app, audit, audited
-from stream_ldp.mechanisms import UnaryResponse
-from stream_ldp.privacy.audit import item_enumeration
+from stream_ldp.cli import app, audit
+from stream_ldp.mechanisms import FrequencyOracle, UnaryResponse, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.methods import ldpminer
 from tests.privacy.audit import broken
@@ -106,7 +105,7 @@ def test_a_collection_as_large_as_users_have_can_be_enumerated(sizes: str) -> No
 def test_the_exact_audit_fails_a_mechanism_that_does_not_do_what_it_states(
     kind: type[RRLDP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audited, "RRLDP", kind)
+    monkeypatch.setattr(rr_ldp, "RRLDP", kind)
     result = run("rr-ldp:f=0.3,p=0.2,q=0.8,sizes=2x3", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED" in result.stderr
@@ -114,7 +113,7 @@ def test_the_exact_audit_fails_a_mechanism_that_does_not_do_what_it_states(
 
 
 def test_the_attack_fails_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audited, "RRLDP", broken.NeverClears)
+    monkeypatch.setattr(rr_ldp, "RRLDP", broken.NeverClears)
     result = run("rr-ldp:f=0.5,sizes=2x3", "--trials", 1_000, "--seed", 1)
     assert result.exit_code == 1
     assert "attacks show more than the epsilon that is claimed" in result.stderr
@@ -190,7 +189,7 @@ def test_an_epoch_of_item_sets_is_attacked_phase_by_phase_and_as_a_whole(item_co
 
 
 def test_the_exact_audit_fails_a_biased_sampler(item_collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_enumeration, "respond", broken.respond_with_the_first_item)
+    monkeypatch.setattr(FrequencyOracle, "sampled", broken.DirectOfTheFirstValue.sampled)
     result = run(item_collection, "--exact")
     assert result.exit_code == 1
     assert "does not have the probabilities that it states" in result.stderr
@@ -216,17 +215,24 @@ def test_the_exact_audit_fails_a_phase_that_costs_too_much(
 
 
 def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audited, "UnaryResponse", broken.SpendsEpsilonOnEachBit)
+    monkeypatch.setitem(notation._ORACLES, "unary", broken.SpendsEpsilonOnEachBit)
     result = run("unary:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED: 1 of 1 claims; the code has the probabilities that it states" in result.stderr
 
 
-def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audited, "HadamardResponse", broken.SendsDummiesPlainly)
+def test_the_exact_audit_fails_an_oracle_that_tells_an_empty_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(notation._ORACLES, "hadamard", broken.SendsDummiesPlainly)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
-    assert "the probabilities of the code cannot be found: the hash of a value is not answered" in result.stderr
+    assert "DISPROVED: 1 of 1 claims; the code does not have the probabilities that it states" in result.stderr
+
+
+def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(notation._ORACLES, "hadamard", broken.TakesRawWords)
+    result = run("hadamard:size=4,epsilon=1", "--exact")
+    assert result.exit_code == 1
+    assert "the probabilities of the code cannot be found: 1 raw words are asked for" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -261,13 +267,13 @@ def test_an_oracle_is_audited_for_its_own_epsilon(mechanism: str, epsilon: float
         ("set-hadamard:size=8,slots=2,epsilon=1,hash_bits=1", "1 bits of hash are for 1 to 1 slots, got 2"),
         ("direct:size=1,epsilon=1", "2 to 2^32 choices, got size=1"),
         ("unary:size=8,epsilon=0", "epsilon must be positive and finite, got 0.0"),
-        ("unary:size=8.5,epsilon=1", "invalid literal for int()"),
+        ("unary:size=8.5,epsilon=1", "size: Input should be a valid integer"),
         ("rr-ldp:", "not a mechanism; write it like rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"),
         ("rr-ldp:f=0.5", "not a mechanism"),
         ("rr-ldp:f=0.5,sizes=2,z=1", "not a mechanism"),
         ("rr-ldp:f=2,sizes=2", "f must be between 0 (no privacy) and 1"),
         ("rr-ldp:f=0.5,sizes=1x2", "every attribute needs at least 2 values"),
-        ("rr-ldp:f=half,sizes=2", "could not convert string to float: 'half'"),
+        ("rr-ldp:f=half,sizes=2", "f: Input should be a valid number"),
     ],
 )
 def test_why_a_mechanism_cannot_be_read_is_explained(subject: str, message: str) -> None:

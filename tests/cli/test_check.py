@@ -60,4 +60,4 @@ def test_an_epsilon_that_no_probability_can_realise_is_refused_with_its_place(ep
     )
     done = check(file)
     assert done.exit_code == 1
-    assert f"{file}:2:12: mechanism: phase 1 has an epsilon of " in done.stderr
+    assert f"{file}:2:34: mechanism.epsilon: phase 1 has an epsilon of " in done.stderr

@@ -81,10 +81,10 @@ def mistaken(*_: object, **__: object) -> NoReturn:
     [
         ("stream_ldp.cli.check.load_collection", ["check"]),
         ("stream_ldp.cli.options.load_collection", ["plan"]),
-        ("stream_ldp.cli.plan.for_budget", ["plan", "--for-ever", 5]),
+        ("stream_ldp.records.plan.for_budget", ["plan", "--for-ever", 5]),
         ("stream_ldp.cli.report.Terms", ["report", "--many-users", "--brokers", "127.0.0.1:1"]),
         ("stream_ldp.cli.simulate.load_population", ["simulate", "--data", __file__]),
-        ("stream_ldp.records.collection.RRLDP", ["check"]),
+        ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["check"]),
         ("stream_ldp.records.collection.require_distinct", ["check"]),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_mistake_of_the_program_is_no_message_to_its_user(
     [
         ("evaluate.joint.RRLDP", ["joint", "--of", "a,b", "--f", 0.5]),
         ("evaluate.joint.estimator", ["joint", "--of", "a,b", "--f", 0.5]),
-        ("evaluate.heavy_hitters.method", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
+        ("evaluate.heavy_hitters.parse_spec", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
     ],
 )
 def test_a_mistake_of_an_evaluation_is_no_message_to_its_user(
@@ -118,7 +118,7 @@ def test_a_mistake_of_an_evaluation_is_no_message_to_its_user(
 
 
 def test_a_mistake_of_a_mechanism_is_no_message_to_who_audits_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_ldp.cli.audited.RRLDP", mistaken)
+    monkeypatch.setattr("stream_ldp.mechanisms.rr_ldp.RRLDP", mistaken)
     result = run("audit", "rr-ldp:f=0.5,sizes=2")
     assert isinstance(result.exception, ValueError), result.output
     assert "operands" not in result.output
@@ -126,8 +126,8 @@ def test_a_mistake_of_a_mechanism_is_no_message_to_who_audits_it(monkeypatch: py
 
 def test_a_mistake_of_the_program_ends_with_its_traceback(survey: Path) -> None:
     program = (
-        "import numpy as np, stream_ldp.cli, stream_ldp.records.collection as collection\n"
-        "collection.RRLDP = lambda **_: np.ones(2) + np.ones(3)\n"
+        "import numpy as np, stream_ldp.cli, stream_ldp.mechanisms.rr_ldp as mechanism\n"
+        "mechanism.RRLDP = lambda **_: np.ones(2) + np.ones(3)\n"
         "stream_ldp.cli.main()\n"
     )
     done = subprocess.run(

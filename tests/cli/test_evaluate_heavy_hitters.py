@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
+from stream_ldp.cli.evaluate.heavy_hitters import heavy_hitters
 from stream_ldp.sets.evaluation import Measures, Trial, measures, scores, trials
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import Kind, method
-from stream_ldp.sets.phases import Standing
+from stream_ldp.sets.methods import METHODS
+from stream_ldp.sets.phases import RankingEstimate
+from tests.sets.methods.examples import method
 
 SETS = ["1 2 3", "1 2", "1", "", "10 2 1", "3 1", "1 9", "2"] * 25
 
@@ -82,7 +85,7 @@ def test_the_json_gives_every_setting_that_determines_the_numbers(sets: Path) ->
     }
     assert list(document) == ["settings", "results"]
     assert [(each["k"], each["epsilon"], each["method"]) for each in document["results"]] == [
-        (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in Kind
+        (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in METHODS
     ]
     for each in document["results"]:
         metrics = ["ndcg", "re", "f1", "mse", "seconds"]
@@ -205,14 +208,19 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(sets: Path, tmp_p
     assert (result.exit_code, "nowhere.txt: cannot be read" in result.stderr) == (2, True)
 
 
+def test_every_option_of_a_method_but_its_split_is_a_flag() -> None:
+    options = {option for spec in METHODS.values() for option in spec.model_fields}
+    assert options - {"kind", "split"} <= inspect.signature(heavy_hitters).parameters.keys()
+
+
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
 
 def test_measures_are_of_the_published_items_and_frequencies() -> None:
-    standing = Standing(
+    estimate = RankingEstimate(
         items=np.array([2, 1, 3]), frequency=np.array([1.4, 0.3, -0.2]), standard_error=np.full(3, 0.1)
     )
-    found = measures(standing, TRUTH, k=2, seconds=3.0)
+    found = measures(estimate, TRUTH, k=2, seconds=3.0)
     # Item 2 is published with 1.0 at most; item 0 is no candidate, so it is not published and its estimate is 0.
     assert (found.ndcg, found.f1, found.seconds) == (0.5, 0.5, 3.0)
     assert found.re == pytest.approx((0.2 / 0.8 + 1.0) / 2)

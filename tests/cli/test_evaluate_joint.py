@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from stream_ldp.mechanisms import RRLDP, BitChannel
+from stream_ldp.mechanisms import RRLDP, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Estimator, FloatArray, Independence, Method, Solution, Start, Stop
 from stream_ldp.records.evaluation import Trial, average_variation_distance, scores, trials
@@ -39,7 +39,12 @@ class Fixed:
     seen: list[RowCounts] = field(default_factory=list)
 
     def estimate(
-        self, counts: RowCounts, *, sizes: tuple[int, ...], channel: BitChannel, start: FloatArray | None = None
+        self,
+        counts: RowCounts,
+        *,
+        sizes: tuple[int, ...],
+        supports: Sequence[Support],
+        start: FloatArray | None = None,
     ) -> Solution:
         self.seen.append(counts)
         return Solution(

@@ -21,9 +21,8 @@ from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.simulation.truth import TruthError
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import write_survey
@@ -291,7 +290,7 @@ def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path) -> None:
 
 
 async def started(settings: Settings, command: str, *arguments: object) -> asyncio.subprocess.Process:
-    names = TopicNames(prefix=settings.topic_prefix)
+    names = settings.topic_names
     async with admin(settings) as client:
         await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
     code = f"import typer; from stream_ldp.cli.{command} import {command}; typer.run({command})"

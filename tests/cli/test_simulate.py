@@ -19,11 +19,11 @@ from typer.testing import Result
 from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.truth import Tally, Truth, TruthError
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, windows_of
-from stream_ldp.records.answer import WindowBounds
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of, write_survey
 from tests.client.fakes import FakeBroker

@@ -12,7 +12,7 @@ from stream_ldp.cli import app
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import Registration, read_registry
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import ExistingTopic, TopicNames, TopicSpec
+from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 from stream_ldp.records.collection import JointCollection
 from tests.service.test_preflight import CARE
 
@@ -30,7 +30,7 @@ def _run(settings: Settings, command: str, *arguments: str | Path) -> Result:
 
 
 def _existing(settings: Settings) -> dict[str, ExistingTopic]:
-    names = TopicNames(prefix=settings.topic_prefix)
+    names = settings.topic_names
     wanted = [names.reports("care"), names.estimates("care"), names.partials, names.collections]
 
     async def look() -> dict[str, ExistingTopic]:
@@ -53,12 +53,12 @@ def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings,
     assert "created" not in again.stdout
     assert "Collection care was registered already." in again.stdout
     assert _run(settings, "list", file).exit_code == 0
-    assert _existing(settings)[TopicNames(prefix=settings.topic_prefix).reports("care")].partitions == 3
+    assert _existing(settings)[settings.topic_names.reports("care")].partitions == 3
 
 
 def test_create_names_an_unsuitable_topic_and_does_not_change_it(settings: Settings, file: Path) -> None:
-    name = TopicNames(prefix=settings.topic_prefix).estimates("care")
-    by_hand = TopicSpec(name=name, partitions=1, config={"cleanup.policy": "delete"}, purpose="")
+    name = settings.topic_names.estimates("care")
+    by_hand = TopicSpec(name=name, partitions=1, config={"cleanup.policy": "delete"})
 
     async def make() -> None:
         async with Cluster.connect(settings) as cluster:

@@ -21,8 +21,8 @@ from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Plausibility, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.test_on_kafka import create_topics, publish
 
@@ -193,7 +193,7 @@ class FakeSubscriber:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
-    monkeypatch.setattr(watch_module, "Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
     result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()
@@ -275,7 +275,7 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
 
 def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
     async def spoil() -> None:
-        topic = TopicNames(prefix=settings.topic_prefix).estimates("care-survey")
+        topic = settings.topic_names.estimates("care-survey")
         async with AIOKafkaProducer(**settings.client_options()) as producer:
             await producer.send_and_wait(topic, b"{}")
         await publish(settings, of_minute(0))

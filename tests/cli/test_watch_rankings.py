@@ -20,8 +20,7 @@ from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.records.answer import Plausibility
+from stream_ldp.pipeline.answer import Plausibility
 from stream_ldp.sets.answer import Ranking
 from tests.client.rankings import films, ranking_of, result_of, write_films
 from tests.client.test_on_kafka import admin
@@ -161,7 +160,7 @@ def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth()
 
 
 async def publish(settings: Settings, *values: bytes) -> None:
-    topic = TopicNames(prefix=settings.topic_prefix).heavy_hitters("films")
+    topic = settings.topic_names.heavy_hitters("films")
     async with admin(settings) as client:
         await client.create_topics([NewTopic(topic, 1, 1)])
     async with AIOKafkaProducer(**settings.client_options()) as producer:

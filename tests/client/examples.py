@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Plausibility, Privacy, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy
 from stream_ldp.records.collection import JointCollection
 
 __all__ = ["MINUTE_MS", "collection_of", "estimate_of", "write_survey"]

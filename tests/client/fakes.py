@@ -15,7 +15,8 @@ from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from stream_ldp.client import publisher, round_feed
+from stream_ldp.client import outbox, round_feed
+from stream_ldp.kafka import log, producer
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.records.collection import JointCollection
@@ -109,8 +110,8 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(publisher, "AIOKafkaProducer", lambda **options: FakeProducer(fake, options))
-    monkeypatch.setattr(publisher, "check_connection", reachable)
+    monkeypatch.setattr(producer, "AIOKafkaProducer", lambda **options: FakeProducer(fake, options))
+    monkeypatch.setattr(outbox, "check_connection", reachable)
     return fake
 
 
@@ -133,7 +134,7 @@ def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBro
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(round_feed, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
+    monkeypatch.setattr(log, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
     monkeypatch.setattr(round_feed, "check_connection", reachable)
     return line
 

@@ -17,7 +17,7 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 from tests.client.examples import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def secret_of_group(phase: int, *, collection: ItemCollection | None = None, epo
     collection = collection or films()
     for number in range(1, 1_000):
         secret = number.to_bytes(32, "big")
-        words = group_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
+        words = partition_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
         if collection.method.phases[phase - 1].asks(words)[0]:
             return secret
     raise AssertionError("one user in two is asked")
@@ -178,8 +178,9 @@ class FakeRoundsConsumer:
     def seek(self, partition: Any, offset: int) -> None:
         self._offset = offset
 
-    async def seek_to_end(self, partition: Any) -> None:
-        self._offset = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
+    async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        end = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
+        return dict.fromkeys(partitions, end)
 
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         ((partition, since_ms),) = times.items()
@@ -188,7 +189,9 @@ class FakeRoundsConsumer:
                 return {partition: SimpleNamespace(offset=offset)}
         return {partition: None}
 
-    async def getmany(self, partition: Any, *, timeout_ms: int) -> dict[Any, list[Any]]:
+    async def getmany(
+        self, partition: Any, *, timeout_ms: int, max_records: int | None = None
+    ) -> dict[Any, list[Any]]:
         records = await self._timeline.wait(timeout_ms, self._offset)
         found = [
             SimpleNamespace(value=value, offset=self._offset + place) for place, (_, value) in enumerate(records)

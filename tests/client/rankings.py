@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stream_ldp.records.answer import Plausibility, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon

@@ -10,9 +10,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
 from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
@@ -28,7 +27,7 @@ SECRET = bytes(range(32))
 @pytest.fixture
 async def topics(settings: Settings) -> Settings:
     """Settings of a cluster that has the collection's topics."""
-    names = TopicNames(prefix=settings.topic_prefix)
+    names = settings.topic_names
     async with admin(settings) as client:
         await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
     return settings
@@ -37,14 +36,14 @@ async def topics(settings: Settings) -> Settings:
 async def publish(settings: Settings, *rounds: Round) -> None:
     async with AIOKafkaProducer(**settings.client_options()) as producer:
         for asked in rounds:
-            topic = TopicNames(prefix=settings.topic_prefix).rounds("films")
+            topic = settings.topic_names.rounds("films")
             await producer.send_and_wait(topic, key=asked.key, value=asked.to_bytes(), partition=0)
 
 
 async def answers_to(settings: Settings, asked: Round) -> int:
     """Number of answers to a round on the reports topic."""
     layout = PhaseLayout(COLLECTION, None if asked.phase == 1 else asked)
-    partition = TopicPartition(TopicNames(prefix=settings.topic_prefix).reports("films"), 0)
+    partition = TopicPartition(settings.topic_names.reports("films"), 0)
     consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")
     await consumer.start()
     try:

@@ -1,4 +1,4 @@
-"""Many users' answers: everybody who is asked, once, in time, and nobody in two groups."""
+"""Many users' answers: everybody who is asked, once, in time, and nobody by two disjoint phases."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.pipeline import wire
-from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 
@@ -39,7 +39,7 @@ async def admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
 
 
 async def create_topics(settings: Settings) -> None:
-    names = TopicNames(prefix=settings.topic_prefix)
+    names = settings.topic_names
     async with admin(settings) as client:
         await client.create_topics(
             [NewTopic(names.reports("care-survey"), PARTITIONS, 1), NewTopic(names.estimates("care-survey"), 1, 1)]
@@ -73,7 +73,7 @@ def revive(broker: EmbeddedKafka) -> None:
 
 async def batches_of(settings: Settings) -> wire.Decoded:
     """Every batch on the reports topic; each must be good."""
-    topic = TopicNames(prefix=settings.topic_prefix).reports("care-survey")
+    topic = settings.topic_names.reports("care-survey")
     partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")
     await consumer.start()
@@ -161,7 +161,7 @@ async def test_a_restarted_broker_gets_every_report_once_and_a_dead_one_is_given
 
 async def publish(settings: Settings, *estimates: Estimate) -> None:
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        topic = TopicNames(prefix=settings.topic_prefix).estimates("care-survey")
+        topic = settings.topic_names.estimates("care-survey")
         for estimate in estimates:
             await producer.send_and_wait(topic, key=estimate.key, value=estimate.to_bytes())
 

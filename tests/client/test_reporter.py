@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.client import DeliveryError, MissingTopic, Reporter
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms import GivenWords, SeededEntropy
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
@@ -56,7 +56,7 @@ async def test_the_same_record_always_has_the_same_permanent_response(broker: Fa
             await sender.report(RECORD)
     values = PERMANENT_ONLY.encode(RECORD)
     words = PERMANENT_ONLY.permanent_words().words(SECRET, values)
-    permanent = PERMANENT_ONLY.mechanism.permanent(np.array([values]), words[None, :])
+    permanent = PERMANENT_ONLY.mechanism.permanent(np.array([values]), GivenWords(words))
     expected = np.packbits(permanent, axis=1, bitorder="little").tolist()
     assert broker.decoded(PERMANENT_ONLY).rows[0].tolist() == expected * 20
 
@@ -66,7 +66,8 @@ async def test_each_user_has_the_permanent_response_of_their_own_secret(broker: 
     async with reporter(PERMANENT_ONLY, max_reports=7) as sender:
         await sender.report_many(users(50), secrets=secrets)
     words = PERMANENT_ONLY.permanent_words().words_of(secrets, users(50))
-    permanent = np.packbits(PERMANENT_ONLY.mechanism.permanent(users(50), words), axis=1, bitorder="little")
+    mechanism = PERMANENT_ONLY.mechanism
+    permanent = mechanism.packed(mechanism.permanent(users(50), GivenWords(words)))
     assert sorted(broker.decoded(PERMANENT_ONLY).rows[0].tolist()) == sorted(permanent.tolist())
 
 

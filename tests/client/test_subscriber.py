@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
+from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.client.rankings import ranking_of, result_of
@@ -42,8 +44,8 @@ class FakeConsumer:
         assert [each.partition for each in partitions] == [0]
         assert {each.topic for each in partitions} <= self._topics
 
-    async def seek_to_end(self, _: Any) -> None:
-        self._position = len(self._log)
+    def seek(self, _: Any, offset: int) -> None:
+        self._position = offset
 
     async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
         return {partition: len(self._log) for partition in partitions}
@@ -90,7 +92,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(subscriber, "AIOKafkaConsumer", fake.consumer)
+    monkeypatch.setattr(log, "AIOKafkaConsumer", fake.consumer)
     monkeypatch.setattr(subscriber, "check_connection", reachable)
     return fake
 

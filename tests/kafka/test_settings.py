@@ -128,6 +128,12 @@ def test_flags_reach_the_same_topics_without_repeating_defaults() -> None:
     )
 
 
+def test_the_names_of_the_topics_begin_with_the_prefix_that_is_set() -> None:
+    names = Settings.load(topic_prefix="another").topic_names
+    assert (names.partials, names.reports("care")) == ("another.partials", "another.care.reports")
+    assert Settings.load().topic_names.partials == "stream-ldp.partials"
+
+
 def test_faust_gets_tls_whenever_aiokafka_gets_it() -> None:
     # Faust falls back to SASL_PLAINTEXT, and sends the password in clear, where no context is given.
     for flags in (SASL_SSL, {**SASL_SSL, "security_protocol": "SASL_PLAINTEXT"}, {"security_protocol": "SSL"}):

@@ -65,11 +65,21 @@ class Replay:
     panes: dict[int, Pane] = field(default_factory=dict)
 
 
-def replay(collection: Collection, log: Sequence[Entry], advances: Iterable[Advance], *, end: int) -> Replay:
-    """Go through the records before `end`, one by one."""
+def replay(
+    collection: Collection,
+    log: Sequence[Entry],
+    advances: Iterable[Advance],
+    *,
+    end: int,
+    begun: Replay | None = None,
+) -> Replay:
+    """Go through the records before `end`, one by one.
+
+    begun: the replay of fewer records of this log with these advances, which is carried on.
+    """
     advances = list(advances)
-    result = Replay()
-    for offset in range(end):
+    result = begun or Replay()
+    for offset in range(len(result.verdicts), end):
         _advance(result, advances, offset)
         result.verdicts.append(_take(collection, log[offset], offset, result))
     _advance(result, advances, end)

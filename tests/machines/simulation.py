@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.merging import Merge, Question
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, WindowBounds
-from stream_ldp.records.collection import EstimateSpec
+from stream_ldp.pipeline.undecided import UndecidedWindows
+from stream_ldp.records.answer import Axis
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import estimate_of
 from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_counts
@@ -25,11 +30,12 @@ from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream_ldp.collection import Series
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["Cluster", "Holder", "Merger", "WrongError", "require"]
+__all__ = ["Cluster", "Holder", "LooksAtEverything", "Merger", "WrongError", "require"]
 
 
 class WrongError(AssertionError):
@@ -61,6 +67,8 @@ class Cluster:
     _appended: int = 0
     _statistics: dict[object, bytes] = field(default_factory=dict)
     _content: dict[bytes, bytes] = field(default_factory=dict)
+    # Of each partition, the number of its advances and the last replay.
+    _replays: dict[int, tuple[int, Replay]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.logs = [[] for _ in range(self.partitions)]
@@ -93,9 +101,17 @@ class Cluster:
             log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
 
     def replay(self, partition: int, *, end: int | None = None) -> Replay:
-        """The oracle's view of one partition, with the idle advances that were committed."""
-        log = self.logs[partition]
-        return replay(self.collection, log, self.advances[partition], end=len(log) if end is None else end)
+        """The oracle's view of one partition, with the idle advances that were committed.
+
+        A log grows at its end alone, so that the view of before is carried on where there is no other advance.
+        """
+        log, advances = self.logs[partition], self.advances[partition]
+        end = len(log) if end is None else end
+        known, begun = self._replays.get(partition, (0, None))
+        if begun is not None and (known != len(advances) or end < len(begun.verdicts)):
+            begun = None
+        self._replays[partition] = len(advances), replay(self.collection, log, advances, end=end, begun=begun)
+        return self._replays[partition][1]
 
     def write_partial(self, record: partials.Partial | partials.Watermark, *, writer: str) -> None:
         """A record of the partials topic; what goes through here is held to the promises about partials."""
@@ -152,7 +168,7 @@ class Cluster:
         """What has to be known to read records, besides the collection."""
         return []
 
-    def answer(self, question: Question) -> Any:
+    def answer(self, question: Question[Any, Any]) -> Any:
         """What the solver says."""
         return answer(self.collection, question)
 
@@ -178,14 +194,14 @@ class Cluster:
             if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
         ]
 
-    def publish(self, estimate: Any, question: Question) -> None:
+    def publish(self, estimate: Any, question: Question[Any, Any]) -> None:
         """A final is on the log; it has to be the oracle's, and the only one of its window."""
         self.check(question)
         content = self._content.setdefault(estimate.key, estimate.to_bytes())
         require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
         self.finals.append(estimate)
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question[Any, Any]) -> None:
         """What is solved are the oracle's counts."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
@@ -229,7 +245,12 @@ class Holder:
         self.writer = writer
         self.owner = True
         self.dropped = False
-        self.state = counting(cluster.collection, partition=partition, checkpoint=cluster.checkpoint(partition))
+        self.state = counting(
+            cluster.collection,
+            kind_of(cluster.collection).layout(cluster.collection),
+            partition=partition,
+            checkpoint=cluster.checkpoint(partition),
+        )
         known = cluster.checkpoint(partition)
         self._told = self.state.position if known is None else known.position
         self._watermark_ms = None if known is None else known.watermark_ms
@@ -331,6 +352,26 @@ class Holder:
         return [step for name in self.order for step in steps[name]]
 
 
+class LooksAtEverything(Merge):
+    """Holds the windows that a merge keeps track of against those that a look at all its panes finds."""
+
+    def due(self) -> list[tuple[int, Series]]:
+        """As a merge says, once it is held to it."""
+        watermark_ms, window = self.watermark_ms, self.collection.window
+        found = UndecidedWindows(self.collection.series, window)
+        for name, finals in self._decided.items():
+            found.decide(name, finals[-1].window.end_ms)
+        for pane, series in product(self._panes, self.collection.series):
+            if self._counted(pane, series):
+                found.fill(pane, series)
+        due = super().due()
+        require(
+            due == ([] if watermark_ms is None else found.closed(watermark_ms)), "a window that is due is unknown"
+        )
+        require(self.open() == found.open(watermark_ms), "an open window is unknown")
+        return due
+
+
 class Merger:
     """A merge that reads the partials log and publishes; rebuilt, when it begins, from what was published."""
 
@@ -374,7 +415,7 @@ class Merger:
         self._next = max(self._next, offset + 1)
 
 
-def answer(collection: JointCollection, question: Question) -> Estimate:
+def answer(collection: JointCollection, question: Question[Any, Any]) -> Estimate:
     """A stand-in for the solver: any pure function of the counts and of the final before shows what it was fed."""
     spec = question.series
     assert isinstance(spec, EstimateSpec)

@@ -24,12 +24,12 @@ from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 from tests.machines.oracle import Entry
-from tests.machines.simulation import Cluster, WrongError, require
+from tests.machines.simulation import Cluster, LooksAtEverything, WrongError, require
 from tests.machines.test_pipeline import ALL, FROM_THE_CLOCK, MANY, PARTITION, PARTITIONS, Pipeline, run
 from tests.sets.examples import inquiry_of
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.phases import Inquiry
 
@@ -65,6 +65,7 @@ class ItemCluster(Cluster):
     """With a rounds topic, which others can write, too."""
 
     rounds: list[Round] = field(default_factory=list)
+    by_fingerprint: dict[bytes, Round] = field(default_factory=dict)
     #: Finals after which the merge dies before it tells what is next.
     deaths: int = 0
 
@@ -94,28 +95,32 @@ class ItemCluster(Cluster):
         self.answer_to(partition, Round.first(self.collection, epoch=0), [[0]], time_ms=self.now_ms)
 
     def layouts(self, records: Sequence[bytes]) -> list[PhaseLayout]:  # type: ignore[override]
-        wanted = wire.fingerprints(records)
-        return [PhaseLayout(self.collection, each) for each in self.rounds if each.fingerprint in wanted]
+        found = [self.by_fingerprint.get(each) for each in sorted(wire.fingerprints(records))]
+        return [PhaseLayout(self.collection, each) for each in found if each is not None]
 
-    def answer(self, question: Question) -> Any:
+    def answer(self, question: Question[Any, Any]) -> Any:
         return solve(self.collection, question)
 
     def tell(self, answer: Ranking) -> None:
         if self.deaths:
             self.deaths -= 1
         elif (inquiry := answer.next_inquiry) is not None:
-            self.rounds.append(Round.of(self.collection, inquiry, epoch=answer.epoch))
+            self._ask(Round.of(self.collection, inquiry, epoch=answer.epoch))
 
     def forge(self, epoch: int, inquiry: Inquiry) -> None:
         """Somebody writes a round."""
         forged = Round.of(self.collection, inquiry, epoch=epoch)
         forged.check(self.collection)
-        self.rounds.append(forged)
+        self._ask(forged)
+
+    def _ask(self, asked: Round) -> None:
+        self.rounds.append(asked)
+        self.by_fingerprint[asked.fingerprint] = asked
 
     def expire(self) -> None:
         """Retention is of days."""
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question[Any, Any]) -> None:
         before: Any = question.before
         fingerprint = self.collection.fingerprint if before is None else before.next_fingerprint
         oracle = self.collection.method.oracle(
@@ -231,7 +236,7 @@ class Epochs(Pipeline):
     def _settle(self) -> None:
         self.cluster.deaths = 0
         super()._settle()
-        told = {each.fingerprint for each in self.cluster.rounds}
+        told = self.cluster.by_fingerprint.keys()
         newest = {final.phase: final for final in sorted(self.cluster.finals, key=lambda final: final.window.end_ms)}
         for final in newest.values():
             require(final.next_fingerprint in {None, *told}, "what a phase asks was never told")
@@ -246,10 +251,15 @@ def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str
     run(machine(COLLECTIONS[which]), examples=12)
 
 
+@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
+def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tuple[str, str]) -> None:
+    run(type("Machine", (machine(COLLECTIONS[which]),), {"merging": LooksAtEverything}), examples=3)
+
+
 @pytest.mark.parametrize(
     ("rule_", "broken"),
     [
-        ("stream_ldp.kinds.asked", lambda series, fingerprint: series.of),
+        ("stream_ldp.sets.series.asked", lambda series, fingerprint: series.of),
         ("stream_ldp.pipeline.merging._FINALS", 1),
     ],
     ids=["rounds share a name", "one final is kept"],

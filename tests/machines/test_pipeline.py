@@ -21,11 +21,12 @@ from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
-from tests.machines.simulation import Cluster, Holder, Merger, WrongError, require
+from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from stream_ldp.pipeline.layout import Layout
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -258,6 +259,11 @@ def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> N
     run(_machine(collection), examples=100)
 
 
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection: str) -> None:
+    run(_machine(collection, {"merging": LooksAtEverything}), examples=20)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("collection", COLLECTIONS)
@@ -275,10 +281,16 @@ class CommitsTheReadPosition(SourcePartition):
 
 class ForgetsTheWatermark(SourcePartition):
     def __init__(
-        self, collection: JointCollection, *, partition: int, start: int = 0, checkpoint: Checkpoint | None = None
+        self,
+        collection: JointCollection,
+        layout: Layout,
+        *,
+        partition: int,
+        start: int = 0,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         forgotten = None if checkpoint is None else replace(checkpoint, watermark_ms=None)
-        super().__init__(collection, partition=partition, start=start, checkpoint=forgotten)
+        super().__init__(collection, layout, partition=partition, start=start, checkpoint=forgotten)
 
 
 class SpeaksWhileReplaying(SourcePartition):
@@ -317,7 +329,7 @@ class Adds(Merge):
 
 class TakesTheFurthestOfAnyOwner(Merge):
     def apply(self, record: Partial | Watermark) -> None:
-        super().apply(replace(record, epoch=1))
+        super().apply(replace(record, generation=1))
 
 
 class TakesTheLastThatCame(Merge):

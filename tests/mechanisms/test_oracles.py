@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from stream_ldp.mechanisms import (
     RESOLUTION,
     DirectResponse,
     FrequencyOracle,
+    GivenWords,
     HadamardResponse,
     OSEntropy,
     SeededEntropy,
@@ -28,8 +30,7 @@ from stream_ldp.mechanisms import (
     frequencies,
     standard_errors,
 )
-from stream_ldp.privacy.audit.chosen_words import ChosenWords
-from stream_ldp.privacy.audit.response_law import realised_law, stated_law
+from stream_ldp.privacy.audit.output_distribution import realised_distribution, stated_distribution
 from tests.paths import GOLDEN
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ LARGE: list[FrequencyOracle] = [
 ]
 
 
+realised = lru_cache(realised_distribution)
+
+
 def every_row(oracle: FrequencyOracle) -> NDArray[np.uint8]:
     """All patterns of a report's bits."""
     width = -(-oracle.bits // 8)
@@ -76,17 +80,21 @@ def inputs(oracle: FrequencyOracle, users: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(most, size=users)
 
 
+def words(*given: int) -> GivenWords:
+    return GivenWords(np.array(given, dtype=np.uint32))
+
+
 @small
 def test_the_output_distribution_is_the_stated_one(oracle: FrequencyOracle) -> None:
-    realised = realised_law(oracle)
-    assert np.array_equal(realised, stated_law(oracle))
-    assert {sum(row) for row in realised.tolist()} == {1}
+    found = realised(oracle)
+    assert np.array_equal(found, stated_distribution(oracle))
+    assert {sum(row) for row in found.tolist()} == {1}
 
 
 @small
 def test_a_report_tells_no_more_than_epsilon(oracle: FrequencyOracle) -> None:
     """Nor less, but of a domain of one value, which has no other to be told from."""
-    columns = [column for column in realised_law(oracle).T.tolist() if any(column)]
+    columns = [column for column in realised(oracle).T.tolist() if any(column)]
     loss = math.log(max(max(column) / min(column) for column in columns))
     if isinstance(oracle, HadamardResponse) and oracle.size == 1:
         assert loss < oracle.epsilon
@@ -96,25 +104,25 @@ def test_a_report_tells_no_more_than_epsilon(oracle: FrequencyOracle) -> None:
 
 @small
 def test_an_estimate_is_unbiased(oracle: FrequencyOracle) -> None:
-    law = realised_law(oracle).astype(np.float64)
+    outputs = realised(oracle).astype(np.float64)
     rows = every_row(oracle)
-    possible = np.flatnonzero(law.any(axis=0))
+    possible = np.flatnonzero(outputs.any(axis=0))
     supports = np.stack([oracle.supports(oracle.sums(rows[[row]]), reports=1) for row in possible])
     assert set(np.unique(supports)) <= {0.0, 1.0}
     p, q = oracle.support
-    expected = np.where(np.arange(len(law))[:, None] == np.arange(oracle.size), p, q)
-    assert law[:, possible] @ supports == pytest.approx(expected, abs=1e-13, rel=0)
+    expected = np.where(np.arange(len(outputs))[:, None] == np.arange(oracle.size), p, q)
+    assert outputs[:, possible] @ supports == pytest.approx(expected, abs=1e-13, rel=0)
 
 
 @small
 def test_a_standard_error_is_that_of_its_estimate(oracle: FrequencyOracle) -> None:
     """Of the estimate from one report of value 0: its variance over all reports."""
-    law = realised_law(oracle)[0].astype(np.float64)
+    outputs = realised(oracle)[0].astype(np.float64)
     rows = every_row(oracle)
-    possible = np.flatnonzero(law)
+    possible = np.flatnonzero(outputs)
     estimates = np.stack([frequencies(oracle, oracle.sums(rows[[row]]), reports=1) for row in possible])
-    mean = law[possible] @ estimates
-    variance = law[possible] @ (estimates - mean) ** 2
+    mean = outputs[possible] @ estimates
+    variance = outputs[possible] @ (estimates - mean) ** 2
     truth = (np.arange(oracle.size) == 0).astype(np.float64)
     assert mean == pytest.approx(truth, abs=1e-9)
     assert standard_errors(oracle, truth, reports=1) == pytest.approx(np.sqrt(variance), rel=1e-9)
@@ -126,7 +134,7 @@ def test_exactly_the_rows_that_can_be_sent_are_valid(oracle: FrequencyOracle) ->
     width = -(-oracle.bits // 8)
     rows = np.arange(2 ** (8 * width), dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :width]
     sent = np.zeros(len(rows), dtype=np.bool_)
-    sent[: 2**oracle.bits] = realised_law(oracle).any(axis=0)
+    sent[: 2**oracle.bits] = realised(oracle).any(axis=0)
     assert np.array_equal(oracle.valid(rows), sent)
 
 
@@ -211,14 +219,14 @@ def test_a_report_has_the_documented_layout() -> None:
     rows = np.array([6 + 8, 5 + 16])
     kept = oracle.response.kept
     true = 6 | 5 << 3 | 3 << 6
-    assert oracle.perturb(np.array([3]), entropy=ChosenWords(rows, 0, kept - 1)).tolist() == [[true]]
+    assert oracle.perturb(np.array([3]), entropy=words(*rows, kept - 1)).tolist() == [[true]]
     # One more, and the hash is changed, by 1 to 3 modulo 4.
-    changed = [oracle.perturb(np.array([3]), entropy=ChosenWords(rows, 0, kept, other)) for other in (0, 1, 2)]
+    changed = [oracle.perturb(np.array([3]), entropy=words(*rows, kept, other)) for other in (0, 1, 2)]
     assert [row.tolist() for row in changed] == [[[6 | 5 << 3 | sent << 6]] for sent in (0, 1, 2)]
     direct = DirectResponse(size=300, dummies=1, epsilon=1.0)
-    assert direct.perturb(np.array([258, 300]), entropy=ChosenWords(0)).tolist() == [[2, 1], [44, 1]]
+    assert direct.perturb(np.array([258, 300]), entropy=words(0, 0)).tolist() == [[2, 1], [44, 1]]
     unary = UnaryResponse(size=9, epsilon=1.0)
-    assert unary.perturb(np.array([8, 1, 9]), entropy=ChosenWords(0)).tolist() == [[0, 1], [2, 0], [0, 0]]
+    assert unary.perturb(np.array([8, 1, 9]), entropy=words(*[0] * 27)).tolist() == [[0, 1], [2, 0], [0, 0]]
 
 
 def test_the_same_words_make_the_rows_of_the_golden_file() -> None:
@@ -313,7 +321,7 @@ def test_the_largest_hadamard_response_does_not_overflow_a_word() -> None:
     """Of 2^24 rows, an index takes 24 bits; eight of them and the hash take 200."""
     oracle = HadamardResponse(size=2**24, epsilon=5.0, hash_bits=8)
     assert (oracle.bits, oracle.counters) == (200, 2**25)
-    rows = oracle.perturb(np.array([2**24 - 1, 2**24]), entropy=ChosenWords(RESOLUTION - 1, 0, 0))
+    rows = oracle.perturb(np.array([2**24 - 1, 2**24]), entropy=words(*[RESOLUTION - 1] * 16, 0, 0, 0))
     assert [row.tobytes().hex() for row in rows] == ["ff" * 24 + "00", "ff" * 24 + "00"]
 
 

@@ -10,6 +10,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
 
 TEXT = """
 collection: survey
@@ -31,11 +32,12 @@ def test_a_batch_of_crafted_reports_is_found_implausible_but_still_counted() -> 
         wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=0, rows=rows))
         for rows in (honest, all_bits)
     ]
-    counted = SourcePartition(collection, partition=0).count([0, 1], [0, 0], records)
+    counted = SourcePartition(collection, JointLayout(collection), partition=0).count([0, 1], [0, 0], records)
     assert counted.implausible == 1
     assert counted.reports == 600
 
 
 def test_a_turn_with_only_invalid_batches_counts_no_reports() -> None:
-    counted = SourcePartition(JointCollection.parse(TEXT), partition=0).count([0], [0], [b"garbage"])
+    collection = JointCollection.parse(TEXT)
+    counted = SourcePartition(collection, JointLayout(collection), partition=0).count([0], [0], [b"garbage"])
     assert (counted.implausible, counted.reports, len(counted.rejected)) == (0, 0, 1)

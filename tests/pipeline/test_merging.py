@@ -5,18 +5,28 @@ See tests/machines/test_pipeline.py.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import stream_ldp
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import WindowBounds
-from stream_ldp.records.collection import EstimateSpec, JointCollection
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+PACKAGE = Path(stream_ldp.__file__).parent
 
 SURVEY = collection_of(window="grace: 5s")
 JOINT, MARGINAL = SURVEY.estimates
@@ -31,7 +41,7 @@ def partial(
         "collection": collection.name,
         "fingerprint": collection.fingerprint.hex(),
         "partition": 0,
-        "epoch": 1,
+        "generation": 1,
         "pane_ms": 0,
         "pane_length_ms": collection.window.pane_ms,
         "of": spec.of,
@@ -42,12 +52,14 @@ def partial(
     return Partial(**(fields | changes))
 
 
-def watermark(time_ms: int, *, partition: int = 0, epoch: int = 1, collection: JointCollection = SURVEY) -> Watermark:
+def watermark(
+    time_ms: int, *, partition: int = 0, generation: int = 1, collection: JointCollection = SURVEY
+) -> Watermark:
     return Watermark(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         partition=partition,
-        epoch=epoch,
+        generation=generation,
         time_ms=time_ms,
     )
 
@@ -143,13 +155,19 @@ def test_every_segment_is_counted_exactly_once() -> None:
 
 def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
     """It reads on, and does not know that the partition was silent for so long that the window was closed."""
-    merge = merge_of(partial(5, epoch=2, end=10), partial(9, epoch=1, end=99), partial(1, epoch=1, segment=1, end=99))
-    merge.apply(watermark(CLOSED_MS, epoch=2))
+    merge = merge_of(
+        partial(5, generation=2, end=10),
+        partial(9, generation=1, end=99),
+        partial(1, generation=1, segment=1, end=99),
+    )
+    merge.apply(watermark(CLOSED_MS, generation=2))
     assert merge.question(0, JOINT, final=True).reports == 5
 
 
 def test_a_window_that_only_a_former_owner_counted_is_not_published() -> None:
-    merge = merge_of(watermark(CLOSED_MS, epoch=2), partial(9, epoch=1), watermark(CLOSED_MS - 1, epoch=1))
+    merge = merge_of(
+        watermark(CLOSED_MS, generation=2), partial(9, generation=1), watermark(CLOSED_MS - 1, generation=1)
+    )
     assert merge.due() == []
 
 
@@ -158,10 +176,10 @@ REMEMBERING = collection_of(window="grace: 5s, memory: 0.2")
 
 def test_what_a_former_owner_closed_itself_is_kept() -> None:
     merge = merge_of(
-        partial(9, epoch=1, collection=REMEMBERING),
-        watermark(CLOSED_MS, epoch=1, collection=REMEMBERING),
-        partial(4, epoch=2, pane_ms=MINUTE_MS, collection=REMEMBERING),
-        watermark(CLOSED_MS + MINUTE_MS, epoch=2, collection=REMEMBERING),
+        partial(9, generation=1, collection=REMEMBERING),
+        watermark(CLOSED_MS, generation=1, collection=REMEMBERING),
+        partial(4, generation=2, pane_ms=MINUTE_MS, collection=REMEMBERING),
+        watermark(CLOSED_MS + MINUTE_MS, generation=2, collection=REMEMBERING),
         collection=REMEMBERING,
     )
     spec = REMEMBERING.estimates[0]
@@ -198,6 +216,16 @@ def test_a_window_without_reports_has_an_effective_number_of_zero() -> None:
     assert (question.reports, row_counts(question, bits=5).reports) == (0, 0)
 
 
+def test_a_window_counted_by_a_former_owner_alone_is_withdrawn_when_its_successor_closes_it() -> None:
+    merge = merge_of(partial(9, generation=1))
+    assert merge.open() == [(0, JOINT)]
+    merge.apply(watermark(CLOSED_MS, generation=2))
+    assert (merge.due(), merge.open()) == ([], [])
+    # The former one had closed it, too, as its last word on the log tells: its successor went on from there.
+    merge.apply(watermark(CLOSED_MS, generation=1))
+    assert merge.due() == [(0, JOINT)]
+
+
 @pytest.mark.parametrize(("window", "looks_at"), [("grace: 5s", 1), ("grace: 5s, memory: 0.2", 3), ("hop: 30s", 1)])
 def test_a_pane_is_kept_until_the_last_window_that_needs_it_closes(window: str, looks_at: int) -> None:
     collection = collection_of(window=window)
@@ -213,3 +241,51 @@ def test_a_pane_is_kept_until_the_last_window_that_needs_it_closes(window: str, 
     assert merge.panes == 0
     merge.apply(partial(1, collection=collection, end=11))
     assert merge.panes == 0
+
+
+def operations(work: Callable[[], None]) -> int:
+    """Number of the interpreter's operations in the package that some work takes; the same on every machine."""
+    number = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal number
+        if not frame.f_code.co_filename.startswith(str(PACKAGE)):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        number += event == "opcode"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return number
+
+
+@pytest.mark.parametrize("window", ["grace: 5s", "grace: 5s, hop: 10s", "grace: 5s, memory: 0.2"])
+def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
+    """Were all windows looked at for every final, ten times as many windows would be a hundred times the work."""
+    collection = collection_of(window=window)
+    pane_ms = collection.window.pane_ms
+
+    def come_back(windows: int) -> None:
+        merge = Merge(collection, partitions=2)
+        for place in range(windows):
+            for spec in collection.estimates:
+                merge.apply(
+                    partial(1, collection=collection, spec=spec, pane_ms=place * pane_ms, partition=place % 2)
+                )
+            assert len(merge.open()) >= 2 * (place + 1)
+        for partition in (0, 1):
+            merge.apply(watermark(2 * windows * pane_ms + 2 * MINUTE_MS, partition=partition, collection=collection))
+        while due := merge.due():
+            start, series = due[0]
+            merge.question(start, series, final=True)
+            bounds = WindowBounds(start_ms=start, end_ms=start + MINUTE_MS)
+            merge.decide(estimate_of(estimate=series.name, window=bounds))
+            merge.forget()
+        assert (merge.panes, merge.open()) == (0, [])
+
+    assert operations(lambda: come_back(200)) < 12 * operations(lambda: come_back(20))

@@ -13,6 +13,7 @@ import pytest
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
 
 TEXT = """
 collection: survey
@@ -22,6 +23,7 @@ window: {size: 10s, grace: 2s, idle_timeout: 5s, ahead: 3s, max_age: 1m}
 estimates: [{name: answer, of: [answer]}]
 """
 SURVEY = JointCollection.parse(TEXT)
+LAYOUT = JointLayout(SURVEY)
 NOW = 1_000_000_000
 
 
@@ -38,7 +40,7 @@ def batch(time_ms: int, *, reports: int = 1, batch_id: int = 0) -> bytes:
 
 def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourcePartition:
     """A partition that has read one batch of each time, appended then, and has claimed and flushed them."""
-    state = SourcePartition(collection, partition=0)
+    state = SourcePartition(collection, JointLayout(collection), partition=0)
     state.take_changes()
     if times_ms:
         records = [batch(time_ms, batch_id=i) for i, time_ms in enumerate(times_ms)]
@@ -49,15 +51,26 @@ def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourceParti
 
 def test_a_checkpoint_is_read_back_unchanged() -> None:
     for watermark_ms in (None, NOW):
-        checkpoint = Checkpoint(epoch=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_epoch=2)
+        checkpoint = Checkpoint(
+            generation=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_generation=2
+        )
         assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
+
+
+def test_the_metadata_of_a_commit_is_the_same_in_every_release() -> None:
+    checkpoint = Checkpoint(generation=3, offset=17, position=23, watermark_ms=NOW, watermark_generation=2)
+    written = '{"epoch": 3, "position": 23, "watermark_ms": 1000000000, "watermark_epoch": 2}'
+    assert checkpoint.metadata() == written
+    assert Checkpoint.parse(17, written) == checkpoint
+    none_yet = Checkpoint(generation=1, offset=0, position=0, watermark_ms=None, watermark_generation=1)
+    assert none_yet.metadata() == '{"epoch": 1, "position": 0, "watermark_ms": null, "watermark_epoch": 1}'
 
 
 def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
     """offset.metadata.max.bytes is 4,096 by default."""
     largest = 2**63
     checkpoint = Checkpoint(
-        epoch=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_epoch=largest
+        generation=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_generation=largest
     )
     assert len(checkpoint.metadata()) < 4_096
 
@@ -69,25 +82,25 @@ def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
 
 
 def test_a_consumer_group_that_an_operator_reset_resumes_at_its_offset() -> None:
-    state = SourcePartition(SURVEY, partition=0, checkpoint=Checkpoint.parse(40, ""), epoch=7)
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=Checkpoint.parse(40, ""), generation=7)
     assert (state.position, state.watermark_ms, state.replaying) == (40, None, False)
     claim = state.take_changes()
     assert claim is not None
-    assert (claim.checkpoint.epoch, claim.checkpoint.offset, claim.checkpoint.position) == (7, 40, 40)
+    assert (claim.checkpoint.generation, claim.checkpoint.offset, claim.checkpoint.position) == (7, 40, 40)
 
 
 def test_a_generation_is_numbered_above_all_earlier_ones() -> None:
     """The clock that it is numbered by may have been set back."""
-    before = Checkpoint(epoch=100, offset=0, position=0, watermark_ms=None, watermark_epoch=1)
-    for clock, epoch in ((50, 101), (200, 200)):
-        changes = SourcePartition(SURVEY, partition=0, checkpoint=before, epoch=clock).take_changes()
+    before = Checkpoint(generation=100, offset=0, position=0, watermark_ms=None, watermark_generation=1)
+    for clock, generation in ((50, 101), (200, 200)):
+        changes = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=before, generation=clock).take_changes()
         assert changes is not None
-        assert changes.checkpoint.epoch == epoch
+        assert changes.checkpoint.generation == generation
 
 
 def test_a_log_that_lost_its_beginning_is_read_from_where_it_now_begins() -> None:
-    checkpoint = Checkpoint(epoch=1, offset=10, position=20, watermark_ms=NOW, watermark_epoch=1)
-    moved = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint.moved_to(30))
+    checkpoint = Checkpoint(generation=1, offset=10, position=20, watermark_ms=NOW, watermark_generation=1)
+    moved = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=checkpoint.moved_to(30))
     assert (moved.position, moved.replaying, moved.watermark_ms) == (30, False, NOW)
     # A commit from within what is gone, or from after it: what was told stays told.
     assert [checkpoint.moved_to(beginning).position for beginning in (15, 30)] == [20, 30]
@@ -135,8 +148,8 @@ def test_one_clock_that_runs_ahead_makes_nobody_late() -> None:
 
 
 def test_silence_while_records_are_replayed_is_not_idleness() -> None:
-    checkpoint = Checkpoint(epoch=1, offset=0, position=2, watermark_ms=NOW, watermark_epoch=1)
-    state = SourcePartition(SURVEY, partition=0, checkpoint=checkpoint)
+    checkpoint = Checkpoint(generation=1, offset=0, position=2, watermark_ms=NOW, watermark_generation=1)
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=checkpoint)
     assert not state.observe_silence(60_000)
     state.count([0, 1], [NOW, NOW], [batch(NOW, batch_id=0), batch(NOW, batch_id=1)])
     assert not state.observe_silence(4_999)
@@ -187,6 +200,6 @@ def test_an_idle_step_that_closes_no_pane_is_not_committed() -> None:
 def test_closed_panes_are_forgotten() -> None:
     state = started(NOW, NOW + 100_000)
     assert state.open_panes == 1
-    changes = SourcePartition(SURVEY, partition=0).take_changes()
+    changes = SourcePartition(SURVEY, LAYOUT, partition=0).take_changes()
     assert changes is not None
     assert changes.checkpoint.offset == 0

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.records.answer import Estimate, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.records.answer import Estimate
 from tests.client.examples import MINUTE_MS, estimate_of
 
 probabilities = st.floats(0, 1)

@@ -83,7 +83,7 @@ def problems_of(text: str) -> list[str]:
             "rr-ldp",
             "2:12: mechanism: expected keys such as `kind:` and `f:`",
         ),
-        ("rr-ldp", "rappor", "2:19: mechanism.kind: expected 'rr-ldp', got 'rappor'"),
+        ("rr-ldp", "rappor", "2:19: mechanism.kind: expected one of 'rr-ldp', 'k-rr', got 'rappor'"),
         ("f: 0.25", "f: high", "2:30: mechanism.f: 'high' is not a number"),
         ("f: 0.25", "f: 0", "2:12: mechanism: f must be between 0 (no privacy) and 1 (no information)"),
         ("f: 0.25", "f: nan", "2:12: mechanism: f must be between 0 (no privacy) and 1 (no information)"),

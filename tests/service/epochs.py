@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Inquiry, Standing
+    from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 __all__ = ["FORGER", "Batched", "ItemDeployment", "Users", "at", "film_sets"]
 
@@ -61,7 +61,7 @@ class Batched:
 
     reports: int
     sums: NDArray[np.int64]
-    standing: Standing
+    estimate: RankingEstimate
     following: Inquiry | None
 
 
@@ -131,7 +131,7 @@ class ItemDeployment(Deployment):
                     sums += oracle.sums(decoded.rows[0][first : first + count])
                     reports += count
             before, following = method.solve(inquiry, sums=sums, reports=reports, before=before)
-            answers.append(Batched(reports=reports, sums=sums, standing=before, following=following))
+            answers.append(Batched(reports=reports, sums=sums, estimate=before, following=following))
             if following is None:
                 return answers
             inquiry = following
@@ -147,11 +147,11 @@ class ItemDeployment(Deployment):
             final = finals[epoch, phase]
             assert final.reports == answer.reports
             assert final.reports_per_phase == tuple(each.reports for each in answers[:phase])
-            standing = final.standing
-            np.testing.assert_array_equal(standing.items, answer.standing.items)
-            np.testing.assert_allclose(standing.frequency, answer.standing.frequency, rtol=0, atol=1e-9)
-            np.testing.assert_allclose(standing.standard_error, answer.standing.standard_error, rtol=0, atol=1e-9)
-            names = [self.collection.items.name(item) for item in answer.standing.items[: len(final.items)]]
+            estimate = final.estimate
+            np.testing.assert_array_equal(estimate.items, answer.estimate.items)
+            np.testing.assert_allclose(estimate.frequency, answer.estimate.frequency, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(estimate.standard_error, answer.estimate.standard_error, rtol=0, atol=1e-9)
+            names = [self.collection.items.name(item) for item in answer.estimate.items[: len(final.items)]]
             assert [each.item for each in final.items] == names
             if answer.following is None:
                 assert final.complete

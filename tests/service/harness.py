@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames, topic_specs
-from stream_ldp.kinds import AnyCollection, load_collection, solve
+from stream_ldp.kinds import load_collection, solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.merging import Question
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import Estimate
@@ -65,7 +66,7 @@ class Deployment:
     directory: Path
     settings: Settings
     file: Path
-    collection: AnyCollection
+    collection: Collection
     partitions: dict[str, int]
 
     @classmethod
@@ -95,10 +96,13 @@ class Deployment:
 
     @property
     def names(self) -> TopicNames:
-        return TopicNames(prefix=self.settings.topic_prefix)
+        return self.settings.topic_names
 
-    def worker(self, *, broken: str | None = None) -> WorkerProcess:
-        return WorkerProcess(self, broken=broken)
+    def worker(self, *, broken: str | None = None, program: Path | None = None) -> WorkerProcess:
+        """broken: the rule that it breaks. program: in place of the package's own command line."""
+        if program is not None:
+            return WorkerProcess(self, [str(program)])
+        return WorkerProcess(self, [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"])
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
         """All that a topic holds now."""
@@ -178,7 +182,7 @@ class JointDeployment(Deployment):
         before = None
         answers = []
         for window, counts in (await self.expected()).items():
-            question = Question(
+            question: Question[Any, Any] = Question(
                 series=self.collection.estimates[0],
                 window_ms=window,
                 final=True,
@@ -194,10 +198,9 @@ class JointDeployment(Deployment):
 class WorkerProcess:
     """`stream-ldp worker` as an operator runs it."""
 
-    def __init__(self, deployment: Deployment, *, broken: str | None) -> None:
+    def __init__(self, deployment: Deployment, program: Sequence[str]) -> None:
         self.port = free_port()
         self._log = deployment.directory / f"worker-{self.port}.log"
-        program = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [

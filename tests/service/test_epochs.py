@@ -6,12 +6,12 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from stream_ldp.kinds import solve
-from stream_ldp.pipeline.merging import Question
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import ReportSums
 from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
@@ -84,7 +84,7 @@ async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_
     first = await deployment.round(epoch, 1)
     await users.answer(first)
     (answer, *_) = await deployment.batch_answers(epoch)
-    question = Question(
+    question: Question[Any, Any] = Question(
         series=collection.series[0],
         window_ms=first.start_ms,
         final=True,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.records.collection import JointCollection
@@ -18,27 +17,26 @@ from stream_ldp.service.metrics import Metrics
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
-    from stream_ldp.kafka.producer import Publisher
-    from stream_ldp.kinds import Answer
-    from stream_ldp.pipeline.merging import Question
+    from stream_ldp.kafka.producer import Producer
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
 
 SOLVE_SECONDS = 0.5
 
 
 async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(collection: JointCollection, question: Question) -> Answer:
+    def slow(collection: JointCollection, question: Question[Any, Any]) -> Answer:
         time.sleep(SOLVE_SECONDS)
         return solve(collection, question)
 
     monkeypatch.setattr("stream_ldp.service.merger.solve", slow)
     collection = JointCollection.parse(SURVEY.format(name="survey"))
-    publisher: Publisher = None  # type: ignore[assignment]
+    producer: Producer = None  # type: ignore[assignment]
     merger = Merger(
         [collection],
-        names=TopicNames(prefix="test"),
         settings=Settings.load(),
         report_partitions={"survey": 1},
-        publisher=publisher,
+        producer=producer,
         metrics=Metrics(["survey"]),
     )
     question = Merge(collection, partitions=1).question(0, collection.estimates[0], final=True)

@@ -12,7 +12,7 @@ from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.registry import Registration, RegistryError, read_registry, register
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import TopicNames, TopicSpec, topic_specs
+from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.preflight import PreflightError, preflight
 
@@ -70,7 +70,7 @@ def _create_command(settings: Settings) -> str:
 async def test_a_ready_cluster_gives_the_partition_count_of_every_topic(settings: Settings) -> None:
     await _create(settings, _specs(settings, _care(), partitions=7))
     await register(settings, [Registration.of(_care())])
-    names = TopicNames(prefix=settings.topic_prefix)
+    names = settings.topic_names
     assert await preflight(settings, {FILE: _care()}) == {
         names.collections: 1,
         names.partials: 4,
@@ -95,7 +95,7 @@ async def test_an_empty_cluster_is_refused_with_all_missing_topics_and_the_creat
 
 async def test_one_missing_topic_is_named_alone(settings: Settings) -> None:
     specs = _specs(settings, _care())
-    del specs[TopicNames(prefix=settings.topic_prefix).dead_letters("care")]
+    del specs[settings.topic_names.dead_letters("care")]
     await _create(settings, specs)
     await register(settings, [Registration.of(_care())])
     assert await _refused(settings, _care()) == (
@@ -105,7 +105,7 @@ async def test_one_missing_topic_is_named_alone(settings: Settings) -> None:
 
 async def test_topics_set_up_by_hand_are_checked_against_what_the_service_relies_on(settings: Settings) -> None:
     specs = {
-        name: TopicSpec(name=name, partitions=spec.partitions + 1, config={}, purpose="")
+        name: TopicSpec(name=name, partitions=spec.partitions + 1, config={})
         for name, spec in _specs(settings, _care()).items()
     }
     await _create(settings, specs)
@@ -186,7 +186,7 @@ async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: 
 
 async def test_a_record_that_is_not_a_registration_is_named_by_its_offset(settings: Settings) -> None:
     await _ready(settings, _care())
-    topic = TopicNames(prefix=settings.topic_prefix).collections
+    topic = settings.topic_names.collections
     async with AIOKafkaProducer(**settings.client_options()) as producer:
         await producer.send_and_wait(topic, key=b"films", value=b"not a registration")
     with pytest.raises(RegistryError, match=f"offset 1 of topic {topic} is not a registration"):

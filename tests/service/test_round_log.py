@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaProducer
 
 from stream_ldp.service import round_log
 from stream_ldp.service.round_log import RoundLog
+from stream_ldp.sets.kind import ROUNDS
 from stream_ldp.sets.rounds import Round
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.sets.examples import inquiry_of
@@ -30,7 +31,7 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemD
 @pytest.fixture
 async def log(deployment: ItemDeployment) -> AsyncIterator[RoundLog]:
     topic = deployment.names.rounds("survey")
-    log = RoundLog(deployment.collection, topic=topic, settings=deployment.settings)
+    log = RoundLog(deployment.collection, ROUNDS, topic=topic, settings=deployment.settings)
     await log.start()
     yield log
     await log.stop()
@@ -90,7 +91,9 @@ async def test_rounds_are_remembered_no_longer_than_the_topic_keeps_them(
     deployment: ItemDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(round_log, "rounds_kept_ms", lambda window: 50)
-    log = RoundLog(deployment.collection, topic=deployment.names.rounds("survey"), settings=deployment.settings)
+    log = RoundLog(
+        deployment.collection, ROUNDS, topic=deployment.names.rounds("survey"), settings=deployment.settings
+    )
     await log.start()
     try:
         old, new = asked(deployment, 1, 2), asked(deployment, 2, 1)

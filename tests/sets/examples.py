@@ -72,7 +72,7 @@ def batch(asked: Round, rows: NDArray[np.uint8], *, batch_id: int, time_ms: int 
 
 def learned(collection: ItemCollection, *rounds: Round) -> SourcePartition:
     """A partition that knows these rounds, and has claimed its partition."""
-    state = SourcePartition(collection, partition=0)
+    state = SourcePartition(collection, PhaseLayout(collection), partition=0)
     for asked in rounds:
         state.learn(PhaseLayout(collection, asked))
     state.take_changes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from stream_ldp.collection.located import CollectionError
 from stream_ldp.kinds import parse_collection
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.methods.methods import MAX_DOMAIN
+from stream_ldp.sets.methods.spec import MAX_DOMAIN
 from stream_ldp.sets.schedule import Epochs, Schedule
 
 TEXT = """\
@@ -21,7 +22,6 @@ items: {size: 16}
 window: {size: 60s}
 """
 
-WHOLE = "2:12: mechanism: "
 MANY = "{kind: gfim, epsilon: 4, k: 2, set_size: 5}\nitems: {size: 16}"
 
 
@@ -36,41 +36,53 @@ def problems_of(text: str) -> tuple[str, ...]:
     [
         ("gfim", "gfim2", "2:19: mechanism.kind: expected 'rr-ldp', 'gfim', 'gfim-users', 'ldpminer' or 'svim', got"),
         ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
-        ("gfim", "svim, combine: paper", f"{WHOLE}svim has no combine: leave it out"),
-        ("gfim", "ldpminer, finalists: 2", f"{WHOLE}ldpminer has no finalists: leave it out"),
+        ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),
+        ("gfim", "ldpminer, finalists: 2", "2:29: mechanism.finalists: ldpminer has no finalists: leave it out"),
         ("epsilon: 4, ", "", "2:12: mechanism.epsilon: this key is required"),
         ("epsilon: 4", "epsilon: high", "2:34: mechanism.epsilon: 'high' is not a number"),
-        ("epsilon: 4", "epsilon: 0", f"{WHOLE}epsilon is 0.0; a positive number"),
-        ("epsilon: 4", "epsilon: nan", f"{WHOLE}epsilon is nan; a positive number"),
-        ("epsilon: 4", "epsilon: 60", f"{WHOLE}phase 1 has an epsilon of 36; from 0.001 to 22"),
+        ("epsilon: 4", "epsilon: 0", "2:34: mechanism.epsilon: epsilon is 0.0; a positive number"),
+        ("epsilon: 4", "epsilon: nan", "2:34: mechanism.epsilon: epsilon is nan; a positive number"),
+        ("epsilon: 4", "epsilon: 60", "2:34: mechanism.epsilon: phase 1 has an epsilon of 36; from 0.001 to 22"),
         ("k: 2, ", "", "2:12: mechanism.k: this key is required"),
         ("k: 2", "k: 1.5", "2:40: mechanism.k: '1.5' is not a whole number"),
-        ("k: 2", "k: 17", f"{WHOLE}k is 17; from 1 to the 16 items of the domain"),
-        ("k: 2", "k: 0", f"{WHOLE}k is 0; from 1 to the 16 items of the domain"),
-        (", set_size: 5", "", f"{WHOLE}gfim needs set_size: how many items a set has"),
-        ("set_size: 5", "set_size: 0", f"{WHOLE}set_size is 0; from 1 to the 16 items"),
-        ("set_size: 5", "set_size: 5, k_max: 1", f"{WHOLE}k_max is 1; from k, 2, to the 16 items"),
-        ("set_size: 5", "set_size: 5, k_max: 17", f"{WHOLE}k_max is 17; from k, 2, to the 16 items"),
+        ("k: 2", "k: 17", "2:40: mechanism.k: k is 17; from 1 to the 16 items of the domain"),
+        ("k: 2", "k: 0", "2:40: mechanism.k: k is 0; from 1 to the 16 items of the domain"),
+        (
+            ", set_size: 5",
+            "",
+            "2:12: mechanism.set_size: gfim needs set_size: how many items a set has at most, or nearly all sets",
+        ),
+        ("set_size: 5", "set_size: 0", "2:53: mechanism.set_size: set_size is 0; from 1 to the 16 items"),
+        ("set_size: 5", "set_size: 5, k_max: 1", "2:63: mechanism.k_max: k_max is 1; from k, 2, to the 16 items"),
+        ("set_size: 5", "set_size: 5, k_max: 17", "2:63: mechanism.k_max: k_max is 17; from k, 2, to the 16 items"),
         (
             MANY,
             MANY.replace("5}", "5, k_max: 65537}").replace("16}", "99999}"),
-            f"{WHOLE}k_max is 65,537; at most 65,",
+            "2:63: mechanism.k_max: k_max is 65,537; at most 65,",
         ),
-        ("set_size: 5", "set_size: 5, finalists: 1", f"{WHOLE}finalists is 1; from k, 2, to k_max, 6"),
+        (
+            "set_size: 5",
+            "set_size: 5, finalists: 1",
+            "2:67: mechanism.finalists: finalists is 1; from k, 2, to k_max, 6",
+        ),
         (
             "set_size: 5",
             "set_size: 5, split: [0.5, 0.6]",
-            f"{WHOLE}split is (0.5, 0.6); two positive parts that sum to",
+            "2:63: mechanism.split: split is (0.5, 0.6); two positive parts that sum to",
         ),
         ("set_size: 5", "set_size: 5, combine: mean", "2:65: mechanism.combine: expected 'paper' or 'variance', got"),
-        ("set_size: 5", "set_size: 5, hash_bits: 9", f"{WHOLE}hash_bits is 9; from 1 (sampling SH) to 8"),
+        (
+            "set_size: 5",
+            "set_size: 5, hash_bits: 9",
+            "2:67: mechanism.hash_bits: hash_bits is 9; from 1 (sampling SH) to 8",
+        ),
         ("set_size: 5", "set_size: 5, sise: 1", "2:56: mechanism.sise: unknown key; known are k_max, split"),
         ("items: {size: 16}\n", "", "1:1: items: this key is required"),
         ("{size: 16}", "16", "3:8: items: expected keys such as `size:` and `names:`"),
         ("{size: 16}", "{}", "3:8: items: give either `size`, the number of items, or `names`, a list of them"),
         ("{size: 16}", "{size: 2, names: [a, b]}", "3:8: items: give either `size`, the number of items, or `names`"),
         ("{size: 16}", "{size: 0}", "3:15: items.size: it should be greater than or equal to 1"),
-        ("{size: 16}", "{size: 1}", f"{WHOLE}the domain has 1 items; from 2 to 1,048,576"),
+        ("{size: 16}", "{size: 1}", "3:8: items: the domain has 1 items; from 2 to 1,048,576"),
         ("{size: 16}", f"{{size: {MAX_DOMAIN + 1}}}", "3:15: items.size: it should be less than or equal to 1048576"),
         (
             "{size: 16}",
@@ -84,7 +96,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("60s", "60s, memory: 0.5", "4:29: window.memory: every epoch asks anew: leave memory out"),
         ("60s", "60s, idle_timeout: never", "4:35: window.idle_timeout: clients are silent until they know"),
         ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
-        ("60s}", "60s}\nepochs: weekly", "5:9: epochs: it should be 'sequential' or 'pipelined'"),
+        ("60s}", "60s}\nepochs: weekly", "5:9: epochs: expected 'sequential' or 'pipelined', got 'weekly'"),
         ("60s}", "60s}\nevery: 0s", "5:8: every: it should be greater than 0"),
         ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are epochs, every"),
     ],
@@ -98,6 +110,38 @@ def test_every_fault_in_a_file_is_found_and_located(right: str, wrong: str, prob
 def test_the_largest_domain_is_accepted() -> None:
     collection = ItemCollection.parse(TEXT.replace("16", str(MAX_DOMAIN)))
     assert collection.method.oracle(collection.method.first()).counters >= MAX_DOMAIN
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "document"),
+    [
+        ("kind: gfim, epsilon: 4, k: 2, set_size: 5", '{"kind": "gfim", "epsilon": 4.0, "k": 2, "set_size": 5}'),
+        (
+            "hash_bits: 1, combine: paper, split: [0.5, 0.5], finalists: 3, k_max: 4, set_size: 5, k: 2, "
+            "epsilon: 4.5, kind: gfim-users",
+            '{"kind": "gfim-users", "epsilon": 4.5, "k": 2, "k_max": 4, "set_size": 5, "split": [0.5, 0.5], '
+            '"finalists": 3, "combine": "paper", "hash_bits": 1}',
+        ),
+        (
+            "kind: ldpminer, epsilon: 2, k: 3, combine: variance, set_size: 2, hash_bits: 2, k_max: 5",
+            '{"kind": "ldpminer", "epsilon": 2.0, "k": 3, "k_max": 5, "set_size": 2, "combine": "variance", '
+            '"hash_bits": 2}',
+        ),
+        ("k: 3, epsilon: 2, kind: svim", '{"kind": "svim", "epsilon": 2.0, "k": 3}'),
+        (
+            "kind: svim, hash_bits: 8, k_max: 7, epsilon: 2, k: 3, set_size: 4",
+            '{"kind": "svim", "epsilon": 2.0, "k": 3, "k_max": 7, "set_size": 4, "hash_bits": 8}',
+        ),
+    ],
+)
+def test_a_method_is_registered_with_the_given_options_alone_in_one_order(mechanism: str, document: str) -> None:
+    """Byte for byte as releases before have registered it."""
+    text = TEXT.replace("kind: gfim, epsilon: 4, k: 2, set_size: 5", mechanism)
+    assert json.dumps(ItemCollection.parse(text).document) == (
+        '{"collection": "films", "window": {"size": 60000, "grace": 5000, "idle_timeout": 10000, "ahead": 10000, '
+        f'"max_age": 86400000, "reports_per_user": 1.0}}, "mechanism": {document}, "items": {{"size": 16}}, '
+        '"epochs": "sequential", "every": 2000}'
+    )
 
 
 def fingerprint(right: str = "", wrong: str = "") -> bytes:

@@ -27,7 +27,7 @@ def closed(merge: Merge, time_ms: int) -> Merge:
             collection=collection.name,
             fingerprint=collection.fingerprint.hex(),
             partition=0,
-            epoch=1,
+            generation=1,
             time_ms=time_ms,
         )
     )
@@ -190,7 +190,7 @@ def test_after_a_restart_every_report_is_counted_exactly_once() -> None:
     state.count([0, 1], [SIZE_MS] * 2, records[:2])
     before = state.take_changes()
     assert before is not None
-    again = SourcePartition(GFIM, partition=0, checkpoint=before.checkpoint)
+    again = SourcePartition(GFIM, PhaseLayout(GFIM), partition=0, checkpoint=before.checkpoint)
     again.learn(PhaseLayout(GFIM, asked))
     again.take_changes()
     again.count([0, 1, 2], [SIZE_MS] * 3, records)

@@ -16,7 +16,7 @@ from stream_ldp.privacy.ledger.ledger import PhaseAnswer, Spending
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.plan import item_plan
+from stream_ldp.sets.plan import plan
 
 TEXT = """
 collection: films
@@ -53,7 +53,7 @@ def test_the_expected_error_is_that_of_epochs_in_which_nobody_holds_anything(mec
     collection, users, repeats = films(everything), 2_000, 60
     nobody = ItemSets.of([[]] * users)
     found = [run_epoch(collection.method, nobody, entropy=SeededEntropy(seed)).frequency for seed in range(repeats)]
-    (planned,) = item_plan(collection, users=[users]).phases[-1].errors
+    (planned,) = plan(collection, populations=[users]).phases[-1].errors
     # The standard deviation of 1,920 frequencies, hardly dependent, is within 8 % of the truth but for one seed in a
     # million.
     assert np.std(found) == pytest.approx(planned.standard_error, rel=0.08)
@@ -61,7 +61,7 @@ def test_the_expected_error_is_that_of_epochs_in_which_nobody_holds_anything(mec
 
 def test_items_that_nobody_holds_rarely_exceed_the_smallest_detectable_frequency() -> None:
     collection, users = films("kind: ldpminer, epsilon: 2, k: 32, k_max: 32, set_size: 1"), 20_000
-    (planned,) = item_plan(collection, users=[users]).phases[-1].errors
+    (planned,) = plan(collection, populations=[users]).phases[-1].errors
     nobody = ItemSets.of([[]] * users)
     above = [
         run_epoch(collection.method, nobody, entropy=SeededEntropy(seed)).frequency.max() > planned.smallest
@@ -75,7 +75,7 @@ def test_items_that_nobody_holds_rarely_exceed_the_smallest_detectable_frequency
 @pytest.mark.parametrize("mechanism", METHODS)
 def test_the_planned_cost_of_epochs_is_the_most_the_ledger_charges_a_user(mechanism: str) -> None:
     collection = films(mechanism)
-    planned = item_plan(collection)
+    planned = plan(collection)
     dearest = 0.0
     for word in np.linspace(0, 2**32 - 1, 101).astype(np.uint32):
         spending = Spending()
@@ -94,7 +94,7 @@ def test_the_planned_cost_of_epochs_is_the_most_the_ledger_charges_a_user(mechan
 )
 def test_each_phase_is_planned_for_the_items_it_will_ask_about(mechanism: str, items: list[int]) -> None:
     method = films(mechanism).method
-    phases = item_plan(films(mechanism)).phases
+    phases = plan(films(mechanism)).phases
     assert [phase.items for phase in phases] == items
     oracle = method.oracle(method.first())
     first = phases[0]
@@ -102,13 +102,13 @@ def test_each_phase_is_planned_for_the_items_it_will_ask_about(mechanism: str, i
 
 
 def test_sequential_epochs_give_a_result_each_epoch_and_pipelined_ones_each_window() -> None:
-    sequential, pipelined = item_plan(films()), item_plan(films(epochs="pipelined"))
+    sequential, pipelined = plan(films()), plan(films(epochs="pipelined"))
     assert (sequential.epoch_ms, sequential.result_every_ms) == (180_000, 180_000)
     assert (pipelined.epoch_ms, pipelined.result_every_ms) == (180_000, 60_000)
 
 
 def test_a_phase_that_counts_candidates_has_no_expected_error() -> None:
-    planned = item_plan(films("kind: svim, epsilon: 2, k: 4"))
+    planned = plan(films("kind: svim, epsilon: 2, k: 4"))
     assert [bool(phase.errors) for phase in planned.phases] == [True, False, True]
 
 

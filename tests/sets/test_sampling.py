@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import method
 from stream_ldp.sets.methods.svim import SVIM
-from stream_ldp.sets.phases import Inquiry, Phase, Standing
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate
 from stream_ldp.sets.sampling import respond
+from tests.sets.methods.examples import method
 
 USERS = 40_000
 
@@ -40,8 +40,8 @@ class Asking:
         return self.answers
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
         raise NotImplementedError
 
 
@@ -93,9 +93,9 @@ def test_a_set_reported_as_a_whole_is_not_sampled_first() -> None:
     oracle = svim.oracle(inquiry)
     assert isinstance(oracle, SetHadamardResponse)
     rows = respond(svim, inquiry, ItemSets.of([[5, 77, 4_000]] * 2_000), entropy=SeededEntropy(1))
-    standing, _ = svim.solve(inquiry, sums=oracle.sums(rows), reports=len(rows), before=None)
-    assert set(standing.items[:3].tolist()) == {5, 77, 4_000}
-    assert standing.frequency[:3] == pytest.approx([1.0] * 3, abs=0.2)
+    estimate, _ = svim.solve(inquiry, sums=oracle.sums(rows), reports=len(rows), before=None)
+    assert set(estimate.items[:3].tolist()) == {5, 77, 4_000}
+    assert estimate.frequency[:3] == pytest.approx([1.0] * 3, abs=0.2)
 
 
 def test_with_hash_bits_1_every_report_is_of_one_sampled_item() -> None:

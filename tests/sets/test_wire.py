@@ -22,9 +22,9 @@ from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
-from stream_ldp.sets.phases import Asked, Inquiry, Phase, Standing
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.user_partition import group_words
+from stream_ldp.sets.user_partition import partition_words
 from tests.paths import GOLDEN, REPOSITORY
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_round_fingerprints_match_the_golden_vectors() -> None:
 def test_user_partition_words_match_the_golden_vectors() -> None:
     for vector in vectors("group_words"):
         secret, fingerprint = bytes.fromhex(vector["secret"]), bytes.fromhex(vector["fingerprint"])
-        assert group_words([secret], fingerprint=fingerprint, epoch=vector["epoch"]).tolist() == [vector["word"]]
+        assert partition_words([secret], fingerprint=fingerprint, epoch=vector["epoch"]).tolist() == [vector["word"]]
 
 
 @pytest.mark.parametrize("vector", vectors("responses"), ids=lambda vector: f"{vector['kind']}-{vector['row']}")
@@ -378,7 +378,7 @@ def answers_by(client: SpecifiedClient, phase: Phase, inquiry: Inquiry) -> tuple
     if client.kind == "ldpminer" and phase.number == 2:
         return "unary", 0
     n = client.count if inquiry.candidates is None else len(inquiry.candidates)
-    counts = phase.asked is Asked.COUNT
+    counts = phase.asked is Target.COUNT
     return client.response(n + counts, inquiry.padding, phase.epsilon, counts=counts)
 
 
@@ -390,7 +390,7 @@ def test_a_client_written_from_the_specification_alone_reports_as_it_is_asked(
     client = SpecifiedClient(document, secret=secret, generator=generator)
     epoch = data.draw(st.integers(-(2**20), 2**30))
     assert client.fingerprint().hex() == collection.fingerprint.hex()
-    words = group_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
+    words = partition_words([secret], fingerprint=collection.fingerprint, epoch=epoch)
     held = data.draw(st.sets(st.integers(0, collection.items.count - 1), max_size=8))
     for phase, inquiry in zip(collection.method.phases, inquiries(collection, generator), strict=True):
         number, asked = phase.number, Round.of(collection, inquiry, epoch=epoch)
@@ -444,7 +444,7 @@ def test_a_worker_finds_the_heavy_hitters_of_clients_written_from_the_specificat
         for _ in range(users)
     ]
     inquiry: Inquiry | None = method.first()
-    standing: Standing | None = None
+    estimate: RankingEstimate | None = None
     while inquiry is not None:
         phase = inquiry.phase
         candidates = None if inquiry.candidates is None else inquiry.candidates.tolist()
@@ -456,12 +456,12 @@ def test_a_worker_finds_the_heavy_hitters_of_clients_written_from_the_specificat
         packed = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
         oracle = method.oracle(inquiry)
         assert oracle.valid(packed).all()
-        standing, inquiry = method.solve(inquiry, sums=oracle.sums(packed), reports=len(rows), before=standing)
-    assert standing is not None
+        estimate, inquiry = method.solve(inquiry, sums=oracle.sums(packed), reports=len(rows), before=estimate)
+    assert estimate is not None
     best = dict(
-        zip(standing.items.tolist(), zip(standing.frequency, standing.standard_error, strict=True), strict=True)
+        zip(estimate.items.tolist(), zip(estimate.frequency, estimate.standard_error, strict=True), strict=True)
     )
-    assert set(parts) <= set(standing.items[:4].tolist())
+    assert set(parts) <= set(estimate.items[:4].tolist())
     for item, part in parts.items():
         frequency, error = best[item]
         # A normal variable is within 5 standard deviations but for one seed in a million; svim's correction for sets

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from stream_ldp.cli.views.view import AnswerT
+from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
     from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kinds import AnyCollection
 
 __all__ = ["Part"]
 
@@ -19,7 +19,7 @@ class Part(Protocol[AnswerT]):
     """A collection with its population."""
 
     @property
-    def collection(self) -> AnyCollection:
+    def collection(self) -> Collection:
         """What is asked."""
         ...
 

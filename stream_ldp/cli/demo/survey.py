@@ -15,7 +15,7 @@ from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.client import Reporter, Subscriber
-from stream_ldp.client.reporter import now_ms
+from stream_ldp.client.sender import now_ms
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:

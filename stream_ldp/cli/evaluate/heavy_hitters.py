@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 import numpy as np
 import typer
@@ -23,11 +26,12 @@ from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.combination import Combine
-from stream_ldp.sets.methods.methods import OPTIONS, Kind, method
+from stream_ldp.sets.methods import METHODS, parse_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from pydantic.fields import FieldInfo
 
     from stream_ldp.sets.evaluation import Score
     from stream_ldp.sets.phases import Method
@@ -36,7 +40,54 @@ __all__ = ["Transactions", "heavy_hitters", "read_transactions"]
 
 _Number = TypeVar("_Number", int, float)
 
+#: The options of methods that are flags, in the order in which they are told.
+_OPTIONS = ("set_size", "k_max", "finalists", "combine", "hash_bits")
 
+
+def _field(option: str) -> FieldInfo:
+    return next(spec.model_fields[option] for spec in METHODS.values() if option in spec.model_fields)
+
+
+def _help(option: str) -> str:
+    described = _field(option).description or ""
+    kinds = [kind for kind, spec in METHODS.items() if option in spec.model_fields]
+    of = "" if len(kinds) == len(METHODS) else f" Of {', '.join(kinds)}."
+    return f"{described[:1].upper()}{described[1:]}.{of}"
+
+
+def _flag(option: str) -> inspect.Parameter:
+    annotation = _field(option).annotation
+    kind: Any = next((part for part in get_args(annotation) if part is not NoneType), annotation)
+    if get_origin(kind) is Annotated:
+        kind, *_ = get_args(kind)
+    default = "what 90 % of the sets do not exceed; 0 for svim without it" if option == "set_size" else False
+    return inspect.Parameter(
+        option,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=typer.Option(None, f"--{option.replace('_', '-')}", help=_help(option), show_default=default),
+        annotation=kind | None,
+    )
+
+
+def _with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take a flag for each option of the methods in place of its parameter `options`, a dict of all."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for each in signature.parameters.values():
+        parameters += map(_flag, _OPTIONS) if each.name == "options" else [each]
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        options = {name: arguments.pop(name) for name in _OPTIONS}
+        command(**arguments, options=options)
+
+    # Typer reads both: the signature for defaults, the annotations for types.
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+@_with_flags
 def heavy_hitters(
     *,
     data: Annotated[
@@ -46,9 +97,9 @@ def heavy_hitters(
             "empty line is an empty set."
         ),
     ],
-    k: Annotated[str, typer.Option("--k", metavar="K,...", help="Heavy hitters that are wanted.")],
-    epsilon: Annotated[str, typer.Option(metavar="EPSILON,...", help="Of a user for an epoch, nats.")],
-    methods: Annotated[str, typer.Option(metavar="METHOD,...", help=f"Of {', '.join(Kind)}.")] = ",".join(Kind),
+    k: Annotated[str, typer.Option("--k", metavar="K,...", help=_help("k"))],
+    epsilon: Annotated[str, typer.Option(metavar="EPSILON,...", help=_help("epsilon"))],
+    methods: Annotated[str, typer.Option(metavar="METHOD,...", help=f"Of {', '.join(METHODS)}.")] = ",".join(METHODS),
     users: Annotated[
         int | None,
         typer.Option(
@@ -59,32 +110,7 @@ def heavy_hitters(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats, each with its own users and noise.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of users and noise; the same users for every method.")] = 0,
-    set_size: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            show_default="no fewer than 90 % of the sets hold",
-            help="l, items that a set has at most, or nearly all sets; 0 for svim as published, without it.",
-        ),
-    ] = None,
-    k_max: Annotated[
-        int | None, typer.Option(show_default="3 k; 2 k of svim", help="Candidates after phase 1.")
-    ] = None,
-    finalists: Annotated[
-        int | None, typer.Option(show_default="2 k", help="|E|, after phase 2 of gfim and gfim-users.")
-    ] = None,
-    combine: Annotated[
-        Combine | None,
-        typer.Option(
-            show_default=Combine.VARIANCE, help="How estimates of two phases become one; of all methods but svim."
-        ),
-    ] = None,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            show_default="least variance", help="Of Hadamard responses; 1 is sampling SH, the paper's, in all phases."
-        ),
-    ] = None,
+    options: dict[str, Any],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Repeat it with every method, k and epsilon, and print the means of each.
@@ -93,13 +119,6 @@ def heavy_hitters(
     published k items against the true top k of the users drawn; an item that is no candidate has the estimate 0, and
     one that is not published no gain. Seconds are those of a whole epoch, all users and the server.
     """
-    options = {
-        "set_size": set_size,
-        "k_max": k_max,
-        "finalists": finalists,
-        "combine": combine,
-        "hash_bits": hash_bits,
-    }
     kinds = _kinds(methods, options)
     sizes = _numbers(k, int, "--k")
     epsilons = _numbers(epsilon, float, "--epsilon")
@@ -107,7 +126,8 @@ def heavy_hitters(
         transactions = read_transactions(data)
     except DataError as error:
         fail(str(error), code=2)
-    options["set_size"] = transactions.usual_size if set_size is None else set_size or None
+    size = options["set_size"]
+    options["set_size"] = transactions.usual_size if size is None else size or None
     chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
     users = users or len(transactions.sets)
     outcomes = trials(
@@ -132,37 +152,29 @@ def heavy_hitters(
         _show(settings, results)
 
 
-def _kinds(methods: str, options: dict[str, Any]) -> list[Kind]:
-    names = distinct(methods, "method")
-    known = [kind.value for kind in Kind]
-    for name in names:
-        if name not in known:
-            fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
-    kinds = [Kind(name) for name in names]
+def _kinds(methods: str, options: dict[str, Any]) -> list[str]:
+    kinds = distinct(methods, "method")
+    for kind in kinds:
+        if kind not in METHODS:
+            fail(f"{kind!r} is not a method{suggestion(kind, list(METHODS))}", code=2)
     for option, value in options.items():
-        if value is not None and not any(option in OPTIONS[kind] for kind in kinds):
+        if value is not None and not any(option in METHODS[kind].model_fields for kind in kinds):
             fail(f"--{option.replace('_', '-')} means nothing to {methods}: leave it out", code=2)
     return kinds
 
 
 def _methods(
-    kinds: Sequence[Kind], sizes: Sequence[int], epsilons: Sequence[float], *, domain: int, options: dict[str, Any]
+    kinds: Sequence[str], sizes: Sequence[int], epsilons: Sequence[float], *, domain: int, options: dict[str, Any]
 ) -> list[tuple[float, Method]]:
-    return [
-        (
-            epsilon,
-            method(
-                kind,
-                domain=domain,
-                k=k,
-                epsilon=epsilon,
-                **{name: value for name, value in options.items() if name in OPTIONS[kind]},
-            ),
-        )
-        for k in sizes
-        for epsilon in epsilons
-        for kind in kinds
-    ]
+    given = {option: value for option, value in options.items() if value is not None}
+    chosen = []
+    for k in sizes:
+        for epsilon in epsilons:
+            for kind in kinds:
+                own = {option: value for option, value in given.items() if option in METHODS[kind].model_fields}
+                spec = parse_spec({"kind": kind, "k": k, "epsilon": epsilon, **own})
+                chosen.append((epsilon, spec.method(domain=domain)))
+    return chosen
 
 
 def _numbers(listed: str, kind: type[_Number], option: str) -> list[_Number]:
@@ -214,11 +226,7 @@ def _row(score: Score) -> dict[str, Any]:
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     console = Console(highlight=False)
-    given = ", ".join(
-        f"{name.replace('_', '-')} {settings[name]}"
-        for name in ("set_size", "k_max", "finalists", "combine", "hash_bits")
-        if settings[name] is not None
-    )
+    given = ", ".join(f"{name.replace('_', '-')} {settings[name]}" for name in _OPTIONS if settings[name] is not None)
     console.print(
         f"{settings['data']}: {settings['items']:,} items; {settings['users']:,} users, repeats: "
         f"{settings['repeats']}; {given}.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.running import run_client, until_signal
@@ -16,9 +17,7 @@ from stream_ldp.client import ItemPopulation
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.cli.simulation.options import SimulateOptions
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.rounds import Round
@@ -26,25 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["simulate_items"]
 
 
-def simulate_items(
-    collection: ItemCollection,
-    *,
-    data: Path,
-    users: int | None,
-    epochs: int,
-    seed: int | None,
-    truth_file: Path | None,
-    settings: Settings,
-) -> None:
+def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None:
     """Play the sets of a file as a population, from the next epoch on."""
-    given = load_item_sets(data, collection)
+    if options.rate is not None or options.windows is not None:
+        fail("--rate and --windows are for collections of records: item sets are asked about live", code=2)
+    users, seed, epochs = options.users, options.seed, options.epochs or 1
+    given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
     sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
     truth = ItemTruth.of(collection, sets)
-    if truth_file is not None:
-        truth.save(truth_file)
+    if options.truth_file is not None:
+        truth.save(options.truth_file)
     population = ItemPopulation(
-        collection, sets, settings=settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
+        collection, sets, settings=options.settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
     )
     begun = time.monotonic()
     try:

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stream_ldp.errors import DataError
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
-from stream_ldp.records.answer import WindowBounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.records.answer import Estimate
-    from stream_ldp.records.collection import EstimateSpec, JointCollection
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.records.series import EstimateSpec
 
 __all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.simulation.truth import WindowTruth
-    from stream_ldp.records.answer import Estimate, WindowBounds
+    from stream_ldp.pipeline.answer import WindowBounds
+    from stream_ldp.records.answer import Estimate
     from stream_ldp.sets.answer import Ranking
 
 __all__ = ["BAR_WIDTH", "LINE_CELLS", "panel", "plain_line", "span", "state", "truth_line", "word"]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
+from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.views.estimate_text import panel, plain_line
 from stream_ldp.cli.views.view import View
 from stream_ldp.records.answer import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
     from rich.console import RenderableType
 
-__all__ = ["EstimateView"]
+__all__ = ["EstimateView", "view"]
 
 
 class EstimateView(View[Estimate]):
@@ -61,3 +64,15 @@ class EstimateView(View[Estimate]):
         if (truth := self._truth_of(answer)) is not None:
             message |= {"truth": truth.tolist(), "distance": answer.distance(truth)}
         return json.dumps(message, ensure_ascii=False)
+
+
+def view(truth: Path | None, *, rows: int) -> EstimateView:
+    """The view of estimates beside the truth in a file, which may come later."""
+    return EstimateView(partial(_true_joint, truth), cells=rows)
+
+
+def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | None:
+    """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
+    if file is None or not file.exists():
+        return None
+    return Truth.load(file).of(estimate)

@@ -1,4 +1,4 @@
-"""The plan of an item collection as tables."""
+"""A collection of item sets on one line, and its plan as tables."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target, epoch_epsilon
 
 if TYPE_CHECKING:
-    from stream_ldp.sets.plan import ItemPlan, PhasePlan
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.plan import PhasePlan, Plan
 
-__all__ = ["show_item_plan"]
+__all__ = ["show_plan", "summary"]
 
 
-def show_item_plan(planned: ItemPlan) -> None:
-    """Print it."""
+def summary(collection: ItemCollection, *, lasting: str) -> str:
+    """What it asks and answers; `lasting` tells its windows."""
+    method = collection.method
+    epsilon = shown_epsilon(epoch_epsilon(method))
+    return (
+        f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
+        f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, {lasting}"
+    )
+
+
+def show_plan(planned: Plan) -> None:
+    """Print the plan."""
     console = Console(highlight=False)
     console.print(
         f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.method} for the top "
@@ -73,7 +84,7 @@ def show_item_plan(planned: ItemPlan) -> None:
 
 
 def _question(phase: PhasePlan) -> str:
-    if phase.asked is Asked.COUNT:
+    if phase.asked is Target.COUNT:
         return f"how many of {phase.items:,} candidates"
     return f"items of {phase.items:,}, l = {phase.padding}"
 

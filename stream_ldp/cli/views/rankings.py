@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
+from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.cli.views.view import View
 from stream_ldp.sets.answer import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rich.console import RenderableType
 
-    from stream_ldp.cli.simulation.item_truth import ItemTruth
 
-__all__ = ["RankingView"]
+__all__ = ["RankingView", "view"]
 
 
 class RankingView(View[Ranking]):
@@ -68,3 +70,16 @@ class RankingView(View[Ranking]):
                 "found": truth.found(answer),
             }
         return json.dumps(message, ensure_ascii=False)
+
+
+def view(truth: Path | None, *, rows: int) -> RankingView:
+    """The view of rankings beside the truth in a file, which may come later."""
+    return RankingView(partial(_true_items, truth), rows=rows)
+
+
+def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
+    """What the users hold, None while there is no file, or where it is of another collection."""
+    if file is None or not file.exists():
+        return None
+    truth = ItemTruth.load(file)
+    return truth if truth.fingerprint == ranking.fingerprint else None

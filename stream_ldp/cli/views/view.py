@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic
 
 from rich.console import Group
 
-from stream_ldp.records.answer import Estimate
-from stream_ldp.sets.answer import Ranking
+from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["AnswerT", "View"]
-
-AnswerT = TypeVar("AnswerT", bound=Estimate | Ranking)
+__all__ = ["View"]
 
 
 class View(ABC, Generic[AnswerT]):

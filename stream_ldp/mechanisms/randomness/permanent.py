@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,30 +35,39 @@ def new_secret() -> bytes:
 
 
 class PermanentWords:
-    """Keyed words for the one-hot bits of every attribute of one collection.
+    """Keyed words for the permanent responses to every attribute of one collection.
 
-    The word of (secret, collection, attribute, value, bit) is taken from
+    The words of (secret, collection, attribute, value) are
     BLAKE2b(key=secret, person="stream-ldp prr 1", data=context(attribute) || value u32 || block u32), where the
-    context is the SHA-256 of the collection's name, the attribute's name and its ordered values, and the noise
-    level f. All of them change what a bit's response means; were one of them left out, two responses would share
-    a word under two meanings, and their comparison would show the value.
+    context is the SHA-256 of the collection's name, the attribute's name and its ordered values, and the noise of the
+    mechanism. All of them change what a response means; were one of them left out, two responses would share a word
+    under two meanings, and their comparison would show the value.
+
+    attributes: the name and the ordered values of each.
+    noise: of each attribute, all that its permanent response depends on besides; see `Mechanism.noise`.
+    counts: number of words of each attribute; see `Mechanism.words`.
     """
 
     def __init__(
-        self, *, collection: str, attributes: Sequence[tuple[str, Sequence[str]]], flip_threshold: int
+        self,
+        *,
+        collection: str,
+        attributes: Sequence[tuple[str, Sequence[str]]],
+        noise: Sequence[list[Any]],
+        counts: Sequence[int],
     ) -> None:
         self._contexts = [
             hashlib.sha256(
                 json.dumps(
-                    [collection, name, list(values), flip_threshold], ensure_ascii=False, separators=(",", ":")
+                    [collection, name, list(values), *of_attribute], ensure_ascii=False, separators=(",", ":")
                 ).encode()
             ).digest()
-            for name, values in attributes
+            for (name, values), of_attribute in zip(attributes, noise, strict=True)
         ]
-        self._sizes = [len(values) for _, values in attributes]
+        self._counts = list(counts)
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
-        """The words of one user's record, uint32, shape (sum of the attributes' sizes,).
+        """The words of one user's record, uint32, shape (sum of counts,).
 
         Raises:
             ValueError: the secret is not `SECRET_BYTES` long.
@@ -66,9 +75,9 @@ class PermanentWords:
         if len(secret) != SECRET_BYTES:
             raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
         stream = bytearray()
-        for context, size, value in zip(self._contexts, self._sizes, values, strict=True):
+        for context, count, value in zip(self._contexts, self._counts, values, strict=True):
             prefix = context + int(value).to_bytes(4, "little")
-            needed = size * _WORD_BYTES
+            needed = count * _WORD_BYTES
             for block in range(-(-needed // _BLOCK_BYTES)):
                 digest = hashlib.blake2b(
                     prefix + block.to_bytes(4, "little"),
@@ -80,6 +89,6 @@ class PermanentWords:
         return np.frombuffer(bytes(stream), dtype="<u4")
 
     def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
-        """The words of many users, shape (n, sum of sizes); `values` has shape (n, attributes)."""
+        """The words of many users, shape (n, sum of counts); `values` has shape (n, attributes)."""
         rows = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
-        return np.stack(rows) if rows else np.zeros((0, sum(self._sizes)), dtype=np.uint32)
+        return np.stack(rows) if rows else np.zeros((0, sum(self._counts)), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""The attacks that RR-LDP has to withstand: on one perturbation, and on all that a client does."""
+"""The attacks that a mechanism for records has to withstand: on one perturbation, and on all that a client does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SECRET_BYTES, Values
+from stream_ldp.mechanisms import SECRET_BYTES, Values, random_words
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.audit.lower_bound import CHUNK, Histories, LowerBound, System, audit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import RRLDP, Entropy, Mechanism, PermanentWords
+    from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
 
 __all__ = ["SINGLE_USERS", "Attack", "Clients", "Perturbation", "attacks"]
 
@@ -51,14 +51,14 @@ class Clients:
     secrets: source of the users' secrets.
     """
 
-    mechanism: RRLDP
+    mechanism: Mechanism
     words: PermanentWords
     noise: Callable[[], Entropy]
     secrets: Entropy
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, reports, width)."""
-        drawn = self.secrets.words(users * SECRET_BYTES // 4).tobytes()
+        drawn = random_words(users * SECRET_BYTES // 4, entropy=self.secrets).tobytes()
         secrets = [drawn[start : start + SECRET_BYTES] for start in range(0, len(drawn), SECRET_BYTES)]
         rows = []
         for record in history:
@@ -97,7 +97,7 @@ class Attack:
 
 
 def attacks(
-    mechanism: RRLDP, words: PermanentWords, *, noise: Callable[[], Entropy], secrets: Entropy
+    mechanism: Mechanism, words: PermanentWords, *, noise: Callable[[], Entropy], secrets: Entropy
 ) -> tuple[Attack, ...]:
     """What to try on a mechanism and on the permanent words of its clients."""
     attributes = len(mechanism.sizes)

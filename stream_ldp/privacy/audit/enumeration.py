@@ -1,9 +1,10 @@
-"""Epsilon by enumeration of all inputs and all outputs.
+"""Epsilon of records by enumeration of all inputs and all outputs.
 
-The bits of a report are independent, given the record, and so are the permanent responses to two different values.
-The likelihood ratio of an output is therefore the product of the ratios of its bits, and is largest where each of
-them is: to enumerate the outputs of one bit after the other finds the largest ratio over all outputs of all bits. A
-bit that has the same history in both records has the ratio 1 whatever it sends.
+The symbols of a report (the bits of a one-hot code, or the value that is sent for an attribute) are independent,
+given the record, and so are the permanent responses to two different values. The likelihood ratio of an output is
+therefore the product of the ratios of its symbols, and is largest where each of them is: to enumerate the outputs of
+one symbol after the other finds the largest ratio over all outputs of all symbols. A symbol that has the same history
+in both records has the ratio 1 whatever it sends.
 
 Probabilities and ratios are exact fractions; only the logarithm of the largest ratio is rounded, at 50 digits.
 """
@@ -16,31 +17,39 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.mechanisms.mechanism import Symbol, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.privacy.audit.bit_law import BitLaw, realised_laws, stated_law
+from stream_ldp.privacy.audit.enumerate import distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from stream_ldp.mechanisms import RRLDP
+    from numpy.typing import NDArray
 
-__all__ = ["Enumeration", "TooLarge"]
+    from stream_ldp.mechanisms import Entropy, Mechanism
 
-#: Reports that one question may be about: each doubles the outputs of a bit, to 65,536 of the last.
+__all__ = ["Enumeration", "TooLarge", "realised_reports", "stated_reports"]
+
+#: Reports that one question may be about: of a bit, each doubles the outputs, to 65,536 of the last.
 MAX_REPORTS = 16
+
+#: Outputs of one symbol that are enumerated: 16 reports of a bit.
+MAX_OUTPUTS = 2**16
 
 #: Pairs of histories that one question may look at: about a second.
 MAX_PAIRS = 5_000
 
-# The values of one attribute, or the permanent bits that answer for them, report by report; equal numbers stand for
-# the same value, which is answered from the same permanent response.
+# The values of one attribute, or the permanent symbols that answer for them, report by report; equal numbers stand
+# for the same value, which is answered from the same permanent response.
 History = tuple[int, ...]
 
-# In the history of one bit: the value that sets it. All other values leave it clear, each in its own response.
-_SETTING = 0
+# The history of one symbol: for each report, a name of the value (in the order of their appearance) and its input.
+SymbolHistory = tuple[tuple[int, int], ...]
 
 
 class TooLarge(StreamLDPError, ValueError):
@@ -49,38 +58,43 @@ class TooLarge(StreamLDPError, ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Enumeration:
-    """What reports tell, computed from the law of every bit of every attribute, and from nothing else."""
+    """What reports tell, computed from the output distribution of every symbol, and from nothing else."""
 
-    laws: tuple[tuple[BitLaw, ...], ...]
-
-    @classmethod
-    def stated(cls, mechanism: RRLDP) -> Self:
-        """Of the probabilities that a mechanism states to the decoder."""
-        law = stated_law(mechanism)
-        return cls(laws=tuple((law,) * size for size in mechanism.sizes))
+    attributes: tuple[tuple[Symbol, ...], ...]
 
     @classmethod
-    def realised(cls, mechanism: RRLDP) -> Self:
-        """Of the probabilities that a mechanism's code realises.
+    def stated(cls, mechanism: Mechanism) -> Self:
+        """Enumerate the probabilities that a mechanism states to the decoder."""
+        return cls(attributes=mechanism.stated())
+
+    @classmethod
+    def realised(cls, mechanism: Mechanism) -> Self:
+        """Enumerate the probabilities that a mechanism's code realises, one symbol at a time.
 
         Raises:
-            UnknownLaw: they cannot be found.
+            UnknownDistribution: they cannot be enumerated.
         """
-        return cls(laws=realised_laws(mechanism))
+        places = itertools.count()
+        return cls(
+            attributes=tuple(
+                tuple(_realised(mechanism, attribute, symbol, next(places)) for symbol in symbols)
+                for attribute, symbols in enumerate(mechanism.stated())
+            )
+        )
 
     def epsilon(self, *, neighbours: int, reports: float) -> float:
         """Epsilon of `reports` reports (math.inf: for ever) of one record that does not change; never rounded down.
 
         neighbours: number of attributes in which two records may differ.
 
-        Each bit has 2^reports outputs. For ever, they are those of the permanent response, which is all that
-        infinitely many reports tell.
+        A bit has 2^reports outputs. For ever, they are those of the permanent response, which is all that infinitely
+        many reports tell.
 
         Raises:
             TooLarge: more than `MAX_REPORTS` reports.
             ValueError: neighbours is out of range.
         """
-        return _largest([_constant_loss(laws, reports) for laws in self.laws], neighbours)
+        return _largest([_constant_loss(symbols, reports) for symbols in self.attributes], neighbours)
 
     def changing_epsilon(self, *, neighbours: int, reports: int) -> float:
         """Epsilon of `reports` reports of a record that may change before each of them; never rounded down.
@@ -92,16 +106,18 @@ class Enumeration:
 
         Raises:
             TooLarge: more than `MAX_PAIRS` pairs; fewer reports or smaller attributes can be enumerated.
-            ValueError: neighbours is out of range, or the bits of an attribute have different laws, so that its
-                values cannot be renamed.
+            ValueError: neighbours is out of range, or the values of an attribute are not perturbed alike, so that
+                they cannot be renamed.
         """
-        return _largest([_changing_loss(laws, reports) for laws in self.laws], neighbours)
+        return _largest([_changing_loss(symbols, reports) for symbols in self.attributes], neighbours)
 
     def histories_epsilon(self, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> float:
         """Epsilon of two given histories, each the records of one user, report by report; never rounded down."""
         with localcontext(PRECISION):
-            pairs = zip(self.laws, zip(*first, strict=True), zip(*second, strict=True), strict=True)
-            ways = [[_pair_loss(laws, one, other), _pair_loss(laws, other, one)] for laws, one, other in pairs]
+            pairs = zip(self.attributes, zip(*first, strict=True), zip(*second, strict=True), strict=True)
+            ways = [
+                [_pair_loss(symbols, one, other), _pair_loss(symbols, other, one)] for symbols, one, other in pairs
+            ]
             return round_up(max(sum(column) for column in zip(*ways, strict=True)))
 
 
@@ -113,24 +129,142 @@ def _largest(losses: Sequence[Decimal], neighbours: int) -> float:
         return round_up(sum(sorted(losses)[-neighbours:], start=Decimal(0)))
 
 
+def stated_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, Fraction]]:
+    """P(report | record) for every record, as the parameters state it: the product over the symbols.
+
+    mechanism: a small one, of whose reports there are few.
+    """
+    stated = {}
+    for record in itertools.product(*map(range, mechanism.sizes)):
+        rows = [
+            _sent(symbol, value)
+            for symbols, value in zip(mechanism.stated(), record, strict=True)
+            for symbol in symbols
+        ]
+        outputs: dict[bytes, Fraction] = {}
+        for sent in itertools.product(*(range(len(row)) for row in rows)):
+            probability = math.prod((row[each] for row, each in zip(rows, sent, strict=True)), start=Fraction(1))
+            if probability:
+                outputs[mechanism.packed(np.array([sent])).tobytes()] = probability
+        stated[record] = outputs
+    return stated
+
+
+def realised_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, Fraction]]:
+    """P(report | record) for every record, as the code of `perturb` realises it from beginning to end.
+
+    mechanism: a small one.
+
+    Raises:
+        UnknownDistribution: they cannot be enumerated.
+    """
+
+    def report(record: tuple[int, ...]) -> Callable[[Entropy], bytes]:
+        return lambda entropy: mechanism.perturb(np.array([record]), entropy=entropy).tobytes()
+
+    return {record: distribution(report(record)) for record in itertools.product(*map(range, mechanism.sizes))}
+
+
+def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) -> Symbol:
+    """The output distribution of one symbol, found by playing its decision in each stage."""
+    inputs, sent = len(stated.stages.permanent), len(stated.stages.response)
+    record = np.zeros((1, len(mechanism.sizes)), dtype=np.intp)
+
+    def row(outcomes: dict[Any, Fraction], length: int) -> tuple[Fraction, ...]:
+        return tuple(outcomes.get(symbol, Fraction(0)) for symbol in range(length))
+
+    def permanent(value: int) -> Callable[[Entropy], int]:
+        given = record.copy()
+        given[0, attribute] = value
+        return lambda source: int(mechanism.permanent(given, source)[0, place])
+
+    def response(symbol: int) -> Callable[[Entropy], int]:
+        symbols = np.array(mechanism.permanent(record, _FirstOutcomes()))
+        symbols[0, place] = symbol
+        return lambda entropy: int(mechanism.instantaneous(symbols, entropy)[0, place])
+
+    by_value = [row(distribution(permanent(value), only=place), sent) for value in range(len(stated.inputs))]
+    rows = {stated.inputs[value]: each for value, each in reversed(list(enumerate(by_value)))}
+    as_grouped = all(rows[group] == each for group, each in zip(stated.inputs, by_value, strict=True))
+    return Symbol(
+        # Where values that are said to be drawn alike are not, each has a row of its own.
+        inputs=stated.inputs if as_grouped else tuple(range(len(by_value))),
+        stages=TwoStages(
+            permanent=tuple(rows[group] for group in range(inputs)) if as_grouped else tuple(by_value),
+            response=tuple(row(distribution(response(symbol), only=place), sent) for symbol in range(sent)),
+        ),
+    )
+
+
+class _FirstOutcomes:
+    """An `Entropy` that decides for the first outcome, whatever its probability."""
+
+    def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
+        return np.ones(thresholds.shape, dtype=np.bool_)
+
+    def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+        return np.zeros(sizes.shape, dtype=np.int64)
+
+    def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
+        return np.zeros(np.broadcast_shapes(kept.shape, others.shape), dtype=np.int64)
+
+    def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
+        return np.concatenate([np.arange(size) < most for size in sizes.tolist()])
+
+
+def _sent(symbol: Symbol, value: int) -> tuple[Fraction, ...]:
+    """P(symbol is sent | value), both stages together."""
+    permanent, response = symbol.stages.permanent[symbol.inputs[value]], symbol.stages.response
+    return tuple(
+        sum((chance * row[sent] for chance, row in zip(permanent, response, strict=True)), start=Fraction(0))
+        for sent in range(len(response[0]))
+    )
+
+
+def _for_ever(stages: TwoStages) -> TwoStages:
+    """The output distribution of the permanent symbol itself, which is what infinitely many reports tell."""
+    symbols = range(len(stages.response))
+    return TwoStages(
+        permanent=stages.permanent,
+        response=tuple(tuple(Fraction(sent == symbol) for sent in symbols) for symbol in symbols),
+    )
+
+
 @lru_cache(maxsize=1024)
-def _constant_loss(laws: tuple[BitLaw, ...], reports: float) -> Decimal:
+def _constant_loss(symbols: tuple[Symbol, ...], reports: float) -> Decimal:
     if math.isinf(reports):
-        return _constant_loss(tuple(law.for_ever for law in laws), 1)
+        return _constant_loss(tuple(Symbol(inputs=each.inputs, stages=_for_ever(each.stages)) for each in symbols), 1)
     if reports > MAX_REPORTS:
         raise TooLarge(f"{reports} reports: the outputs of at most {MAX_REPORTS} are enumerated, or those for ever")
-    is_set, is_clear = (_SETTING,) * int(reports), (_SETTING + 1,) * int(reports)
+    times = int(reports)
+    values = range(len(symbols[0].inputs))
+    # Most values have the same input to most symbols, and only those with another one can differ there.
+    common = [max(set(each.inputs), key=each.inputs.count) for each in symbols]
+    special = [
+        {place for place, each in enumerate(symbols) if each.inputs[value] != common[place]} for value in values
+    ]
     with localcontext(PRECISION):
-        rising = [_bit_loss(law, is_set, is_clear) for law in laws]
-        falling = [_bit_loss(law, is_clear, is_set) for law in laws]
-        return max(rising[one] + falling[other] for one, other in itertools.permutations(range(len(laws)), 2))
+        return max(
+            sum(
+                (
+                    _symbol_loss(
+                        symbols[place].stages,
+                        ((0, symbols[place].inputs[one]),) * times,
+                        ((0, symbols[place].inputs[other]),) * times,
+                    )
+                    for place in special[one] | special[other]
+                ),
+                start=Decimal(0),
+            )
+            for one, other in itertools.permutations(values, 2)
+        )
 
 
 @lru_cache(maxsize=1024)
-def _changing_loss(laws: tuple[BitLaw, ...], reports: int) -> Decimal:
-    if len(set(laws)) > 1:
-        raise ValueError("the bits of an attribute have different laws: its values cannot be renamed")
-    size = len(laws)
+def _changing_loss(symbols: tuple[Symbol, ...], reports: int) -> Decimal:
+    size = len(symbols[0].inputs)
+    if not _alike(symbols):
+        raise ValueError("the values of an attribute are not perturbed alike: they cannot be renamed")
     pairs = list(itertools.islice(_up_to_renaming(2 * reports, size), MAX_PAIRS + 1))
     if len(pairs) > MAX_PAIRS:
         raise TooLarge(
@@ -138,17 +272,25 @@ def _changing_loss(laws: tuple[BitLaw, ...], reports: int) -> Decimal:
             "histories"
         )
     with localcontext(PRECISION):
-        return max(_renamed_loss(laws, pair[:reports], pair[reports:]) for pair in pairs)
+        return max(_pair_loss(symbols, pair[:reports], pair[reports:]) for pair in pairs)
 
 
-def _renamed_loss(laws: Sequence[BitLaw], first: History, second: History) -> Decimal:
-    """Loss of an attribute whose histories hold its first few values, and whose bits share one law."""
-    held = max(*first, *second) + 1
-    loss = _pair_loss(laws[:held], first, second)
-    # All the bits of values that are in neither history are alike.
-    if rest := len(laws) - held:
-        loss += rest * _bit_loss(laws[held], _seen_by(held, first), _seen_by(held, second))
-    return loss
+def _alike(symbols: Sequence[Symbol]) -> bool:
+    """Whether values can be renamed: a symbol for each, drawn alike, or one symbol that treats all of them alike."""
+    size = len(symbols[0].inputs)
+    if len(symbols) == 1:
+        (symbol,) = symbols
+        stages = symbol.stages
+        return symbol.inputs == tuple(range(size)) and _symmetric(stages.permanent) and _symmetric(stages.response)
+    one_hot = [tuple(int(value == bit) for value in range(size)) for bit in range(size)]
+    return [each.inputs for each in symbols] == one_hot and len({each.stages for each in symbols}) == 1
+
+
+def _symmetric(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
+    """Whether each symbol has one chance to stay, and another to become any other one."""
+    stays = {row[place] for place, row in enumerate(rows)}
+    changes = {each for place, row in enumerate(rows) for other, each in enumerate(row) if other != place}
+    return len(stays) == 1 and len(changes) <= 1
 
 
 def _up_to_renaming(length: int, size: int) -> Iterator[History]:
@@ -161,25 +303,24 @@ def _up_to_renaming(length: int, size: int) -> Iterator[History]:
             yield (*start, value)
 
 
-def _pair_loss(laws: Sequence[BitLaw], first: History, second: History) -> Decimal:
-    """Loss of an attribute with one history against another: the sum over its bits."""
+def _pair_loss(symbols: Sequence[Symbol], first: History, second: History) -> Decimal:
+    """Loss of an attribute with one history against another: the sum over its symbols."""
     return sum(
-        (_bit_loss(law, _seen_by(bit, first), _seen_by(bit, second)) for bit, law in enumerate(laws)),
+        (_symbol_loss(each.stages, _seen_by(each, first), _seen_by(each, second)) for each in symbols),
         start=Decimal(0),
     )
 
 
-def _seen_by(bit: int, history: History) -> History:
-    """The history of one bit, with its own value and the others named in the order of their appearance."""
-    others = [value for value in dict.fromkeys(history) if value != bit]
-    names = {bit: _SETTING, **{value: name for name, value in enumerate(others, start=_SETTING + 1)}}
-    return tuple(names[value] for value in history)
+def _seen_by(symbol: Symbol, history: History) -> SymbolHistory:
+    """The history of one symbol, in which values have lost all but whether they are the same, and their input."""
+    names = {value: name for name, value in enumerate(dict.fromkeys(history))}
+    return tuple((names[value], symbol.inputs[value]) for value in history)
 
 
 @lru_cache(maxsize=100_000)
-def _bit_loss(law: BitLaw, first: History, second: History) -> Decimal:
-    """ln of the largest ratio, over all outputs of one bit, of its probability with one history to another."""
-    outputs = zip(_output_law(law, first), _output_law(law, second), strict=True)
+def _symbol_loss(stages: TwoStages, first: SymbolHistory, second: SymbolHistory) -> Decimal:
+    """ln of the largest ratio, over all outputs of one symbol, of its probability with one history to another."""
+    outputs = zip(_output_distribution(stages, first), _output_distribution(stages, second), strict=True)
     ratios = [one / other if other else math.inf for one, other in outputs if one]
     if math.inf in ratios:
         return Decimal("Infinity")
@@ -189,24 +330,34 @@ def _bit_loss(law: BitLaw, first: History, second: History) -> Decimal:
 
 
 @lru_cache(maxsize=10_000)
-def _output_law(law: BitLaw, history: History) -> tuple[Fraction, ...]:
-    """Probability of each sequence of sent bits, 2^reports of them, given the bit's history."""
-    times = {value: [time for time, each in enumerate(history) if each == value] for value in set(history)}
+def _output_distribution(stages: TwoStages, history: SymbolHistory) -> tuple[Fraction, ...]:
+    """Probability of each sequence of sent symbols, given the symbol's history."""
+    symbols = range(len(stages.response[0]))
+    if len(symbols) ** len(history) > MAX_OUTPUTS:
+        raise TooLarge(
+            f"{len(history)} reports of a symbol with {len(symbols)} values: at most {MAX_OUTPUTS:,} outputs are "
+            "enumerated"
+        )
+    times = {each: [time for time, other in enumerate(history) if other == each] for each in set(history)}
     return tuple(
         math.prod(
-            (_response_law(law, value == _SETTING, tuple(sent[time] for time in times[value])) for value in times),
+            (
+                _response_probability(stages, input_, tuple(sent[time] for time in times[name, input_]))
+                for name, input_ in times
+            ),
             start=Fraction(1),
         )
-        for sent in itertools.product((0, 1), repeat=len(history))
+        for sent in itertools.product(symbols, repeat=len(history))
     )
 
 
 @lru_cache(maxsize=10_000)
-def _response_law(law: BitLaw, is_set: bool, sent: tuple[int, ...]) -> Fraction:
-    """Probability that one permanent bit, whichever it is, sends these bits."""
-    one_chance = law.permanent[is_set]
-    total = Fraction(0)
-    for permanent, chance in ((0, 1 - one_chance), (1, one_chance)):
-        one = law.response[permanent]
-        total += chance * math.prod((one if bit else 1 - one for bit in sent), start=Fraction(1))
-    return total
+def _response_probability(stages: TwoStages, input_: int, sent: tuple[int, ...]) -> Fraction:
+    """Probability that one permanent symbol, whichever it is, sends these symbols."""
+    return sum(
+        (
+            chance * math.prod((row[each] for each in sent), start=Fraction(1))
+            for chance, row in zip(stages.permanent[input_], stages.response, strict=True)
+        ),
+        start=Fraction(0),
+    )

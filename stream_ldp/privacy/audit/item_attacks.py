@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SetHadamardResponse, UnaryResponse, Values
+from stream_ldp.mechanisms import Values, random_words
 from stream_ldp.privacy.audit.attacks import SINGLE_USERS, Attack
 from stream_ldp.privacy.audit.item_enumeration import inquiries, together
 from stream_ldp.privacy.audit.lower_bound import CHUNK
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_ldp.privacy.audit.lower_bound import Histories, System
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["Answers", "Reports", "SetReports", "oracle_attacks", "set_attacks", "supported"]
+__all__ = ["Answers", "Reports", "SetReports", "oracle_attacks", "set_attacks"]
 
 #: Values, or items of a pair of sets, whose support an attacker looks at one by one.
 _LOOKED_AT = 8
@@ -53,20 +53,22 @@ class Reports:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetReports:
-    """Users who report a whole set: `SetHadamardResponse.perturb_sets`, and what the report supports.
+    """Users who report a whole set: `FrequencyOracle.perturb_sets`, and what the report supports.
 
+    padding: number of slots that a set is padded to.
     sides: two sets that an attacker compares.
     noise: makes the source of the noise, anew for each call.
     """
 
-    oracle: SetHadamardResponse
+    oracle: FrequencyOracle
+    padding: int
     sides: tuple[NDArray[np.intp], NDArray[np.intp]]
     noise: Callable[[], Entropy]
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
         sets = _alike(np.flatnonzero(history[0]), users)
-        rows = self.oracle.perturb_sets(sets.offsets, sets.items, entropy=self.noise())
+        rows = self.oracle.perturb_sets(sets.offsets, sets.items, padding=self.padding, entropy=self.noise())
         return _seen(self.oracle, rows, *self.sides)[:, None]
 
 
@@ -87,7 +89,7 @@ class Answers:
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
         held, entropy = np.flatnonzero(history[0]), self.noise()
-        groups = entropy.words(users)
+        groups = random_words(users, entropy=entropy)
         answers = []
         for inquiry in self.inquiries:
             phase = self.method.phases[inquiry.phase - 1]
@@ -102,7 +104,7 @@ class Answers:
 
     def _values(self, inquiry: Inquiry) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """What an oracle calls the items that are compared, or the first counts where it is asked for a count."""
-        if self.method.phases[inquiry.phase - 1].asked is Asked.COUNT:
+        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
             counts = np.arange(min(self.method.oracle(inquiry).size, _LOOKED_AT))
             return counts[::2], counts[1::2]
         if inquiry.candidates is None:
@@ -114,14 +116,13 @@ class Answers:
 def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
     """What to try on an oracle: values that follow each other, and the last one and a dummy; or sets of them."""
     system: System
-    if isinstance(oracle, SetHadamardResponse):
-        sides = _sides(np.arange(oracle.size), slots=oracle.slots)
-        system, neighbours = SetReports(oracle=oracle, sides=sides, noise=noise), "any two sets"
+    if (slots := oracle.set_slots) is not None:
+        sides = _sides(np.arange(oracle.size), slots=slots)
+        system, neighbours = SetReports(oracle=oracle, padding=slots, sides=sides, noise=noise), "any two sets"
         pairs = _set_pairs(sides, domain=oracle.size)
     else:
         system, neighbours = Reports(oracle=oracle, noise=noise), "any two values"
-        choices = oracle.counters if isinstance(oracle, DirectResponse) else oracle.size + 1
-        values = {*range(min(choices - 1, _LOOKED_AT)), choices - 2}
+        values = {*range(min(oracle.inputs - 1, _LOOKED_AT)), oracle.inputs - 2}
         pairs = tuple((np.array([[value]]), np.array([[value + 1]])) for value in sorted(values))
     return tuple(
         Attack(
@@ -198,29 +199,10 @@ def _seen(
     oracle: FrequencyOracle, rows: NDArray[np.uint8], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> NDArray[np.uint8]:
     """Rows, by how many more values of the first side they support, and for some of the values whether they do."""
-    sides = [supported(oracle, rows, side) for side in (first, second)]
+    sides = [oracle.supported(rows, side) for side in (first, second)]
     more = sides[0].sum(axis=1) - sides[1].sum(axis=1)
     some = np.concatenate([side[:, : _LOOKED_AT // 2] for side in sides], axis=1)
     levels = np.clip(more, -128, 127) + 128
     return np.concatenate(
         [rows, levels[:, None].astype(np.uint8), np.packbits(some, axis=1, bitorder="little")], axis=1
     )
-
-
-def supported(oracle: FrequencyOracle, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether each row supports each value, shape (n, values)."""
-    bits = np.unpackbits(rows, axis=1, count=oracle.bits, bitorder="little").astype(np.int64)
-    found: NDArray[np.bool_]
-    match oracle:
-        case UnaryResponse():
-            found = bits[:, values] == 1
-        case DirectResponse():
-            found = (bits @ (1 << np.arange(oracle.bits)))[:, None] == values
-        case HadamardResponse() | SetHadamardResponse():
-            width = oracle.index_bits // oracle.hash_bits
-            indices = bits[:, : oracle.index_bits].reshape(len(rows), oracle.hash_bits, width)
-            signs = indices @ (values >> np.arange(width)[:, None] & 1) & 1
-            found = np.all(signs == bits[:, oracle.index_bits :, None], axis=1)
-        case _:
-            raise ValueError(f"{type(oracle).__name__} is of no kind that is attacked")
-    return found

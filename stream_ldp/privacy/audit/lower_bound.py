@@ -120,7 +120,7 @@ class _Round:
 def _play(system: System, pair: Histories, *, users: int, entropy: Entropy, chunk: int) -> Iterator[_Round]:
     for start in range(0, users, chunk):
         length = min(chunk, users - start)
-        heads = int(np.count_nonzero(entropy.words(length) & np.uint32(1)))
+        heads = int(entropy.integers(np.full(length, 2)).sum())
         sides = [(pair[0], length - heads), (pair[1], heads)]
         rows = [system.reports(history, count).reshape(count, -1) for history, count in sides if count]
         yield _Round(rows=np.concatenate(rows), coin=np.arange(length) >= length - heads)

@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError, StreamLDPError
-from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.records.collection import MechanismSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -217,7 +216,7 @@ class Answer:
     collection: str
     attribute: str
     responses: str
-    mechanism: MechanismSpec
+    mechanism: AnyMechanismSpec
     tag: str | None
     times: int
 
@@ -230,8 +229,9 @@ def answers_of(
     values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
     tag_key: 32 bytes that only the user has; None where the permanent responses are drawn afresh.
     """
-    words = collection.permanent_words()
-    starts = [sum(collection.sizes[:position]) for position in range(len(collection.sizes))]
+    words = collection.permanent_words(least=_TAG_WORDS)
+    counts = [max(_TAG_WORDS, count) for count in collection.mechanism.words]
+    starts = [sum(counts[:position]) for position in range(len(counts))]
 
     def tags(key: bytes, record: Sequence[int]) -> list[str]:
         # Made as permanent responses are, with another key: so a tag depends on all that a response depends on, and
@@ -301,7 +301,7 @@ class Account(_Part):
     collection: str
     attribute: str
     responses: str
-    mechanism: MechanismSpec
+    mechanism: AnyMechanismSpec
     tags: tuple[str, ...] = ()
     memoised: int = Field(default=0, ge=0)
     fresh: int = Field(default=0, ge=0)
@@ -393,7 +393,7 @@ class Spending(_Part):
         the sum.
         """
         # Number of permanent responses that were shown so many times through one setting of the noise.
-        shown: Counter[tuple[MechanismSpec, int]] = Counter()
+        shown: Counter[tuple[AnyMechanismSpec, int]] = Counter()
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
             if distinct := min(self.values_of(account.responses), account.memoised):
@@ -401,7 +401,11 @@ class Spending(_Part):
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
         return _sum(
-            *(Fraction(_loss(mechanism, times, count)) for (mechanism, times), count in shown.items() if count),
+            *(
+                Fraction(mechanism.responses_loss(responses=count, reports=times))
+                for (mechanism, times), count in shown.items()
+                if count
+            ),
             *(Fraction(each.epsilon) * each.answers for each in self.phases),
         )
 
@@ -412,11 +416,6 @@ class Spending(_Part):
         if most > 1:
             return Assumption.VALUES
         return Assumption.CONSTANT if most else Assumption.FRESH
-
-
-def _loss(mechanism: MechanismSpec, times: int, responses: int) -> float:
-    """Epsilon of so many permanent responses, each shown so many times: that of a record with as many attributes."""
-    return mechanism.of(sizes=(2,) * responses).epsilon(reports=times)
 
 
 def _sum(*losses: Fraction) -> float:

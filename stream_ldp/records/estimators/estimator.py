@@ -19,7 +19,9 @@ from stream_ldp.records.estimators.solution import Independence, Method, Solutio
 from stream_ldp.records.estimators.standard_error import standard_error
 
 if TYPE_CHECKING:
-    from stream_ldp.mechanisms import BitChannel
+    from collections.abc import Sequence
+
+    from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators.likelihood import FloatArray
     from stream_ldp.records.estimators.problem import FitMethod
@@ -40,15 +42,15 @@ class Estimator(Protocol):
         counts: RowCounts,
         *,
         sizes: tuple[int, ...],
-        channel: BitChannel,
+        supports: Sequence[Support],
         start: FloatArray | None = None,
     ) -> Solution:
         """Estimate the joint distribution of the attributes whose bits the rows hold, in their order.
 
-        counts: reports, or weighted ones. None at all is a normal result: the uniform distribution, error 0.5 in
-            every cell, not certified.
+        counts: reports, or weighted ones, by the values that they support, one bit for each. None at all is a normal
+            result: the uniform distribution, error 0.5 in every cell, not certified.
         sizes: number of values of each attribute; at least one attribute.
-        channel: of each bit.
+        supports: of each attribute; see `Support`.
         start: an earlier estimate of the same joint, shape `sizes`, to start from; at least 0 and not 0 everywhere.
 
         Raises:
@@ -95,15 +97,17 @@ class _Estimator:
         counts: RowCounts,
         *,
         sizes: tuple[int, ...],
-        channel: BitChannel,
+        supports: Sequence[Support],
         start: FloatArray | None = None,
     ) -> Solution:
-        likelihood = Likelihood.of(counts, sizes=sizes, channel=channel)
+        likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
         if start is not None:
             start = _distribution(start, sizes)
         if not likelihood.reports:
             return self._nothing_known(sizes)
-        problem = Problem(counts=counts, channel=channel, likelihood=likelihood, prior=Prior.learn(likelihood))
+        problem = Problem(
+            counts=counts, supports=tuple(supports), likelihood=likelihood, prior=Prior.learn(likelihood)
+        )
         fit = self.fit.fit(problem, start)
         return Solution(
             joint=fit.joint,

@@ -89,13 +89,15 @@ class _Response(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem) -> _Response:
-        counts, channel, sizes = problem.counts, problem.channel, problem.likelihood.sizes
+        counts, sizes = problem.counts, problem.likelihood.sizes
+        one = np.repeat([each.one for each in problem.supports], sizes)
+        zero = np.repeat([each.zero for each in problem.supports], sizes)
         bits = counts.bits
         products, squares = np.zeros((bits + 1, bits + 1)), np.zeros((bits + 1, bits + 1))
         rows = counts.unpacked()
         for begin in range(0, len(rows), _BLOCK):
             # Algorithm 2, line 4, for every report and bit, behind a column of ones that makes singles of pairs.
-            unbiased = (rows[begin : begin + _BLOCK] - channel.zero) / (channel.one - channel.zero)
+            unbiased = (rows[begin : begin + _BLOCK] - zero) / (one - zero)
             x = np.column_stack([np.ones(len(unbiased)), unbiased])
             c = counts.counts[begin : begin + _BLOCK, None] / counts.reports
             products += x.T @ (c * x)

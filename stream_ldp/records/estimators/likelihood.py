@@ -1,9 +1,10 @@
 """How likely the reports are under a joint distribution, and how much each cell would raise that.
 
-A report's bits of one attribute tell its values apart only by rho^bit, rho = one (1 - zero) / (zero (1 - one)), the
-posterior odds of Chu, Long and Liu (2022), Algorithm 2, lines 14-20: everything else is common to all values and
-cancels. So the likelihood of a report is a product over its attributes of rows that hold 1 where the bit is set and
-1 / rho where it is not, and with the attributes in two halves a and b, both passes of an EM step are matrix products:
+A report tells the values of one attribute apart only by whether it supports them: everything else is common to all
+values and cancels (`Support`; for the bits of RR-LDP, Chu, Long and Liu, 2022, Algorithm 2, lines 14-20). So the
+likelihood of a report is a product over its attributes of rows that hold 1 where a value is supported and the
+support's ratio where it is not, and with the attributes in two halves a and b, both passes of an EM step are matrix
+products:
 
     Z = A P B',    gradient = A' (C / Z) B / N.
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.mechanisms import BitChannel
+    from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
 
 __all__ = ["FloatArray", "Likelihood", "Score"]
@@ -61,23 +62,22 @@ class Likelihood:
     reports: number of reports, or their total weight.
     """
 
-    def __init__(
-        self, *, sizes: tuple[int, ...], counts: FloatArray, patterns: Sequence[_Patterns], floor: float
-    ) -> None:
+    def __init__(self, *, sizes: tuple[int, ...], counts: FloatArray, patterns: Sequence[_Patterns]) -> None:
         self.sizes = sizes
         self.reports = float(counts.sum())
         self._counts = counts
         self._patterns = tuple(patterns)
-        self._floor = floor
         self._half = min(range(1, len(sizes) + 1), key=lambda j: math.prod(sizes[:j]) + math.prod(sizes[j:]))
         self._cells = math.prod(sizes[: self._half]), math.prod(sizes[self._half :])
         self._table = self._pattern_table()
 
     @classmethod
-    def of(cls, counts: RowCounts, *, sizes: tuple[int, ...], channel: BitChannel) -> Self:
-        """The likelihood of counted rows under the channel of their bits.
+    def of(cls, counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence[Support]) -> Self:
+        """The likelihood of counted rows, which hold one bit for each value that a report may support.
 
-        Rows that the channel cannot produce (two bits set in an attribute when it never sets a false one, none when
+        supports: of each attribute.
+
+        Rows that no report can produce (two bits set in an attribute when it never sets a false one, none when
         it always sets the true one) say nothing about any value and are left out.
 
         Raises:
@@ -88,17 +88,19 @@ class Likelihood:
         bits = counts.unpacked()
         ends = np.cumsum(sizes)[:-1]
         possible = np.ones(len(bits), dtype=np.bool_)
-        for attribute in np.split(bits, ends, axis=1):
+        for attribute, support in zip(np.split(bits, ends, axis=1), supports, strict=True):
             ones = attribute.sum(axis=1)
-            if channel.zero == 0.0:
+            if support.zero == 0.0:
                 possible &= ones <= 1
-            if channel.one == 1.0:
+            if support.one == 1.0:
                 possible &= ones >= 1
         return cls(
             sizes=sizes,
             counts=counts.counts[possible].astype(np.float64),
-            patterns=[_Patterns.of(attribute) for attribute in np.split(bits[possible], ends, axis=1)],
-            floor=channel.zero * (1.0 - channel.one) / (channel.one * (1.0 - channel.zero)),
+            patterns=[
+                _Patterns.of(attribute, ratio=support.ratio)
+                for attribute, support in zip(np.split(bits[possible], ends, axis=1), supports, strict=True)
+            ],
         )
 
     def select(self, *attributes: int) -> Likelihood:
@@ -107,7 +109,6 @@ class Likelihood:
             sizes=tuple(self.sizes[j] for j in attributes),
             counts=self._counts,
             patterns=[self._patterns[j] for j in attributes],
-            floor=self._floor,
         )
 
     @property
@@ -168,7 +169,7 @@ class Likelihood:
         return _Table(*self._pattern_factors(), counts)
 
     def _pattern_factors(self, features: Sequence[Feature] | None = None) -> tuple[FloatArray, FloatArray]:
-        tables = [each.likelihood(self._floor, slice(None)) for each in self._patterns]
+        tables = [each.likelihood(slice(None)) for each in self._patterns]
         if features is not None:
             tables = [feature(table) for feature, table in zip(features, tables, strict=True)]
         one = np.ones((1, 1))
@@ -182,7 +183,7 @@ class Likelihood:
         step = max(1, _LARGEST_ARRAY // sum(self._cells))
         for begin in range(0, len(self._counts), step):
             counts = self._counts[begin : begin + step]
-            tables = [each.likelihood(self._floor, each.codes[begin : begin + step]) for each in self._patterns]
+            tables = [each.likelihood(each.codes[begin : begin + step]) for each in self._patterns]
             if features is not None:
                 tables = [feature(table) for feature, table in zip(features, tables, strict=True)]
             ones = np.ones((len(counts), 1))
@@ -195,24 +196,30 @@ class Likelihood:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Patterns:
-    """One attribute of the reports: distinct bit patterns, uint8 of shape (patterns, size), and who has which."""
+    """One attribute of the reports: distinct patterns of support, and who has which.
+
+    bits: 1 for a value that is supported, uint8, shape (patterns, size).
+    codes: the pattern of each row.
+    ratio: likelihood of a value that is not supported over that of one that is.
+    """
 
     bits: NDArray[np.uint8]
     codes: NDArray[np.intp]
+    ratio: float
 
     @classmethod
-    def of(cls, bits: NDArray[np.uint8]) -> Self:
+    def of(cls, bits: NDArray[np.uint8], *, ratio: float) -> Self:
         size = bits.shape[1]
         # No bit set says as little as all bits set: one pattern for both.
         bits = np.where(bits.any(axis=1, keepdims=True), bits, np.uint8(1))
         if size > _NARROW_BITS:
-            return cls(bits=bits, codes=np.arange(len(bits)))
+            return cls(bits=bits, codes=np.arange(len(bits)), ratio=ratio)
         distinct, codes = np.unique(bits @ (1 << np.arange(size)), return_inverse=True)
-        return cls(bits=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8), codes=codes)
+        return cls(bits=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8), codes=codes, ratio=ratio)
 
-    def likelihood(self, floor: float, chosen: NDArray[np.intp] | slice) -> FloatArray:
+    def likelihood(self, chosen: NDArray[np.intp] | slice) -> FloatArray:
         """Of each value, given the chosen patterns, over that of the likeliest value; shape (chosen, size)."""
-        return np.where(self.bits[chosen], 1.0, floor)
+        return np.where(self.bits[chosen], 1.0, self.ratio)
 
 
 class _Table(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from stream_ldp.mechanisms import BitChannel
+    from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
     from stream_ldp.records.estimators.prior import Prior
@@ -23,7 +23,7 @@ class Problem:
     """At least one report, and what they say before any joint is fitted."""
 
     counts: RowCounts
-    channel: BitChannel
+    supports: tuple[Support, ...]
     likelihood: Likelihood
     prior: Prior
 

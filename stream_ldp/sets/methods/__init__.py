@@ -1,1 +1,38 @@
-"""The heavy-hitter methods."""
+"""The heavy-hitter methods, each with the options that it is written with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from pydantic import Field
+
+from stream_ldp.collection import Part
+from stream_ldp.collection.located import parse_values
+from stream_ldp.sets.methods.gfim import GfimSpec
+from stream_ldp.sets.methods.ldpminer import LdpMinerSpec
+from stream_ldp.sets.methods.svim import SvimSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["METHODS", "AnyMethodSpec", "parse_spec"]
+
+AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec
+
+#: The options of each kind of method.
+METHODS: dict[str, type[AnyMethodSpec]] = {
+    kind: spec for spec in get_args(AnyMethodSpec) for kind in get_args(spec.model_fields["kind"].annotation)
+}
+
+
+class _Written(Part):
+    mechanism: AnyMethodSpec = Field(discriminator="kind")
+
+
+def parse_spec(options: Mapping[str, object]) -> AnyMethodSpec:
+    """A method's kind and options, by name.
+
+    Raises:
+        ValueError: an option is out of range, missing, or none of this method; says what would be right.
+    """
+    return parse_values(_Written, {"mechanism": options}).mechanism

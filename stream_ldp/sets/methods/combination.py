@@ -1,4 +1,4 @@
-"""What the answers of a phase say of its items, and how it goes together with what was known before."""
+"""The estimate from the reports of a phase, and how it goes together with the one from before."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import frequencies, standard_errors
-from stream_ldp.sets.methods.oracle_choice import scale
-from stream_ldp.sets.phases import Standing
+from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Inquiry
 
-__all__ = ["Combine", "best", "combined", "observed"]
+__all__ = ["Combine", "combined_estimate", "most_frequent", "phase_estimate"]
 
 
 class Combine(StrEnum):
@@ -30,17 +29,21 @@ class Combine(StrEnum):
     """Each weighted by the inverse of its variance, less what the choice of candidates has added."""
 
 
-def observed(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> Standing:
-    """What the answers of a phase alone say of the items asked about; errors are infinite if there are none."""
+def phase_estimate(
+    inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int
+) -> RankingEstimate:
+    """The estimate by a phase's reports alone, of the items asked about; without any, errors are infinite."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
-    factor = inquiry.correction * scale(oracle, padding=inquiry.padding)
+    factor = inquiry.correction * oracle.told(padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
-    return Standing(items=items, frequency=factor * frequency, standard_error=factor * error)
+    return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)
 
 
-def combined(before: Standing, now: Standing, *, combine: Combine, set_size: int, chosen_from: int) -> Standing:
-    """Both as one, for the items of `now`, all of which were known before.
+def combined_estimate(
+    before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int, chosen_from: int
+) -> RankingEstimate:
+    """The estimate that two make together, for the items of `now`, all of which were known before.
 
     now: of at least one report.
     chosen_from: number of items among which those of `before` were the best.
@@ -55,17 +58,17 @@ def combined(before: Standing, now: Standing, *, combine: Combine, set_size: int
             return _unselected(before, now, bar=bar)
 
 
-def _weighted(before: Standing, now: Standing, weight: NDArray[np.float64]) -> Standing:
+def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:
     # An infinite error has weight 0, but 0 times infinity is no number.
     error = np.where(weight > 0.0, before.standard_error, 0.0)
-    return Standing(
+    return RankingEstimate(
         items=now.items,
         frequency=weight * before.frequency + (1.0 - weight) * now.frequency,
         standard_error=np.hypot(weight * error, (1.0 - weight) * now.standard_error),
     )
 
 
-def _unselected(before: Standing, now: Standing, *, bar: float) -> Standing:
+def _unselected(before: RankingEstimate, now: RankingEstimate, *, bar: float) -> RankingEstimate:
     """The mean of least variance, without what selection by the earlier estimate has added to it.
 
     Who is chosen for an estimate above a bar has been lucky on average. Given that, and normal errors s1 before and
@@ -84,27 +87,27 @@ def _unselected(before: Standing, now: Standing, *, bar: float) -> Standing:
     both = old + new
     w = (mean.frequency - bar) * np.sqrt(both) / old
     m = np.exp(-0.5 * w**2 - log_ndtr(w)) / math.sqrt(2.0 * math.pi)
-    return Standing(
+    return RankingEstimate(
         items=now.items,
         frequency=mean.frequency - m * new / np.sqrt(both),
         standard_error=np.sqrt(new - new**2 / both * (1.0 - m * (w + m))),
     )
 
 
-def best(standing: Standing, count: int) -> Standing:
+def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:
     """The `count` items of highest frequency, best first; of equal ones the lower item comes first."""
-    order = np.lexsort((standing.items, -standing.frequency))[:count]
-    return _chosen(standing, order)
+    order = np.lexsort((estimate.items, -estimate.frequency))[:count]
+    return _chosen(estimate, order)
 
 
-def _matched(standing: Standing, items: NDArray[np.int64]) -> Standing:
-    order = np.argsort(standing.items)
-    return _chosen(standing, order[np.searchsorted(standing.items, items, sorter=order)])
+def _matched(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
+    order = np.argsort(estimate.items)
+    return _chosen(estimate, order[np.searchsorted(estimate.items, items, sorter=order)])
 
 
-def _chosen(standing: Standing, places: NDArray[np.intp]) -> Standing:
-    return Standing(
-        items=standing.items[places],
-        frequency=standing.frequency[places],
-        standard_error=standing.standard_error[places],
+def _chosen(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimate:
+    return RankingEstimate(
+        items=estimate.items[places],
+        frequency=estimate.frequency[places],
+        standard_error=estimate.standard_error[places],
     )

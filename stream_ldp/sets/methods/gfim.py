@@ -1,81 +1,106 @@
-"""GFIM: candidates from everybody, then two groups of users narrow them down (Zhu, Yang and Bai, 2021)."""
+"""GFIM: candidates from everybody, then two parts of the users narrow them down (Zhu, Yang and Bai, 2021)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.methods.combination import Combine, best, combined, observed
+from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle
-from stream_ldp.sets.phases import Asked, Inquiry, Phase
+from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize, Whole, require
+from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["GFIM"]
+__all__ = ["GFIM", "BudgetSplit", "GfimSpec", "UserSplit"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
+class BudgetSplit:
+    """Splits epsilon: everybody answers phase 1 with the first part, and phase 2 or 3 with the rest."""
+
+    first: float
+    rest: float
+
+    def phases(self, epsilon: float) -> tuple[Phase, ...]:
+        """The phases of an epoch that costs a user exactly `epsilon`: more would exceed a budget that pays for it."""
+        # The remainder of at least a half is exact (Sterbenz, 1974).
+        if self.first >= self.rest:
+            first = epsilon * self.first
+            rest = epsilon - first
+        else:
+            rest = epsilon * self.rest
+            first = epsilon - rest
+        half = RESOLUTION // 2
+        return (
+            Phase(number=1, asked=Target.ITEM, share=(0, RESOLUTION), epsilon=first),
+            Phase(number=2, asked=Target.ITEM, share=(0, half), epsilon=rest),
+            Phase(number=3, asked=Target.ITEM, share=(half, RESOLUTION), epsilon=rest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UserSplit:
+    """Splits the users: the first part of them answers phase 1, each half of the rest phase 2 or 3."""
+
+    first: float
+    rest: float
+
+    def phases(self, epsilon: float) -> tuple[Phase, ...]:
+        """The phases of an epoch, each of them answered with all of `epsilon`."""
+        start = round(RESOLUTION * self.first)
+        middle = (start + RESOLUTION) // 2
+        return (
+            Phase(number=1, asked=Target.ITEM, share=(0, start), epsilon=epsilon),
+            Phase(number=2, asked=Target.ITEM, share=(start, middle), epsilon=epsilon),
+            Phase(number=3, asked=Target.ITEM, share=(middle, RESOLUTION), epsilon=epsilon),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class GFIM:
-    """Algorithm 1: phase 1 asks for candidates C, phase 2 one group of users for the best E of C, phase 3 the other.
+    """GFIM, algorithm 1: phase 1 asks for candidates C, phase 2 some users for the best E of C, phase 3 the others.
 
-    name: "gfim": everybody answers phase 1 with one part of epsilon, and phase 2 or 3 with the rest. "gfim-users":
-        the users are parted instead, and each answers one phase with all of epsilon.
+    name: the kind.
     domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
     epsilon: of a user for an epoch, nats.
     set_size: l, number of slots that a set is padded to in phase 1.
-    split: (part of phase 1, part of phases 2 and 3 together), of epsilon or of the users; 1 in sum.
+    split: what phases 1 to 3 share, epsilon or the users.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of least variance.
     """
 
-    name: Literal["gfim", "gfim-users"]
+    name: str
     domain: int
     k: int
     k_max: int
     finalists: int
     epsilon: float
     set_size: int
-    split: tuple[float, float]
+    split: BudgetSplit | UserSplit
     combine: Combine
     hash_bits: int | None
 
-    @property
+    @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Three: all users or the first part of them, then each half of all, or of the others."""
-        if self.name == "gfim":
-            spent, start = self._spent, 0
-            first = (0, RESOLUTION)
-        else:
-            spent, start = (self.epsilon, self.epsilon), round(RESOLUTION * self.split[0])
-            first = (0, start)
-        middle = (start + RESOLUTION) // 2
-        return (
-            Phase(number=1, asked=Asked.ITEM, share=first, epsilon=spent[0]),
-            Phase(number=2, asked=Asked.ITEM, share=(start, middle), epsilon=spent[1]),
-            Phase(number=3, asked=Asked.ITEM, share=(middle, RESOLUTION), epsilon=spent[1]),
-        )
-
-    @property
-    def _spent(self) -> tuple[float, float]:
-        """Epsilon of phase 1, and of 2 and 3, exactly epsilon in sum: it would exceed a budget that pays for it."""
-        # The remainder of at least a half is exact (Sterbenz, 1974).
-        if self.split[0] >= self.split[1]:
-            first = self.epsilon * self.split[0]
-            return first, self.epsilon - first
-        second = self.epsilon * self.split[1]
-        return self.epsilon - second, second
+        """The three phases: all users or the first part of them, then each half of all, or of the others."""
+        return self.split.phases(self.epsilon)
 
     def first(self) -> Inquiry:
-        """Any item of the domain."""
+        """The inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Sampling SH, or what has less variance."""
+        """The oracle of sampling SH, or one of less variance."""
         return item_oracle(
             self.domain if inquiry.candidates is None else len(inquiry.candidates),
             padding=inquiry.padding,
@@ -84,20 +109,66 @@ class GFIM:
         )
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
-        """As `Method.solve`; the standing holds C after phase 1, and E from phase 2."""
-        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
+        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            standing = now
+            estimate = now
         elif reports:
             chosen_from = self.domain if inquiry.phase == 2 else self.k_max
-            standing = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from)
+            estimate = combined_estimate(
+                before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from
+            )
         else:
-            standing = before
-        standing = best(standing, self.k_max if inquiry.phase == 1 else self.finalists)
+            estimate = before
+        estimate = most_frequent(estimate, self.k_max if inquiry.phase == 1 else self.finalists)
         if inquiry.phase == 3:
-            return standing, None
+            return estimate, None
         # A set of at most l items shares no more with the candidates.
-        padding = min(self.set_size, len(standing.items))
-        return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=padding)
+        padding = min(self.set_size, len(estimate.items))
+        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding)
+
+
+def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    right = split is None or (len(split) == 2 and min(split) > 0.0 and math.isclose(sum(split), 1.0))
+    require(right, f"split is {split}; two positive parts that sum to 1, such as (0.6, 0.4)")
+    return split
+
+
+class GfimSpec(MethodSpec):
+    """GFIM as it is written."""
+
+    kind: Literal["gfim", "gfim-users"]
+    set_size: SetSize
+    split: Annotated[tuple[float, ...] | None, AfterValidator(_two_parts)] = Field(
+        default=None,
+        description="parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); "
+        "0.6 and 0.4 by default",
+    )
+    finalists: Whole | None = Field(
+        default=None, description="how many candidates phase 2 leaves, |E|; by default 2 k, or k_max if that is less"
+    )
+    combine: Combination = None
+    hash_bits: HashBits = None
+
+    def _method(self, *, domain: int, k_max: int) -> GFIM:
+        finalists = min(2 * self.k, k_max) if self.finalists is None else self.finalists
+        right = self.k <= finalists <= k_max
+        require(right, f"finalists is {finalists}; from k, {self.k}, to k_max, {k_max}", "finalists")
+        return GFIM(
+            name=self.kind,
+            domain=domain,
+            k=self.k,
+            k_max=k_max,
+            finalists=finalists,
+            epsilon=self.epsilon,
+            set_size=self.set_size,
+            split=_SPLITS[self.kind](*(self.split or (0.6, 0.4))),
+            combine=self.combine or DEFAULT_COMBINE,
+            hash_bits=self.hash_bits,
+        )
+
+
+#: What is split between the phases, of each kind.
+_SPLITS: dict[str, type[BudgetSplit | UserSplit]] = {"gfim": BudgetSplit, "gfim-users": UserSplit}

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
-from stream_ldp.sets.methods.combination import Combine, best, combined, observed
+from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle
-from stream_ldp.sets.phases import Asked, Inquiry, Phase
+from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
+from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["LDPMiner"]
+__all__ = ["LDPMiner", "LdpMinerSpec"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LDPMiner:
-    """Sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
+    """LDPMiner: sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
 
     domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
     epsilon: of a user for an epoch, nats.
@@ -40,44 +42,64 @@ class LDPMiner:
 
     @property
     def name(self) -> str:
-        """ldpminer."""
+        """The kind."""
         return "ldpminer"
 
-    @property
+    @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Two, of all users."""
+        """The two phases, both of all users."""
         everybody = (0, RESOLUTION)
         return tuple(
-            Phase(number=number, asked=Asked.ITEM, share=everybody, epsilon=self.epsilon / 2) for number in (1, 2)
+            Phase(number=number, asked=Target.ITEM, share=everybody, epsilon=self.epsilon / 2) for number in (1, 2)
         )
 
     def first(self) -> Inquiry:
-        """Any item of the domain."""
+        """The inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Sampling SH, or what has less variance, in phase 1; sampling RAPPOR in phase 2."""
+        """The oracle of sampling SH, or one of less variance, in phase 1; that of sampling RAPPOR in phase 2."""
         epsilon = self.phases[inquiry.phase - 1].epsilon
         if inquiry.candidates is not None:
             return UnaryResponse(size=len(inquiry.candidates), epsilon=epsilon)
         return item_oracle(self.domain, padding=inquiry.padding, epsilon=epsilon, hash_bits=self.hash_bits)
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
-        """As `Method.solve`; the standing holds the candidates.
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """Solve as `Method.solve` says; the estimate holds the candidates.
 
         Its errors do not know that candidates were chosen for estimates which luck had made high: where there is more
         noise than frequency, they are too small.
         """
-        now = observed(inquiry, self.oracle(inquiry), sums, reports=reports)
+        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            candidates = best(now, self.k_max)
+            candidates = most_frequent(now, self.k_max)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None
         # As if nothing had been chosen: padding to all candidates makes the later estimate so much the worse that to
         # take the luck of the chosen out of the mean would leave little but noise.
         kept = len(before.items)
-        both = combined(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
-        return best(both, self.k_max), None
+        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
+        return most_frequent(both, self.k_max), None
+
+
+class LdpMinerSpec(MethodSpec):
+    """LDPMiner as it is written."""
+
+    kind: Literal["ldpminer"]
+    set_size: SetSize
+    combine: Combination = None
+    hash_bits: HashBits = None
+
+    def _method(self, *, domain: int, k_max: int) -> LDPMiner:
+        return LDPMiner(
+            domain=domain,
+            k=self.k,
+            k_max=k_max,
+            epsilon=self.epsilon,
+            set_size=self.set_size,
+            combine=self.combine or DEFAULT_COMBINE,
+            hash_bits=self.hash_bits,
+        )

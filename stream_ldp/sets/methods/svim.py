@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
-from stream_ldp.sets.methods.combination import Combine, best, combined, observed
+from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
-from stream_ldp.sets.phases import Asked, Inquiry, Phase
+from stream_ldp.sets.methods.spec import HashBits, MethodSpec
+from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import Standing
+    from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["SVIM"]
+__all__ = ["SVIM", "SvimSpec"]
 
 #: Parts of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
@@ -27,7 +29,7 @@ _PARTS = (0.4, 0.1, 0.5)
 _WHOLE = 0.9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SVIM:
     """Set-value item mining (Wang, Li and Jha, 2018, section V): each user answers one question with all of epsilon.
 
@@ -48,39 +50,39 @@ class SVIM:
 
     @property
     def name(self) -> str:
-        """svim."""
+        """The kind."""
         return "svim"
 
-    @property
+    @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Three, of disjoint groups of 40, 10 and 50 % of the users."""
+        """The three phases, of disjoint parts of 40, 10 and 50 % of the users."""
         ends = (0, *(round(RESOLUTION * end) for end in np.cumsum(_PARTS)))
         return tuple(
             Phase(number=number, asked=asked, share=(ends[number - 1], ends[number]), epsilon=self.epsilon)
-            for number, asked in enumerate((Asked.ITEM, Asked.COUNT, Asked.ITEM), start=1)
+            for number, asked in enumerate((Target.ITEM, Target.COUNT, Target.ITEM), start=1)
         )
 
     def first(self) -> Inquiry:
-        """Any item of the domain."""
+        """The inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Of least variance; a count is one of 0 to c."""
+        """The oracle of least variance; a count is one of 0 to c."""
         size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
-        if self.phases[inquiry.phase - 1].asked is Asked.COUNT:
+        if self.phases[inquiry.phase - 1].asked is Target.COUNT:
             return value_oracle(size + 1, epsilon=self.epsilon, hash_bits=self.hash_bits)
         return item_oracle(size, padding=inquiry.padding, epsilon=self.epsilon, hash_bits=self.hash_bits)
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
-        """As `Method.solve`; the standing holds the candidates.
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """Solve as `Method.solve` says; the estimate holds the candidates.
 
         Without a set size, frequencies are those of naming the item if each user names one, until phase 3.
         """
         oracle = self.oracle(inquiry)
         if inquiry.candidates is None or before is None:
-            candidates = best(observed(inquiry, oracle, sums, reports=reports), self.k_max)
+            candidates = most_frequent(phase_estimate(inquiry, oracle, sums, reports=reports), self.k_max)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
             # Without answers, no set is taken to hold more than all candidates.
@@ -92,13 +94,36 @@ class SVIM:
             return before, Inquiry(phase=3, candidates=inquiry.candidates, padding=padding, correction=correction)
         if not reports:
             return before, None
-        now = observed(inquiry, oracle, sums, reports=reports)
+        now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
-            now = combined(before, now, combine=Combine.VARIANCE, set_size=self.set_size, chosen_from=self.domain)
+            now = combined_estimate(
+                before, now, combine=Combine.VARIANCE, set_size=self.set_size, chosen_from=self.domain
+            )
         # The correction may be wrong by half of what it adds; it is the same for all items, and so weighs nowhere.
         doubt = 0.5 * (1.0 - 1.0 / inquiry.correction) * now.frequency
         now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
-        return best(now, self.k_max), None
+        return most_frequent(now, self.k_max), None
+
+
+class SvimSpec(MethodSpec):
+    """SVIM as it is written. Without a set size it is as published."""
+
+    kind: Literal["svim"]
+    hash_bits: HashBits = None
+
+    @property
+    def _usual_k_max(self) -> int:
+        return 2 * self.k
+
+    def _method(self, *, domain: int, k_max: int) -> SVIM:
+        return SVIM(
+            domain=domain,
+            k=self.k,
+            k_max=k_max,
+            epsilon=self.epsilon,
+            set_size=self.set_size,
+            hash_bits=self.hash_bits,
+        )
 
 
 def _lengths(estimate: NDArray[np.float64], *, error: float) -> tuple[int, float]:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
+import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import stream_ldp
 from stream_ldp.cli.report import report
 from stream_ldp.client import Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import (
+    RESOLUTION,
     RRLDP,
     DirectResponse,
     FrequencyOracle,
+    GivenWords,
     HadamardResponse,
     OSEntropy,
     PermanentWords,
@@ -87,7 +94,7 @@ def test_an_oracle_calls_the_systems_generator_a_few_times_for_all_values(
 def test_the_system_is_not_asked_for_words_that_a_secret_replaces(system_calls: list[int]) -> None:
     mechanism = RRLDP(sizes=(2,), f=0.5, p=0.5, q=0.75)
     words = PermanentWords(
-        collection="survey", attributes=[("answer", ["no", "yes"])], flip_threshold=mechanism.flip_threshold
+        collection="survey", attributes=[("answer", ["no", "yes"])], noise=mechanism.noise, counts=mechanism.words
     )
     secrets = [new_secret() for _ in range(100)]
     values = np.zeros((100, 1), dtype=np.intp)
@@ -130,6 +137,95 @@ def test_nothing_that_a_client_imports_uses_a_predictable_generator() -> None:
 def test_a_seed_repeats_a_simulation() -> None:
     assert np.array_equal(SeededEntropy(3).words(1_000), SeededEntropy(3).words(1_000))
     assert not np.array_equal(SeededEntropy(3).words(1_000), SeededEntropy(4).words(1_000))
+
+
+#: The edges of a word's range, where a comparison that is off by one, or a cast, shows.
+EDGES = [0, 1, 2, RESOLUTION - 2, RESOLUTION - 1, RESOLUTION]
+
+words_ = st.one_of(st.sampled_from(EDGES[:-1]), st.integers(0, RESOLUTION - 1))
+
+
+def given_words(*words: int) -> GivenWords:
+    return GivenWords(np.array(words, dtype=np.uint32))
+
+
+@given(word=words_, threshold=st.one_of(st.sampled_from(EDGES), st.integers(0, RESOLUTION)))
+def test_as_many_words_are_below_a_threshold_as_it_says(word: int, threshold: int) -> None:
+    for near in {threshold, min(word, RESOLUTION), min(word + 1, RESOLUTION)}:
+        assert given_words(word).below(np.array([[near]])).tolist() == [[word < near]]
+        assert given_words(word).below(np.array([[near]], dtype=np.uint64)).tolist() == [[word < near]]
+
+
+@given(word=words_, size=st.one_of(st.sampled_from([1, 2, 3, 2**31, 2**32]), st.integers(1, RESOLUTION)))
+def test_an_integer_is_the_remainder_of_a_word_below_the_last_whole_multiple(word: int, size: int) -> None:
+    """So each of the size integers has the same number of words, and all other words are drawn again."""
+    multiples = RESOLUTION // size * size
+    expected = word % size if word < multiples else 5 % size
+    assert given_words(word, 5).integers(np.array([size])).tolist() == [expected]
+
+
+@pytest.mark.parametrize("size", [3, 7, 10, 1000])
+def test_the_last_word_that_counts_and_the_first_that_is_drawn_again(size: int) -> None:
+    multiples = RESOLUTION // size * size
+    assert given_words(multiples - 1).integers(np.array([size])).tolist() == [size - 1]
+    assert given_words(multiples, 1).integers(np.array([size])).tolist() == [1]
+
+
+def test_a_word_drawn_again_goes_to_the_user_it_was_drawn_for() -> None:
+    """2^32 is 1 more than a multiple of 3 and 4 more than one of 6: of the sizes, the last word does for 2 alone."""
+    sizes = np.array([2, 3, 6, 3])
+    last = RESOLUTION - 1
+    assert given_words(last, last, last, 4, last, 8, 5).integers(sizes).tolist() == [1, 2, 2, 1]
+
+
+@given(st.lists(st.one_of(st.integers(1, 40), st.just(RESOLUTION)), max_size=50), st.integers(0, 2**32))
+def test_every_integer_is_within_its_range(sizes: list[int], seed: int) -> None:
+    drawn = SeededEntropy(seed).integers(np.array(sizes, dtype=np.int64))
+    assert drawn.dtype == np.int64
+    assert len(drawn) == len(sizes)
+    assert all(0 <= value < size for value, size in zip(drawn.tolist(), sizes, strict=True))
+
+
+@pytest.mark.parametrize("size", [0, -1, RESOLUTION + 1])
+def test_an_empty_or_too_large_range_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"1 to 2\\^32 integers, got sizes from {min(size, 5)} to {max(size, 5)}"):
+        SeededEntropy(0).integers(np.array([5, size]))
+
+
+@given(word=words_, others=st.integers(1, 1000), run=st.integers(0, 2**20))
+def test_a_shift_has_as_many_words_as_any_other(word: int, others: int, run: int) -> None:
+    kept = RESOLUTION - others * run
+    expected = 0 if word < kept else 1 + (word - kept) // run
+    assert given_words(word).shifts(np.array([kept]), np.array([others])).tolist() == [expected]
+    assert 0 <= expected <= others
+
+
+def test_shifts_that_cannot_be_shared_out_evenly_are_refused() -> None:
+    with pytest.raises(ValueError, match="must be a multiple of the others"):
+        given_words(0).shifts(np.array([RESOLUTION - 4]), np.array([3]))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_every_order_of_a_groups_words_leaves_another_subset_equally_often(most: int) -> None:
+    sizes = np.array([1, 4])
+    found = Counter(
+        tuple(given_words(*(() if most >= 4 else order)).subsets(sizes, most).tolist())
+        for order in itertools.permutations((3, 5, 8, 9))
+    )
+    assert len(found) == math.comb(4, most)
+    assert len(set(found.values())) == 1
+    assert all(sum(subset[1:]) == most and subset[0] for subset in found)
+
+
+def test_equal_words_of_a_group_are_drawn_again_and_those_of_others_are_kept() -> None:
+    """In the order of equal words, the first member would always be the first."""
+    chosen = given_words(7, 7, 1, 2, 9, 4).subsets(np.array([2, 2]), 1)
+    assert chosen.tolist() == [False, True, True, False]
+
+
+def test_no_more_words_are_taken_than_were_given() -> None:
+    with pytest.raises(ValueError, match="3 words are needed, 2 of the given 2 are left"):
+        given_words(1, 2).below(np.array([1, 2, 3]))
 
 
 def _source(module: str) -> str:

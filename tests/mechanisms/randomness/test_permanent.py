@@ -22,7 +22,8 @@ SIZE = 40
 MEANING: dict[str, Any] = {
     "collection": "survey",
     "attributes": [("town", [f"town {i}" for i in range(SIZE)])],
-    "flip_threshold": 2**29,
+    "noise": [[2**29]],
+    "counts": [SIZE],
 }
 
 
@@ -48,8 +49,8 @@ def test_a_permanent_response_is_the_same_in_every_report() -> None:
         {"attributes": [("village", MEANING["attributes"][0][1])]},
         {"attributes": [("town", [*MEANING["attributes"][0][1][:-1], "elsewhere"])]},
         {"attributes": [("town", MEANING["attributes"][0][1][::-1])]},
-        {"attributes": [("town", [*MEANING["attributes"][0][1], "elsewhere"])]},
-        {"flip_threshold": 2**29 + 1},
+        {"attributes": [("town", [*MEANING["attributes"][0][1], "elsewhere"])], "counts": [SIZE + 1]},
+        {"noise": [[2**29 + 1]]},
     ],
     ids=lambda changed: next(iter(changed)),
 )
@@ -65,7 +66,12 @@ def test_no_two_bits_of_a_wide_attribute_share_a_word() -> None:
 
 
 def test_a_word_does_not_depend_on_the_other_attributes_of_a_record() -> None:
-    two = PermanentWords(**(MEANING | {"attributes": [("bathing", ["no", "yes"]), *MEANING["attributes"]]}))
+    two = PermanentWords(
+        collection=MEANING["collection"],
+        attributes=[("bathing", ["no", "yes"]), *MEANING["attributes"]],
+        noise=MEANING["noise"] * 2,
+        counts=[2, SIZE],
+    )
     assert np.array_equal(two.words(SECRET, [0, 3])[2:], words())
     assert np.array_equal(two.words(SECRET, [1, 3])[2:], words())
 

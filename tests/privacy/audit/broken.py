@@ -5,11 +5,13 @@ All of them state the parameters and the epsilon of the mechanism that they are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.mechanisms import (
+    KRR,
+    RESOLUTION,
     RRLDP,
     SECRET_BYTES,
     DirectResponse,
@@ -18,7 +20,6 @@ from stream_ldp.mechanisms import (
     SeededEntropy,
     SetHadamardResponse,
     UnaryResponse,
-    uniform_integers,
 )
 from stream_ldp.mechanisms.packing import pack, unpack
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms.mechanism import Symbols
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Inquiry, Method
 
@@ -35,25 +37,25 @@ if TYPE_CHECKING:
 class NeverClears(RRLDP):
     """Only ever sets bits, as pure-LDP 1.2.0's RAPPOR client: a true 1 stays 1, and a 0 rules the value out."""
 
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        return super().permanent(values, words) | super().permanent(values, np.full_like(words, 2**32 - 1))
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        return super().permanent(values, source) | _one_hot(self, values)
 
 
 class NeverClearsOneBit(RRLDP):
     """The same slip in the last bit of a report alone."""
 
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        bits = super().permanent(values, words)
-        bits[:, -1] |= values[:, -1] == self.sizes[-1] - 1
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        bits = super().permanent(values, source)
+        bits[:, -1] |= _one_hot(self, values)[:, -1]
         return bits
 
 
 class QuantisesF(RRLDP):
     """Decides with one byte of a word, so that f is a multiple of 1/128, and speaks of the f that was asked for."""
 
-    def permanent(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        kept = super().permanent(values, np.full_like(words, 2**32 - 1))
-        return kept ^ (words >> np.uint32(24) < np.uint32(self.f * 128))
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        hot = _one_hot(self, values)
+        return hot ^ source.below(np.full(hot.shape, int(self.f * 128) * 2**24))
 
 
 class SwapsPAndQ(RRLDP):
@@ -62,8 +64,22 @@ class SwapsPAndQ(RRLDP):
     It is as private as it says, since 0 and 1 only change their names; what is decoded from it is wrong.
     """
 
-    def instantaneous(self, bits: NDArray[np.bool_], entropy: Entropy) -> NDArray[np.bool_]:
-        return super().instantaneous(~bits, entropy)
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
+        return super().instantaneous(1 - symbols, entropy)
+
+
+class SendsInTheClear(RRLDP):
+    """Perturbs as it says and then sends the record itself."""
+
+    def perturb(
+        self,
+        values: NDArray[np.integer],
+        *,
+        entropy: Entropy,
+        permanent_words: NDArray[np.uint32] | None = None,
+    ) -> NDArray[np.uint8]:
+        super().perturb(values, entropy=entropy, permanent_words=permanent_words)
+        return self.packed(_one_hot(self, values))
 
 
 class RedrawsPermanent(RRLDP):
@@ -77,6 +93,18 @@ class RedrawsPermanent(RRLDP):
         permanent_words: NDArray[np.uint32] | None = None,
     ) -> NDArray[np.uint8]:
         return super().perturb(values, entropy=entropy)
+
+
+class KeepsTooOften(KRR):
+    """Sends each other value only half as often as it states."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        kept = RESOLUTION - (np.array(self.sizes) - 1) * (np.array(self.runs) // 2)
+        shifts = source.shifts(
+            np.broadcast_to(kept, values.shape), np.broadcast_to(np.array(self.sizes) - 1, values.shape)
+        )
+        symbols: Symbols = (values + shifts) % np.array(self.sizes)
+        return symbols
 
 
 class IgnoresSecret(PermanentWords):
@@ -97,9 +125,14 @@ class IgnoresAttribute(PermanentWords):
     """Equal values of different attributes share their permanent words."""
 
     def __init__(
-        self, *, collection: str, attributes: Sequence[tuple[str, Sequence[str]]], flip_threshold: int
+        self,
+        *,
+        collection: str,
+        attributes: Sequence[tuple[str, Sequence[str]]],
+        noise: Sequence[list[Any]],
+        counts: Sequence[int],
     ) -> None:
-        super().__init__(collection=collection, attributes=attributes, flip_threshold=flip_threshold)
+        super().__init__(collection=collection, attributes=attributes, noise=noise, counts=counts)
         self._contexts = self._contexts[:1] * len(attributes)
 
 
@@ -108,8 +141,8 @@ class IgnoresBit(PermanentWords):
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
         words = super().words(secret, values)
-        firsts = np.cumsum([0, *self._sizes[:-1]])
-        return np.repeat(words[firsts], self._sizes)
+        firsts = np.cumsum([0, *self._counts[:-1]])
+        return np.repeat(words[firsts], self._counts)
 
 
 def reused_generator() -> Entropy:
@@ -136,6 +169,14 @@ class DrawsRowsUnevenly(HadamardResponse):
         return rows & np.where(np.arange(rows.shape[1]) == 0, 254, 255).astype(np.uint8)
 
 
+class TakesRawWords(HadamardResponse):
+    """Takes a random word itself: nobody can enumerate what it makes of it."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        entropy.words(len(values))  # type: ignore[attr-defined]  # that is the point
+        return HadamardResponse.perturb(self, values, entropy=entropy)
+
+
 class SendsTheNextValue(DirectResponse):
     """Instead of another value always sends the next one: the others are ruled out."""
 
@@ -152,12 +193,65 @@ class SpendsEpsilonOnEachBit(UnaryResponse):
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon))
 
 
+class _WithoutPadding:
+    """Draws one of the values that a set has, however few: a value is drawn more often than in 1 of l slots."""
+
+    size: int
+
+    def sampled(
+        self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, padding: int, entropy: Entropy
+    ) -> NDArray[np.int64]:
+        held = np.diff(offsets)
+        return _drawn(self.size, offsets, values, entropy.integers(np.maximum(held, 1)))
+
+
+class _FirstValue:
+    """A biased sampler: the first slot, always."""
+
+    size: int
+
+    def sampled(
+        self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, padding: int, entropy: Entropy
+    ) -> NDArray[np.int64]:
+        return _drawn(self.size, offsets, values, np.zeros(len(offsets) - 1, dtype=np.int64))
+
+
+class DirectWithoutPadding(_WithoutPadding, DirectResponse):
+    """A direct response to it."""
+
+
+class HadamardWithoutPadding(_WithoutPadding, HadamardResponse):
+    """A Hadamard response to it."""
+
+
+class DirectOfTheFirstValue(_FirstValue, DirectResponse):
+    """A direct response to it."""
+
+
+class HadamardOfTheFirstValue(_FirstValue, HadamardResponse):
+    """A Hadamard response to it."""
+
+
+def _drawn(
+    size: int, offsets: NDArray[np.int64], values: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    held = np.diff(offsets)
+    with_dummy = np.append(values, size)
+    return np.where(held > 0, with_dummy[np.minimum(offsets[:-1] + places, len(values))], size)
+
+
+def _one_hot(mechanism: RRLDP, values: NDArray[np.integer]) -> NDArray[np.uint8]:
+    values = np.asarray(values)
+    columns = [values[:, [place]] == np.arange(size) for place, size in enumerate(mechanism.sizes)]
+    return np.concatenate(columns, axis=1).astype(np.uint8)
+
+
 def respond_without_padding(
     method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy
 ) -> NDArray[np.uint8]:
     """Draws one of the items that a set has, however few: an item is drawn more often than in 1 of l slots."""
     held = _restricted(method, inquiry, sets)
-    places = uniform_integers(np.maximum(held.sizes, 1), entropy=entropy)
+    places = entropy.integers(np.maximum(held.sizes, 1))
     return _perturbed(method.oracle(inquiry), held, places, entropy)
 
 
@@ -166,7 +260,7 @@ def respond_with_the_first_item(
 ) -> NDArray[np.uint8]:
     """A biased sampler: the first slot, always."""
     held = _restricted(method, inquiry, sets)
-    return _perturbed(method.oracle(inquiry), held, 0 * entropy.words(len(held)), entropy)
+    return _perturbed(method.oracle(inquiry), held, np.zeros(len(held), dtype=np.int64), entropy)
 
 
 def _restricted(method: Method, inquiry: Inquiry, sets: ItemSets) -> ItemSets:

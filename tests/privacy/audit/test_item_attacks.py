@@ -13,10 +13,10 @@ import pytest
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
 from stream_ldp.privacy.audit import item_attacks
 from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
-from stream_ldp.sets.methods.methods import method
-from stream_ldp.sets.phases import Asked
+from stream_ldp.sets.phases import Target
 from tests.privacy.audit import broken
 from tests.privacy.audit.test_item_enumeration import EVERYBODY, Asking, direct, hadamard, phases, unary
+from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_an_attack_on_an_epoch_finds_80_to_100_percent_of_epsilon(make: Any) -> 
 
     Over 10 seeds, the least was 0.88, of unary responses.
     """
-    parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.ITEM, EVERYBODY, 1.0))
+    parts = phases((Target.ITEM, EVERYBODY, 1.0), (Target.ITEM, EVERYBODY, 1.0))
     asking = Asking(phases=parts, make=make, padding=2, domain=8, named=8)
     epoch = next(each for each in set_attacks(asking, noise=seeded(1)) if each.target == "epoch")
     assert epoch.claimed == 2.0
@@ -110,7 +110,7 @@ def test_a_broken_oracle_is_caught(twin: FrequencyOracle) -> None:
 
 @pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
 def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct)
     assert not is_disproved(set_attacks(asking, noise=seeded(1)))
     monkeypatch.setattr(item_attacks, "respond", respond)
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
@@ -119,7 +119,7 @@ def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatc
 def test_an_oracle_that_tells_an_empty_set_from_others_is_caught() -> None:
     """Sets of one item and of four have dummies as often as any; only the empty one has nothing else."""
     asking = Asking(
-        phases=phases((Asked.ITEM, EVERYBODY, 1.0)),
+        phases=phases((Target.ITEM, EVERYBODY, 1.0)),
         make=lambda size, padding, epsilon: broken.SendsDummiesPlainly(size=size, epsilon=epsilon),
     )
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
@@ -134,6 +134,6 @@ def test_a_report_supports_exactly_the_values_that_its_oracle_counts() -> None:
     for oracle in HONEST:
         rows = oracle.perturb(np.arange(200) % (oracle.size + 1), entropy=SeededEntropy(5))
         values = np.arange(min(oracle.size, 9))
-        supported = item_attacks.supported(oracle, rows, values)
+        supported = oracle.supported(rows, values)
         counted = [oracle.supports(oracle.sums(rows[[row]]), reports=1)[values] for row in range(20)]
         assert np.array_equal(supported[:20], np.array(counted) == 1)

@@ -12,20 +12,21 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.privacy.audit import item_enumeration
 from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries
-from stream_ldp.privacy.audit.response_law import stated_law
-from stream_ldp.sets.methods.methods import method
-from stream_ldp.sets.methods.oracle_choice import amplified
-from stream_ldp.sets.phases import Asked, Inquiry, Phase, Standing
+from stream_ldp.privacy.audit.output_distribution import stated_distribution
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from tests.privacy.audit import broken
+from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Method
 
 EVERYBODY = (0, RESOLUTION)
@@ -50,21 +51,21 @@ class Asking:
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
         size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
         phase = self.phases[inquiry.phase - 1]
-        if phase.asked is Asked.COUNT:
+        if phase.asked is Target.COUNT:
             return DirectResponse(size=size + 1, epsilon=phase.epsilon)
         return self.make(size, inquiry.padding, phase.epsilon)
 
     def solve(
-        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: Standing | None
-    ) -> tuple[Standing, Inquiry | None]:
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
         nothing = np.zeros(self.named)
-        standing = Standing(items=np.arange(self.named), frequency=nothing, standard_error=nothing)
+        standing = RankingEstimate(items=np.arange(self.named), frequency=nothing, standard_error=nothing)
         if inquiry.phase == len(self.phases):
             return standing, None
         return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=self.padding)
 
 
-def phases(*parts: tuple[Asked, tuple[int, int], float]) -> tuple[Phase, ...]:
+def phases(*parts: tuple[Target, tuple[int, int], float]) -> tuple[Phase, ...]:
     return tuple(
         Phase(number=number, asked=asked, share=share, epsilon=epsilon)
         for number, (asked, share, epsilon) in enumerate(parts, start=1)
@@ -90,7 +91,9 @@ def unary(size: int, padding: int, epsilon: float) -> FrequencyOracle:
 @pytest.mark.parametrize("make", [direct, hadamard, hashing, unary])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_a_report_costs_what_is_claimed(make: Any, epsilon: float) -> None:
-    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, epsilon), (Asked.ITEM, EVERYBODY, epsilon / 2)), make=make)
+    asking = Asking(
+        phases=phases((Target.ITEM, EVERYBODY, epsilon), (Target.ITEM, EVERYBODY, epsilon / 2)), make=make
+    )
     found = ItemEnumeration.realised(asking)
     assert found == ItemEnumeration.stated(asking)
     for phase in found.phases:
@@ -104,7 +107,7 @@ def test_a_report_costs_what_is_claimed(make: Any, epsilon: float) -> None:
 
 def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None:
     """One pays 1 and 0.25, the other 1 and 2: no more than 3."""
-    parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, HALVES[0], 0.25), (Asked.ITEM, HALVES[1], 2.0))
+    parts = phases((Target.ITEM, EVERYBODY, 1.0), (Target.COUNT, HALVES[0], 0.25), (Target.ITEM, HALVES[1], 2.0))
     found = ItemEnumeration.realised(Asking(phases=parts, make=hadamard))
     assert found.together == ((1, 2), (1, 3))
     assert found.allowed == 3.0
@@ -137,11 +140,11 @@ def test_an_epoch_costs_epsilon_and_no_more(shipped: Method, answered: tuple[tup
 
 def test_two_phases_are_enumerated_as_one_joint_output() -> None:
     """All pairs of sets and of answers to both phases, one by one; the server's second question as it may be."""
-    parts = phases((Asked.ITEM, EVERYBODY, 1.0), (Asked.COUNT, EVERYBODY, 0.5))
+    parts = phases((Target.ITEM, EVERYBODY, 1.0), (Target.COUNT, EVERYBODY, 0.5))
     asking = Asking(phases=parts, make=hadamard, padding=2)
     found = ItemEnumeration.realised(asking)
     oracle = HadamardResponse(size=6, epsilon=asking.oracle(asking.first()).epsilon)
-    law = stated_law(oracle)
+    law = stated_distribution(oracle)
     told = asking.oracle(Inquiry(phase=2, candidates=np.arange(10), padding=2))
     sets = [items for size in range(7) for items in itertools.combinations(range(6), size)]
 
@@ -151,7 +154,7 @@ def test_two_phases_are_enumerated_as_one_joint_output() -> None:
 
     def second(items: tuple[int, ...], candidates: tuple[int, ...]) -> list[Fraction]:
         counts = DirectResponse(size=len(candidates) + 1, epsilon=told.epsilon)
-        chances: list[Fraction] = stated_law(counts)[len({*items} & {*candidates})].tolist()
+        chances: list[Fraction] = stated_distribution(counts)[len({*items} & {*candidates})].tolist()
         return chances[: counts.size]
 
     worst = Fraction(1)
@@ -165,18 +168,43 @@ def test_two_phases_are_enumerated_as_one_joint_output() -> None:
     assert found.epsilon == pytest.approx(math.log(worst), abs=1e-9)
 
 
-@pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
-def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer to one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
-    monkeypatch.setattr(item_enumeration, "respond", respond)
-    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=direct)
+@pytest.mark.parametrize(
+    ("direct_twin", "hadamard_twin"),
+    [
+        (broken.DirectWithoutPadding, broken.HadamardWithoutPadding),
+        (broken.DirectOfTheFirstValue, broken.HadamardOfTheFirstValue),
+    ],
+)
+def test_a_biased_sampler_is_caught(direct_twin: Any, hadamard_twin: Any) -> None:
+    """The report of one slot of three spends more than its share: all of ln(3 (e - 1) + 1) = 1.82 instead of 1."""
+
+    def spends_more(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+        oracle: FrequencyOracle = direct_twin(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))
+        return oracle
+
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=spends_more)
     found = ItemEnumeration.realised(asking)
     assert found != ItemEnumeration.stated(asking)
     assert found.epsilon == pytest.approx(amplified(1.0, padding=3), abs=1e-6)
     # Through a hash, no slot may spend more than all: it is as private, but not what is stated.
-    hashed = replace(asking, make=hadamard)
+    hashed = replace(asking, make=lambda size, padding, epsilon: hadamard_twin(size=size, epsilon=epsilon))
     assert ItemEnumeration.realised(hashed) != ItemEnumeration.stated(hashed)
     assert ItemEnumeration.realised(hashed).epsilon <= 1
+
+
+@pytest.mark.parametrize("respond", [broken.respond_without_padding, broken.respond_with_the_first_item])
+def test_a_client_that_samples_in_another_way_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the set to the packed report, it is the client's own code that is enumerated."""
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct, padding=2)
+    assert ItemEnumeration.realised(asking) == ItemEnumeration.stated(asking)
+
+    def reports(sets: ItemSets, *, asked: Target, oracle: FrequencyOracle, entropy: Entropy, **_: Any) -> Any:
+        only = replace(asking, make=lambda *_: oracle, domain=oracle.size)
+        return respond(only, only.first(), sets, entropy=entropy)
+
+    monkeypatch.setattr(item_enumeration, "reports_of", reports)
+    assert ItemEnumeration.realised(asking) != ItemEnumeration.stated(asking)
+    assert ItemEnumeration.realised(asking).phases[0].epsilon > 1.0
 
 
 @pytest.mark.parametrize(
@@ -187,7 +215,7 @@ def test_a_biased_sampler_is_caught(respond: Any, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_a_broken_oracle_is_caught_in_a_phase(make: Any) -> None:
-    asking = Asking(phases=phases((Asked.ITEM, EVERYBODY, 1.0)), make=make, padding=1)
+    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=make, padding=1)
     assert ItemEnumeration.realised(asking).epsilon == math.inf
 
 

@@ -41,7 +41,7 @@ def plan(
     attributes = [
         (f"attribute {place}", [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)
     ]
-    keyed = words(collection="audited", attributes=attributes, flip_threshold=mechanism.flip_threshold)
+    keyed = words(collection="audited", attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
     return attacks(mechanism, keyed, noise=noise or (lambda: entropy), secrets=entropy)
 
 

@@ -173,7 +173,10 @@ def test_what_was_spent_still_counts_after_the_noise_is_changed() -> None:
     spending = spent(after, [(0,)] * 3, before=spent(before, [(0,)] * 4))
     parts = before.mechanism.epsilon(reports=4) + after.mechanism.epsilon(reports=3)
     assert spending.epsilon == pytest.approx(parts, abs=1e-12)
-    assert spending.epsilon >= loss_through_both(before.mechanism, 4, after.mechanism, 3)
+    first, second = before.mechanism, after.mechanism
+    assert isinstance(first, RRLDP)
+    assert isinstance(second, RRLDP)
+    assert spending.epsilon >= loss_through_both(first, 4, second, 3)
     # The same value is the same permanent response; another one is a second for both accounts.
     assert spending.assumption is Assumption.CONSTANT
     changed = spent(after, [(1,)], before=spent(before, [(0,)]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import RRLDP, BitChannel, SeededEntropy
+from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["TINY_SIZES", "channels", "draw", "drawn_rows", "expected_counts", "j
 TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
 
 
-def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: BitChannel) -> FloatArray:
+def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: Support) -> FloatArray:
     """P(row | cell), bit by bit, as the mechanism's definition has it; shape (rows, cells)."""
     bits = counts.unpacked()
     table = np.empty((len(bits), math.prod(sizes)))
@@ -31,7 +31,7 @@ def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: BitC
     return table
 
 
-def expected_counts(joint: FloatArray, *, channel: BitChannel, reports: float) -> RowCounts:
+def expected_counts(joint: FloatArray, *, channel: Support, reports: float) -> RowCounts:
     """Every possible report with the weight that `reports` users of this joint give it on average."""
     bits = sum(joint.shape)
     patterns = ((np.arange(2**bits)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
@@ -43,7 +43,7 @@ def expected_counts(joint: FloatArray, *, channel: BitChannel, reports: float) -
 
 def draw(
     joint: FloatArray, reports: int, *, f: float, seed: int, response: tuple[float, float] | None = None
-) -> tuple[RowCounts, BitChannel]:
+) -> tuple[RowCounts, Support]:
     """Reports of users drawn from a joint; `response` is (p, q) of the instantaneous response, if there is one."""
     cells = np.random.default_rng(seed).choice(joint.size, size=reports, p=joint.ravel())
     values = np.stack(np.unravel_index(cells, joint.shape), axis=1)
@@ -54,7 +54,7 @@ def draw(
 
 
 channels = st.builds(
-    lambda zero, gap: BitChannel(one=zero + gap * (1 - zero), zero=zero),
+    lambda zero, gap: Support.of_bits(one=zero + gap * (1 - zero), zero=zero),
     st.floats(0.02, 0.6),
     st.floats(0.1, 0.95),
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import RRLDP, BitChannel, SeededEntropy
+from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.estimators.em import CertifiedEM
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 def draw(
     joint: FloatArray, reports: int, *, f: float, seed: int, response: bool = False
-) -> tuple[RowCounts, BitChannel]:
+) -> tuple[RowCounts, Support]:
     """Reports of users drawn from a joint, counted."""
     rng = np.random.default_rng(seed)
     cells = rng.choice(joint.size, size=reports, p=joint.ravel())
@@ -52,12 +52,14 @@ def latent(shape: tuple[int, ...], *, seed: int, classes: int = 4) -> FloatArray
 
 
 def solve(
-    method: str, stop: str, counts: RowCounts, channel: BitChannel, sizes: tuple[int, ...], **start: FloatArray
+    method: str, stop: str, counts: RowCounts, channel: Support, sizes: tuple[int, ...], **start: FloatArray
 ) -> Solution:
-    return estimator(method, stop=stop, delta=0.001).estimate(counts, sizes=sizes, channel=channel, **start)
+    return estimator(method, stop=stop, delta=0.001).estimate(
+        counts, sizes=sizes, supports=[channel] * len(sizes), **start
+    )
 
 
-def report_likelihoods(counts: RowCounts, channel: BitChannel, sizes: tuple[int, ...]) -> FloatArray:
+def report_likelihoods(counts: RowCounts, channel: Support, sizes: tuple[int, ...]) -> FloatArray:
     """P(row | cell) for every distinct row and cell, by the definition, bit by bit."""
     bits = counts.unpacked()
     table = np.ones((len(bits), int(np.prod(sizes))))
@@ -91,7 +93,7 @@ def test_the_papers_em_is_em_by_its_definition() -> None:
 def test_the_likelihood_is_that_of_every_report(sizes: tuple[int, ...]) -> None:
     truth = latent(sizes, seed=2)
     counts, channel = draw(truth, 300, f=0.3, seed=2)
-    score = Likelihood.of(counts, sizes=sizes, channel=channel).score(truth)
+    score = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes)).score(truth)
     table = report_likelihoods(counts, channel, sizes)
     table /= table.max(axis=1, keepdims=True)
     z = table @ truth.ravel()
@@ -104,7 +106,7 @@ def test_the_cost_of_an_iteration_does_not_grow_with_the_reports() -> None:
     truth = latent((8, 8), seed=3)
     few, channel = draw(truth, 20_000, f=0.5, seed=3)
     many, _ = draw(truth, 2_000_000, f=0.5, seed=4)
-    rows = [Likelihood.of(counts, sizes=(8, 8), channel=channel).rows for counts in (few, many)]
+    rows = [Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))).rows for counts in (few, many)]
     # Every pattern of two attributes of 8 bits, once none of them and all of them are told apart no more.
     assert rows[1] <= 2**16
     assert rows[0] <= rows[1]
@@ -126,7 +128,7 @@ def test_every_estimate_is_a_distribution_with_finite_errors(method: str, stop: 
 
 @pytest.mark.parametrize(("method", "stop"), FORMS)
 def test_without_reports_the_estimate_is_uniform_and_not_certified(method: str, stop: str) -> None:
-    solution = solve(method, stop, RowCounts.empty(5), BitChannel(one=0.7, zero=0.2), (2, 3))
+    solution = solve(method, stop, RowCounts.empty(5), Support.of_bits(one=0.7, zero=0.2), (2, 3))
     np.testing.assert_array_equal(solution.joint, np.full((2, 3), 1 / 6))
     assert not solution.certified
     assert not solution.independence.dependent
@@ -178,8 +180,9 @@ def test_the_error_of_a_cell_goes_with_the_middle_between_its_estimate_and_the_p
     """Square error P0 (P0 + P) / 2 for an estimate P: of the product itself P0^2, and more where P is above it."""
     truth = np.diag([0.25] * 4) + 4e-3
     counts, channel = draw(truth / truth.sum(), 20_000, f=0.25, seed=1)
-    likelihood = Likelihood.of(counts, sizes=(4, 4), channel=channel)
-    problem = Problem(counts=counts, channel=channel, likelihood=likelihood, prior=Prior.learn(likelihood))
+    supports = (channel, channel)
+    likelihood = Likelihood.of(counts, sizes=(4, 4), supports=supports)
+    problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
     fit, product = CertifiedEM().fit(problem, None), problem.prior.basis.product
     assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
     at_estimate = standard_error(problem, fit)

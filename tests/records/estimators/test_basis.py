@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import BitChannel
+from stream_ldp.mechanisms import Support
 from stream_ldp.records.estimators import FloatArray
 from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.records.estimators.examples import TINY_SIZES, channels, expected_counts, joints
 
 
-def basis_of(joint: FloatArray, channel: BitChannel) -> tuple[ProductBasis, Likelihood]:
+def basis_of(joint: FloatArray, channel: Support) -> tuple[ProductBasis, Likelihood]:
     """At the joint's own marginals, from what its users report on average."""
     subject = Likelihood.of(
-        expected_counts(joint, channel=channel, reports=1_000), sizes=joint.shape, channel=channel
+        expected_counts(joint, channel=channel, reports=1_000), sizes=joint.shape, supports=[channel] * joint.ndim
     )
     attributes = []
     for j in range(joint.ndim):
@@ -28,7 +28,7 @@ def basis_of(joint: FloatArray, channel: BitChannel) -> tuple[ProductBasis, Like
 
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
 def test_the_functions_are_orthonormal_under_the_product_of_the_marginals(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support
 ) -> None:
     joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
     basis, _ = basis_of(joint, channel)
@@ -42,7 +42,7 @@ def test_the_functions_are_orthonormal_under_the_product_of_the_marginals(
 
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
 def test_the_mean_of_the_reports_is_every_coefficient_shrunk_by_lambda(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support
 ) -> None:
     joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
     basis, subject = basis_of(joint, channel)
@@ -52,7 +52,7 @@ def test_the_mean_of_the_reports_is_every_coefficient_shrunk_by_lambda(
 
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
 def test_under_independence_the_noise_of_a_coefficient_is_lambda(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support
 ) -> None:
     joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
     product, _ = basis_of(joint, channel)
@@ -65,7 +65,7 @@ def test_more_noise_retains_less_and_none_retains_all() -> None:
     joint = np.array([[0.4, 0.1], [0.2, 0.3]])
     retained = []
     for zero, one in ((0.45, 0.55), (0.3, 0.7), (0.1, 0.9), (0.0, 1.0)):
-        basis, _ = basis_of(joint, BitChannel(one=one, zero=zero))
+        basis, _ = basis_of(joint, Support.of_bits(one=one, zero=zero))
         retained.append(basis.retained[1, 1])
     assert np.all(np.diff(retained) > 0)
     assert retained[-1] == pytest.approx(1.0)

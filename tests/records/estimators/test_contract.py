@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from stream_ldp.mechanisms import BitChannel
+from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, Method, Solution, Stop, estimator
 from tests.records.estimators.examples import draw, expected_counts
@@ -27,11 +27,13 @@ def solve(
     form: tuple[Method, Stop],
     counts: RowCounts,
     sizes: tuple[int, ...],
-    channel: BitChannel,
+    channel: Support,
     start: FloatArray | None = None,
 ) -> Solution:
     method, stop = form
-    return estimator(method, stop=stop, delta=0.001).estimate(counts, sizes=sizes, channel=channel, start=start)
+    return estimator(method, stop=stop, delta=0.001).estimate(
+        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
+    )
 
 
 def swapped(counts: RowCounts, order: list[int]) -> RowCounts:
@@ -58,10 +60,10 @@ def test_reports_that_the_channel_cannot_produce_say_nothing(form: tuple[Method,
     rows = np.packbits(
         np.array([[1, 0, 0, 1], [1, 1, 0, 1], [0, 0, 1, 0]], dtype=np.uint8), axis=1, bitorder="little"
     )
-    solution = solve(form, RowCounts.of(rows, bits=4), (2, 2), BitChannel(one=0.5, zero=0.0))
+    solution = solve(form, RowCounts.of(rows, bits=4), (2, 2), Support.of_bits(one=0.5, zero=0.0))
     assert np.all(np.isfinite(solution.joint))
     assert np.all(np.isfinite(solution.standard_error))
-    none = solve(form, RowCounts.of(rows[1:2], bits=4), (2, 2), BitChannel(one=0.5, zero=0.0))
+    none = solve(form, RowCounts.of(rows[1:2], bits=4), (2, 2), Support.of_bits(one=0.5, zero=0.0))
     np.testing.assert_array_equal(none.joint, np.full((2, 2), 0.25))
     assert not none.certified
 
@@ -108,7 +110,7 @@ def test_weighted_reports_count_by_their_weight(form: tuple[Method, Stop]) -> No
 
 @pytest.mark.parametrize("form", [*CERTIFIED, (Method.EM, Stop.PAPER)])
 def test_with_a_billion_reports_the_true_joint_is_found(form: tuple[Method, Stop]) -> None:
-    channel = BitChannel(one=0.9, zero=0.1)
+    channel = Support.of_bits(one=0.9, zero=0.1)
     counts = expected_counts(TRUTH, channel=channel, reports=1e9)
     atol = 0.005 if form[1] is Stop.PAPER else 1e-4
     np.testing.assert_allclose(solve(form, counts, TRUTH.shape, channel).joint, TRUTH, atol=atol)
@@ -142,7 +144,9 @@ def test_the_start_does_not_change_the_maximum(form: tuple[Method, Stop]) -> Non
 )
 def test_a_start_that_is_no_distribution_is_refused(start: FloatArray, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        solve((Method.EM, Stop.CERTIFICATE), RowCounts.empty(5), (2, 3), BitChannel(one=0.7, zero=0.2), start=start)
+        solve(
+            (Method.EM, Stop.CERTIFICATE), RowCounts.empty(5), (2, 3), Support.of_bits(one=0.7, zero=0.2), start=start
+        )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def learn(
     joint: FloatArray, reports: int, *, f: float, seed: int, response: tuple[float, float] | None = None
 ) -> Prior:
     counts, channel = draw(joint, reports, f=f, seed=seed, response=response)
-    return Prior.learn(Likelihood.of(counts, sizes=joint.shape, channel=channel))
+    return Prior.learn(Likelihood.of(counts, sizes=joint.shape, supports=[channel] * len(joint.shape)))
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import BitChannel
+from stream_ldp.mechanisms import Support
 from stream_ldp.records.estimators import Solution, estimator
 from tests.records.estimators.examples import draw, expected_counts
 
-CHANNEL = BitChannel(one=0.8, zero=0.3)
+CHANNEL = Support.of_bits(one=0.8, zero=0.3)
 
 
-def solve(method: str, stop: str, counts: object, sizes: tuple[int, ...], channel: BitChannel) -> Solution:
-    return estimator(method, stop=stop, delta=0.001).estimate(counts, sizes=sizes, channel=channel)  # type: ignore[arg-type]
+def solve(method: str, stop: str, counts: object, sizes: tuple[int, ...], channel: Support) -> Solution:
+    return estimator(method, stop=stop, delta=0.001).estimate(counts, sizes=sizes, supports=[channel] * len(sizes))  # type: ignore[arg-type]
 
 
 def test_the_papers_lasso_finds_the_marginals_and_not_the_dependence() -> None:
@@ -40,7 +40,9 @@ def test_the_lasso_takes_no_iterations_and_bounds_its_gap_to_the_likeliest_joint
     counts, channel = draw(np.array([[0.4, 0.1], [0.2, 0.3]]), 5_000, f=0.4, seed=2)
     for stop in ("certificate", "paper"):
         solution = solve("lasso", stop, counts, (2, 2), channel)
-        likeliest = estimator("em", stop="paper", delta=1e-9).estimate(counts, sizes=(2, 2), channel=channel)
+        likeliest = estimator("em", stop="paper", delta=1e-9).estimate(
+            counts, sizes=(2, 2), supports=[channel] * len((2, 2))
+        )
         assert solution.iterations == 0
         gap = likeliest.log_likelihood - solution.log_likelihood
         assert 0 < gap <= solution.certificate

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import BitChannel
+from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, likelihood
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -17,7 +17,7 @@ from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
 @pytest.mark.parametrize("largest", [2**22, 0, 1], ids=["as-it-chooses", "report-by-report", "one-a-block"])
 def test_log_likelihood_and_gradient_are_those_of_the_table_of_reports_by_cells(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, largest: int
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support, largest: int
 ) -> None:
     counts, joint = data.draw(drawn_rows(sizes)), data.draw(joints(sizes))
     joint = 0.9 * joint + 0.1 / joint.size
@@ -26,7 +26,7 @@ def test_log_likelihood_and_gradient_are_those_of_the_table_of_reports_by_cells(
     z = table @ joint.ravel()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(likelihood, "_LARGEST_ARRAY", largest)
-        score = Likelihood.of(counts, sizes=sizes, channel=channel).score(joint)
+        score = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes)).score(joint)
     assert score.log_likelihood == pytest.approx(float(counts.counts @ np.log(z)), rel=1e-9, abs=1e-9)
     gradient = (counts.counts / z) @ table / counts.reports
     np.testing.assert_allclose(score.gradient.ravel(), gradient, rtol=1e-9)
@@ -36,10 +36,10 @@ def test_log_likelihood_and_gradient_are_those_of_the_table_of_reports_by_cells(
 def test_patterns_and_reports_give_the_same_score(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     joint = np.random.default_rng(1).dirichlet(np.ones(int(np.prod(sizes)))).reshape(sizes)
     counts, channel = draw(joint, 3_000, f=0.3, seed=1)
-    narrow = Likelihood.of(counts, sizes=sizes, channel=channel)
+    narrow = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
     monkeypatch.setattr(likelihood, "_LARGEST_ARRAY", 2_000)
     monkeypatch.setattr(likelihood, "_NARROW_BITS", 0)
-    wide = Likelihood.of(counts, sizes=sizes, channel=channel)
+    wide = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
     assert wide.rows == len(counts.counts)
     assert narrow.score(joint).log_likelihood == pytest.approx(wide.score(joint).log_likelihood, rel=1e-12)
     np.testing.assert_allclose(narrow.score(joint).gradient, wide.score(joint).gradient, rtol=1e-9)
@@ -51,7 +51,7 @@ def test_rows_contracted_are_bounded_by_the_patterns_not_by_the_reports() -> Non
     rows = []
     for reports in (20_000, 400_000):
         counts, channel = draw(joint, reports, f=0.5, seed=2, response=(0.5, 0.75))
-        rows.append(Likelihood.of(counts, sizes=(8, 8), channel=channel).rows)
+        rows.append(Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))).rows)
     assert rows[0] <= rows[1] == 255**2
 
 
@@ -62,8 +62,8 @@ def test_a_channel_that_never_sets_or_never_clears_a_bit_gives_no_nan(
     zero = 0.0 if one < 1.0 else data.draw(st.sampled_from([0.0, 0.3]))
     joint: FloatArray = data.draw(joints(sizes))
     counts = data.draw(drawn_rows(sizes))
-    channel = BitChannel(one=one, zero=zero)
-    subject = Likelihood.of(counts, sizes=sizes, channel=channel)
+    channel = Support.of_bits(one=one, zero=zero)
+    subject = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
     possible = likelihood_table(counts, sizes=sizes, channel=channel).max(axis=1) > 0
     assert subject.reports == pytest.approx(float(counts.counts[possible].sum()))
     if subject.reports:
@@ -74,4 +74,4 @@ def test_a_channel_that_never_sets_or_never_clears_a_bit_gives_no_nan(
 
 def test_rows_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match=r"sizes \(2, 3\) have 5 bits, the rows have 6"):
-        Likelihood.of(RowCounts.empty(6), sizes=(2, 3), channel=BitChannel(one=0.7, zero=0.2))
+        Likelihood.of(RowCounts.empty(6), sizes=(2, 3), supports=[Support.of_bits(one=0.7, zero=0.2)] * len((2, 3)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import BitChannel
+from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -23,9 +23,9 @@ from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_
     strength=st.sampled_from([0.0, 1e-3, 1.0, 30.0, 1e4]),
 )
 def test_no_joint_beats_a_point_by_more_than_its_certificate(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, strength: float
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support, strength: float
 ) -> None:
-    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, channel=channel)
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, supports=[channel] * len(sizes))
     point_of, centre, rival = (_inside(data.draw(joints(sizes))) for _ in range(3))
     objective = Objective(likelihood=subject, centre=centre, strength=strength)
     point = objective.at(point_of)
@@ -37,7 +37,7 @@ def test_no_joint_beats_a_point_by_more_than_its_certificate(
 def test_the_certificate_of_identical_reports_is_exactly_what_can_be_gained(strength: float) -> None:
     """Ten reports that say 0 and nothing else: the bound holds with equality, so a smaller one would be false."""
     counts = RowCounts.of(np.full((10, 1), 0b01, dtype=np.uint8), bits=2)
-    subject = Likelihood.of(counts, sizes=(2,), channel=BitChannel(one=0.75, zero=0.5))
+    subject = Likelihood.of(counts, sizes=(2,), supports=[Support.of_bits(one=0.75, zero=0.5)] * len((2,)))
     objective = Objective(likelihood=subject, centre=np.array([0.5, 0.5]), strength=strength)
     point = objective.at(np.array([0.5, 0.5]))
     grid = np.linspace(0, 1, 100_001)[1:-1]
@@ -49,9 +49,9 @@ def test_the_certificate_of_identical_reports_is_exactly_what_can_be_gained(stre
 @settings(max_examples=30)
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels, strength=st.sampled_from([1.0, 30.0]))
 def test_the_certificate_vanishes_at_the_maximum(
-    data: st.DataObject, sizes: tuple[int, ...], channel: BitChannel, strength: float
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support, strength: float
 ) -> None:
-    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, channel=channel)
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, supports=[channel] * len(sizes))
     objective = Objective(likelihood=subject, centre=_inside(data.draw(joints(sizes))), strength=strength)
     ascent = ascend(objective, objective.centre, tolerance=1e-6)
     assert ascent.certificate <= 1e-6
@@ -64,7 +64,7 @@ def test_the_ascent_never_goes_down(strength: float, monkeypatch: pytest.MonkeyP
     truth = np.diag(np.arange(1.0, 9.0))
     counts, channel = draw(truth / truth.sum(), 20_000, f=0.5, seed=3, response=(0.5, 0.75))
     objective = Objective(
-        likelihood=Likelihood.of(counts, sizes=(8, 8), channel=channel),
+        likelihood=Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))),
         centre=np.full((8, 8), 1 / 64),
         strength=strength,
     )
@@ -85,7 +85,9 @@ def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:
     truth = np.diag(np.arange(1.0, 9.0)) + 0.5
     counts, channel = draw(truth / truth.sum(), 50_000, f=0.5, seed=4)
     objective = Objective(
-        likelihood=Likelihood.of(counts, sizes=(8, 8), channel=channel), centre=np.full((8, 8), 1 / 64), strength=10.0
+        likelihood=Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))),
+        centre=np.full((8, 8), 1 / 64),
+        strength=10.0,
     )
     point, plain = objective.at(objective.centre), 1
     while objective.certificate(point) > 0.01:

@@ -14,13 +14,13 @@ from tests.records.estimators.examples import draw
 
 def test_a_pair_is_drawn_to_the_product_of_its_marginals() -> None:
     counts, channel = draw(np.array([[0.4, 0.1, 0.1], [0.05, 0.05, 0.3]]), 5_000, f=0.3, seed=1)
-    prior = Prior.learn(Likelihood.of(counts, sizes=(2, 3), channel=channel))
+    prior = Prior.learn(Likelihood.of(counts, sizes=(2, 3), supports=[channel] * len((2, 3))))
     np.testing.assert_allclose(prior.centre, np.outer(*prior.marginals), rtol=1e-12)
 
 
 def test_a_single_attribute_is_drawn_to_the_uniform_distribution() -> None:
     counts, channel = draw(np.array([0.6, 0.3, 0.1]), 5_000, f=0.3, seed=2)
-    prior = Prior.learn(Likelihood.of(counts, sizes=(3,), channel=channel))
+    prior = Prior.learn(Likelihood.of(counts, sizes=(3,), supports=[channel] * len((3,))))
     np.testing.assert_allclose(prior.centre, 1 / 3)
 
 
@@ -28,7 +28,7 @@ def test_more_attributes_are_drawn_to_their_pairs_without_any_three_way_effect()
     """The odds ratio of two attributes is then the same for each value of a third."""
     truth = np.random.default_rng(3).dirichlet(np.ones(8)).reshape(2, 2, 2)
     counts, channel = draw(truth, 200_000, f=0.1, seed=3)
-    likelihood = Likelihood.of(counts, sizes=(2, 2, 2), channel=channel)
+    likelihood = Likelihood.of(counts, sizes=(2, 2, 2), supports=[channel] * len((2, 2, 2)))
     prior = Prior.learn(likelihood)
     odds = prior.centre[0, 0] * prior.centre[1, 1] / (prior.centre[0, 1] * prior.centre[1, 0])
     # But for one user of 200,000, who is distributed as the product.
@@ -42,7 +42,7 @@ def test_pairs_made_of_noise_rule_no_cell_out() -> None:
     truth = np.zeros((4, 5, 6))
     truth[[0, 1, 2, 3], [0, 2, 3, 4], [0, 2, 4, 5]] = 0.25
     counts, channel = draw(truth, 50_000, f=0.5, seed=5)
-    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, channel=channel))
+    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * len(truth.shape)))
     assert prior.centre.min() >= prior.basis.product.min() / 50_001
 
 
@@ -51,7 +51,7 @@ def test_a_purely_three_way_dependence_is_found_when_reports_are_clear() -> None
     truth = np.zeros((2, 2, 2))
     truth[[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]] = 0.25
     counts, channel = draw(truth, 20_000, f=0.3, seed=6)
-    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, channel=channel))
+    prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * len(truth.shape)))
     np.testing.assert_allclose(prior.centre, 1 / 8, atol=0.02)
     assert prior.strength < 100
     assert prior.dependence.p_value() <= 0.01
@@ -60,11 +60,11 @@ def test_a_purely_three_way_dependence_is_found_when_reports_are_clear() -> None
 def test_the_expected_joint_is_right_without_noise_and_the_centre_without_information() -> None:
     truth = np.array([[0.3, 0.2], [0.1, 0.4]])
     clear, channel = draw(truth, 2_000, f=1e-9, seed=4)
-    prior = Prior.learn(Likelihood.of(clear, sizes=(2, 2), channel=channel))
+    prior = Prior.learn(Likelihood.of(clear, sizes=(2, 2), supports=[channel] * len((2, 2))))
     told = clear.unpacked().astype(float)
     users = np.einsum("n,ni,nj->ij", clear.counts, told[:, :2], told[:, 2:]) / clear.reports
     np.testing.assert_allclose(prior.expected, users, atol=1e-6)
     drowned, channel = draw(truth, 20, f=0.99, seed=4)
-    prior = Prior.learn(Likelihood.of(drowned, sizes=(2, 2), channel=channel))
+    prior = Prior.learn(Likelihood.of(drowned, sizes=(2, 2), supports=[channel] * len((2, 2))))
     assert prior.resolved[1, 1] < 0.1
     assert prior.expected.sum() == pytest.approx(1)

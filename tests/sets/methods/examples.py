@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods import parse_spec
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["answers_of"]
+__all__ = ["answers_of", "build", "method"]
+
+
+def method(kind: str, *, domain: int, **options: object) -> Method:
+    """A method by its kind and options; None is an option that is not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return parse_spec({"kind": kind, **given}).method(domain=domain)
+
+
+def build(kind: str, **changes: Any) -> Method:
+    """A method for the top 4 of 60 items, of which sets hold 5, but for the changes."""
+    return method(kind, **{"domain": 60, "k": 4, "epsilon": 2.0, "set_size": 5, **changes})
 
 
 def answers_of(

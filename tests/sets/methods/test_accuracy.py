@@ -13,9 +13,9 @@ import pytest
 from stream_ldp.cli.evaluate.heavy_hitters import read_transactions
 from stream_ldp.sets.evaluation import Measures, scores, trials
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import method
 from tests.benchmarks.zipf_sets import zipf_sets
 from tests.paths import DATA
+from tests.sets.methods.examples import method
 
 MUSHROOM = DATA / "mushroom.txt.gz"
 

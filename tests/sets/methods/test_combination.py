@@ -6,34 +6,34 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import DirectResponse
-from stream_ldp.sets.methods.combination import Combine, best, combined, observed
-from stream_ldp.sets.phases import Inquiry, Standing
+from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 
-def _standing(items: list[int], frequency: list[float], error: list[float]) -> Standing:
-    return Standing(items=np.array(items), frequency=np.array(frequency), standard_error=np.array(error))
+def _estimate(items: list[int], frequency: list[float], error: list[float]) -> RankingEstimate:
+    return RankingEstimate(items=np.array(items), frequency=np.array(frequency), standard_error=np.array(error))
 
 
-BEFORE = _standing([7, 3, 5], [0.5, 0.4, 0.3], [0.1, 0.2, 0.1])
-NOW = _standing([3, 7], [0.2, 0.9], [0.1, 0.2])
+BEFORE = _estimate([7, 3, 5], [0.5, 0.4, 0.3], [0.1, 0.2, 0.1])
+NOW = _estimate([3, 7], [0.2, 0.9], [0.1, 0.2])
 
 
 def test_the_papers_combination_weighs_the_earlier_estimate_one_part_in_l() -> None:
-    both = combined(BEFORE, NOW, combine=Combine.PAPER, set_size=4, chosen_from=3)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.PAPER, set_size=4, chosen_from=3)
     assert both.items.tolist() == [3, 7]
     assert both.frequency == pytest.approx([(0.4 + 3 * 0.2) / 4, (0.5 + 3 * 0.9) / 4])
     assert both.standard_error == pytest.approx([np.hypot(0.2 / 4, 0.1 * 3 / 4), np.hypot(0.1 / 4, 0.2 * 3 / 4)])
 
 
 def test_combination_by_variance_gives_the_surer_estimate_more_weight() -> None:
-    both = combined(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=3)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=3)
     assert both.frequency == pytest.approx([(0.4 + 4 * 0.2) / 5, (4 * 0.5 + 0.9) / 5])
     assert both.standard_error == pytest.approx([np.sqrt(1 / 125), np.sqrt(1 / 125)])
 
 
 def test_an_estimate_without_reports_has_no_weight() -> None:
-    nothing = _standing([3, 7], [0.0, 0.0], [np.inf, np.inf])
-    both = combined(nothing, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
+    nothing = _estimate([3, 7], [0.0, 0.0], [np.inf, np.inf])
+    both = combined_estimate(nothing, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
     assert (both.frequency.tolist(), both.standard_error.tolist()) == ([0.2, 0.9], [0.1, 0.2])
 
 
@@ -46,9 +46,9 @@ def test_selecting_the_best_items_does_not_bias_their_combined_estimates(later: 
     rng = np.random.default_rng(8)
     means, covered = [], []
     for _ in range(300):
-        before = best(_standing(list(range(400)), rng.normal(0.0, 1.0, 400).tolist(), [1.0] * 400), 20)
-        now = _standing(before.items.tolist(), rng.normal(0.0, later, 20).tolist(), [later] * 20)
-        both = combined(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=400)
+        before = most_frequent(_estimate(list(range(400)), rng.normal(0.0, 1.0, 400).tolist(), [1.0] * 400), 20)
+        now = _estimate(before.items.tolist(), rng.normal(0.0, later, 20).tolist(), [later] * 20)
+        both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=400)
         assert both.standard_error.max() <= later
         means.append(both.frequency.mean())
         covered.append(np.abs(both.frequency) <= 1.96 * both.standard_error)
@@ -57,25 +57,25 @@ def test_selecting_the_best_items_does_not_bias_their_combined_estimates(later: 
 
 
 def test_only_items_near_the_selection_threshold_are_corrected_for_selection() -> None:
-    before = _standing([1, 2], [40.0, 0.0], [1.0, 1.0])
-    now = _standing([1, 2], [38.0, 1.0], [1.0, 1.0])
-    both = combined(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
+    before = _estimate([1, 2], [40.0, 0.0], [1.0, 1.0])
+    now = _estimate([1, 2], [38.0, 1.0], [1.0, 1.0])
+    both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
     assert both.frequency[0] == pytest.approx(39.0)
     assert both.standard_error[0] == pytest.approx(np.sqrt(0.5))
     assert both.frequency[1] < 0.5
 
 
 def test_the_best_items_come_in_order_and_ties_go_to_the_lower_item() -> None:
-    standing = best(_standing([9, 2, 4, 1], [0.1, 0.3, -0.2, 0.3], [0.1, 0.2, 0.3, 0.4]), 3)
-    assert standing.items.tolist() == [1, 2, 9]
-    assert standing.frequency.tolist() == [0.3, 0.3, 0.1]
-    assert standing.standard_error.tolist() == [0.4, 0.2, 0.1]
+    estimate = most_frequent(_estimate([9, 2, 4, 1], [0.1, 0.3, -0.2, 0.3], [0.1, 0.2, 0.3, 0.4]), 3)
+    assert estimate.items.tolist() == [1, 2, 9]
+    assert estimate.frequency.tolist() == [0.3, 0.3, 0.1]
+    assert estimate.standard_error.tolist() == [0.4, 0.2, 0.1]
 
 
 def test_a_phases_estimate_undoes_sampling_and_applies_the_correction() -> None:
     oracle = DirectResponse(size=2, dummies=3, epsilon=20.0)
     inquiry = Inquiry(phase=3, candidates=np.array([8, 6]), padding=3, correction=1.5)
-    found = observed(inquiry, oracle, np.array([100, 50, 20, 20, 10]), reports=200)
+    found = phase_estimate(inquiry, oracle, np.array([100, 50, 20, 20, 10]), reports=200)
     assert found.items.tolist() == [8, 6]
     assert found.frequency == pytest.approx([4.5 * 0.5, 4.5 * 0.25], rel=1e-6)
     assert found.standard_error == pytest.approx(
@@ -85,7 +85,9 @@ def test_a_phases_estimate_undoes_sampling_and_applies_the_correction() -> None:
 
 def test_without_reports_every_frequency_is_0_with_infinite_error() -> None:
     oracle = DirectResponse(size=3, epsilon=1.0)
-    found = observed(Inquiry(phase=1, candidates=None, padding=1), oracle, np.zeros(3, dtype=np.int64), reports=0)
+    found = phase_estimate(
+        Inquiry(phase=1, candidates=None, padding=1), oracle, np.zeros(3, dtype=np.int64), reports=0
+    )
     assert found.items.tolist() == [0, 1, 2]
     assert found.frequency.tolist() == [0.0] * 3
     assert found.standard_error.tolist() == [np.inf] * 3

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, frequencies
+from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.methods import method
-from stream_ldp.sets.methods.oracle_choice import amplified, item_oracle, scale, value_oracle, variance
+from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle, variance
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
+from tests.sets.methods.examples import method
 
 
 def _of(size: int, padding: int, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:
@@ -46,7 +47,7 @@ def test_no_other_choice_has_less_variance(epsilon: float, padding: int) -> None
             return factor**2 * variance(oracle, frequency=mean / factor)
 
         chosen = _of(size, padding, epsilon)
-        taken = error(chosen, scale(chosen, padding=padding)) * (1 - 1e-9)
+        taken = error(chosen, chosen.told(padding=padding)) * (1 - 1e-9)
         for bits in range(1, 9):
             assert taken <= error(HadamardResponse(size=size, epsilon=epsilon, hash_bits=bits), padding)
             if 1 < padding <= 2**bits / 2:
@@ -85,6 +86,6 @@ def test_the_stated_variance_is_that_of_the_estimates(size: int, padding: int, e
 
 
 def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> None:
-    assert scale(_of(64, 8, 2.0), padding=8) == 8
-    assert scale(_of(4_096, 8, 2.0), padding=8) == 1
+    assert _of(64, 8, 2.0).told(padding=8) == 8
+    assert _of(4_096, 8, 2.0).told(padding=8) == 1
     assert Inquiry(phase=1, candidates=None, padding=8).correction == 1.0

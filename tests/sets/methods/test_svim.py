@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy, frequencies
-from stream_ldp.sets.methods.methods import method
-from stream_ldp.sets.phases import Inquiry, Standing
-from tests.sets.methods.examples import answers_of
+from stream_ldp.sets.methods.svim import SVIM
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
+from tests.sets.methods.examples import answers_of, build, method
 
 #: 8 candidates of 40 items.
-SVIM = method("svim", domain=40, k=4, k_max=8, epsilon=18.0)
-BEFORE = Standing(items=np.arange(8), frequency=np.linspace(0.3, 0.1, 8), standard_error=np.full(8, 0.01))
+LEARNING = method("svim", domain=40, k=4, k_max=8, epsilon=18.0)
+BEFORE = RankingEstimate(items=np.arange(8), frequency=np.linspace(0.3, 0.1, 8), standard_error=np.full(8, 0.01))
 COUNTING = Inquiry(phase=2, candidates=BEFORE.items, padding=1)
 
 
 def _after_counts(parts: list[float], *, users: int = 10_000) -> Inquiry:
     """What phase 3 asks if these parts of the users hold 0, 1, ... candidates."""
     counts = np.repeat(np.arange(9), np.round(np.array(parts + [0.0] * (9 - len(parts))) * users).astype(int))
-    sums = answers_of(SVIM, COUNTING, [list(range(count)) for count in counts.tolist()])
-    standing, inquiry = SVIM.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
-    assert standing is BEFORE
+    sums = answers_of(LEARNING, COUNTING, [list(range(count)) for count in counts.tolist()])
+    estimate, inquiry = LEARNING.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
+    assert estimate is BEFORE
     assert inquiry is not None
     assert inquiry.candidates is BEFORE.items
     return inquiry
@@ -50,7 +52,7 @@ def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None
     """
     svim = method("svim", domain=200, k=32, k_max=64, epsilon=1.0)
     counting = Inquiry(phase=2, candidates=np.arange(64), padding=1)
-    before = Standing(items=np.arange(64), frequency=np.zeros(64), standard_error=np.ones(64))
+    before = RankingEstimate(items=np.arange(64), frequency=np.zeros(64), standard_error=np.ones(64))
     rng = np.random.default_rng(0)
     paddings = []
     for seed in range(20):
@@ -63,18 +65,18 @@ def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None
 
 
 def test_without_counts_sets_are_padded_to_the_number_of_candidates() -> None:
-    nothing: NDArray[np.int64] = np.zeros(SVIM.oracle(COUNTING).counters, dtype=np.int64)
-    _, inquiry = SVIM.solve(COUNTING, sums=nothing, reports=0, before=BEFORE)
+    nothing: NDArray[np.int64] = np.zeros(LEARNING.oracle(COUNTING).counters, dtype=np.int64)
+    _, inquiry = LEARNING.solve(COUNTING, sums=nothing, reports=0, before=BEFORE)
     assert inquiry is not None
     assert (inquiry.padding, inquiry.correction) == (8, 1.0)
 
 
 def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None:
     inquiry = Inquiry(phase=3, candidates=BEFORE.items, padding=2)
-    sums = answers_of(SVIM, inquiry, [[0, 1], [0], [0], []] * 250)
-    alone, end = SVIM.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
+    sums = answers_of(LEARNING, inquiry, [[0, 1], [0], [0], []] * 250)
+    alone, end = LEARNING.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
     assert end is None
-    fresh = 2 * frequencies(SVIM.oracle(inquiry), sums, reports=1_000)
+    fresh = 2 * frequencies(LEARNING.oracle(inquiry), sums, reports=1_000)
     assert alone.frequency == pytest.approx(np.sort(fresh)[::-1])
 
     knowing = method("svim", domain=40, k=4, k_max=8, epsilon=18.0, set_size=2)
@@ -88,7 +90,7 @@ def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -
     """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
     subject = method("svim", domain=40, k=2, epsilon=2.0)
     candidates = np.arange(4)
-    before = Standing(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
+    before = RankingEstimate(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
     certain, corrected = (
         Inquiry(phase=3, candidates=candidates, padding=2, correction=correction) for correction in (1.0, 1.5)
     )
@@ -100,3 +102,35 @@ def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -
     assert doubtful.frequency == pytest.approx(1.5 * plain.frequency)
     expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 6)
     assert doubtful.standard_error == pytest.approx(expected)
+
+
+def test_phases_ask_the_published_shares_of_users_with_all_of_epsilon() -> None:
+    phases = build("svim").phases
+    assert [phase.part for phase in phases] == pytest.approx([0.4, 0.1, 0.5], abs=1e-9)
+    assert [phase.epsilon for phase in phases] == pytest.approx([2.0, 2.0, 2.0])
+    # Users of one phase are not those of another.
+    shares = [phase.share for phase in phases]
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(shares))
+
+
+def test_options_left_out_take_defaults_that_fit_the_domain() -> None:
+    svim = method("svim", domain=100, k=10, epsilon=1.0, set_size=7)
+    assert isinstance(svim, SVIM)
+    assert (svim.k_max, svim.set_size, svim.hash_bits) == (20, 7, None)
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 22.0])
+@pytest.mark.parametrize("hash_bits", [None, 1, 8])
+def test_a_method_built_at_the_limits_of_its_options_has_usable_oracles(
+    epsilon: float, hash_bits: int | None
+) -> None:
+    svim = method("svim", domain=2**20, k=1_000, epsilon=epsilon, set_size=100, hash_bits=hash_bits)
+    candidates = np.arange(2_000)
+    for inquiry in (
+        svim.first(),
+        Inquiry(phase=2, candidates=candidates, padding=1),
+        Inquiry(phase=3, candidates=candidates, padding=1),
+        Inquiry(phase=3, candidates=candidates, padding=2_000),
+    ):
+        p, q = svim.oracle(inquiry).support
+        assert p > q

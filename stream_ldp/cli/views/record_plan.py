@@ -1,0 +1,85 @@
+"""A collection of records on one line, and its plan as tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
+if TYPE_CHECKING:
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.records.plan import EstimatePlan, Plan
+
+__all__ = ["plan_document", "show_plan", "summary"]
+
+
+def summary(collection: JointCollection, *, lasting: str) -> str:
+    """What it asks and answers; `lasting` tells its windows."""
+    return (
+        f"{len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, {lasting}, "
+        f"estimates {', '.join(each.name for each in collection.estimates)}"
+    )
+
+
+def plan_document(planned: Plan) -> dict[str, object]:
+    """The plan as plain data, for JSON."""
+    return asdict(planned) | {
+        "privacy": [
+            {
+                "neighbours": loss.neighbours,
+                # JSON has no number for it.
+                "reports": "inf" if math.isinf(loss.reports) else int(loss.reports),
+                "epsilon": loss.epsilon,
+                "assumption": loss.assumption,
+            }
+            for loss in planned.privacy
+        ],
+        "estimates": [
+            asdict(estimate)
+            | {"errors": [{"reports": reports, "standard_error": error} for reports, error in estimate.errors]}
+            for estimate in planned.estimates
+        ],
+    }
+
+
+def show_plan(planned: Plan) -> None:
+    """Print the plan."""
+    console = Console(highlight=False)
+    console.print(
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
+        f"{planned.bits} bits a report, {planned.report_bytes} bytes with padding.",
+        markup=False,
+    )
+    relations = list(dict.fromkeys(loss.relation for loss in planned.privacy))
+    table = Table(
+        "reports of one user", *relations, box=box.SIMPLE, title="Epsilon, while the user's record is constant"
+    )
+    for reports in dict.fromkeys(loss.reports for loss in planned.privacy):
+        shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
+        table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
+    console.print(table)
+    populations = [f"{reports:,} reports" for reports, _ in planned.estimates[0].errors]
+    table = Table(
+        "estimate",
+        "of",
+        "cells",
+        "state of a window and partition",
+        *populations,
+        box=box.SIMPLE,
+        title="Estimates, with the standard error to expect of a cell",
+    )
+    for estimate in planned.estimates:
+        errors = [f"{error:.4f}" for _, error in estimate.errors]
+        table.add_row(estimate.name, ", ".join(estimate.of), f"{estimate.cells:,}", _state(estimate), *errors)
+    console.print(table)
+
+
+def _state(estimate: EstimatePlan) -> str:
+    return f"{decimal(estimate.state_bytes)} {'a report' if estimate.grows else 'in all'}"

@@ -1,0 +1,77 @@
+"""What every client that sends reports has: noise, a clock, an outbox, and its connection to the brokers."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from stream_ldp.client.outbox import Outbox
+from stream_ldp.mechanisms import OSEntropy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.mechanisms import Entropy
+
+__all__ = ["Sender", "now_ms"]
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Sender:
+    """Sends reports of one collection, inside an `async with` block."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        settings: Settings,
+        entropy: Entropy | None,
+        clock: Callable[[], int],
+        max_in_flight: int,
+        delivery_timeout: float,
+        also: Sequence[AbstractAsyncContextManager[Any]] = (),
+    ) -> None:
+        """also: what else has to be open inside the block."""
+        self._entropy = entropy or OSEntropy()
+        self._clock = clock
+        self._outbox = Outbox(
+            settings.topic_names.reports(collection.name),
+            settings=settings,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+        )
+        self._also = also
+        self._connections = AsyncExitStack()
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of reports that the brokers have acknowledged."""
+        return self._outbox.acknowledged
+
+    async def __aenter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: a topic of the collection does not exist.
+        """
+        async with AsyncExitStack() as opened:
+            for each in (self._outbox, *self._also):
+                await opened.enter_async_context(each)
+            self._connections = opened.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect."""
+        await self._connections.aclose()

@@ -1,0 +1,99 @@
+"""The jars of Apache Kafka, fetched once by Maven into the user's cache."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
+from stream_ldp.kafka.embedded.process import last_lines, run
+
+__all__ = ["fetch_jars"]
+
+log = logging.getLogger(__name__)
+
+KAFKA_VERSION = "4.3.1"
+LOG4J_VERSION = "2.25.1"
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
+#: 46 jars, 44 MB: 4 s to 15 s on a good line.
+FETCH_TIMEOUT_SECONDS = 600.0
+
+_POM = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>stream-ldp</groupId>
+  <artifactId>embedded-kafka</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{KAFKA_VERSION}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId>
+      <artifactId>log4j-slf4j-impl</artifactId>
+      <version>{LOG4J_VERSION}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId>
+      <artifactId>log4j-core</artifactId>
+      <version>{LOG4J_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def fetch_jars() -> Path:
+    """Kafka's jars in the cache, fetched if they are not there.
+
+    They are fetched beside their place and renamed into it, so that an interrupted fetch never looks like a
+    finished one, and of two processes that fetch at once the second takes the first one's.
+
+    Raises:
+        MissingTool: they are not there, and neither is Maven.
+        EmbeddedBrokerError: Maven failed; the message holds its last lines.
+    """
+    cache = _cache_directory()
+    jars = cache / f"kafka-{KAFKA_VERSION}-log4j-{LOG4J_VERSION}"
+    if jars.is_dir():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise MissingTool(f"no mvn on PATH: Maven fetches Kafka's jars into {cache} the first time")
+    log.info("Fetching Apache Kafka %s by Maven into %s", KAFKA_VERSION, jars)
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as scratch:
+        pom, fetched = Path(scratch, "pom.xml"), Path(scratch, "jars")
+        pom.write_text(_POM)
+        goal = (f"{DEPENDENCY_PLUGIN}:copy-dependencies", f"-DoutputDirectory={fetched}")
+        # --strict-checksums: a jar that does not match its checksum is an error, by default only a warning.
+        command = (maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", str(pom), *goal)
+        try:
+            done = run(*command, timeout=FETCH_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired as slow:
+            raise EmbeddedBrokerError(f"Maven has not fetched Kafka within {FETCH_TIMEOUT_SECONDS:.0f} s") from slow
+        if done.returncode != 0:
+            raise EmbeddedBrokerError(f"Maven could not fetch Kafka:\n{last_lines(done.stdout)}")
+        try:
+            fetched.rename(jars)
+        except OSError:
+            if not jars.is_dir():
+                raise
+    return jars
+
+
+def _cache_directory() -> Path:
+    if override := os.environ.get("STREAM_LDP_KAFKA_HOME"):
+        return Path(override)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "stream-ldp"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stream-ldp"

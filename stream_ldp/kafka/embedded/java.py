@@ -1,0 +1,34 @@
+"""The Java that runs the embedded Kafka."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from stream_ldp.kafka.embedded.errors import MissingTool
+from stream_ldp.kafka.embedded.process import last_lines, run
+
+__all__ = ["find_java"]
+
+MINIMUM_JAVA = 17
+
+
+def find_java() -> str:
+    """Path of a java that is recent enough, of JAVA_HOME if that is set and else on PATH.
+
+    Raises:
+        MissingTool: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if java is None:
+        where = f"JAVA_HOME ({home})" if home else "PATH"
+        raise MissingTool(f"no java on {where}: the embedded Kafka needs a Java {MINIMUM_JAVA} runtime or later")
+    answer = run(java, "-version").stdout
+    version = re.search(r'version "(?:1\.)?(\d+)', answer)
+    if version is None:
+        raise MissingTool(f"{java} -version does not say which it is:\n{last_lines(answer)}")
+    if int(version[1]) < MINIMUM_JAVA:
+        raise MissingTool(f"{java} is Java {version[1]}: the embedded Kafka needs {MINIMUM_JAVA} or later")
+    return java

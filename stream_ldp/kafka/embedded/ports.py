@@ -1,0 +1,24 @@
+"""TCP ports of this machine."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+__all__ = ["accepts", "free_ports"]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback address that nobody listens on."""
+    with ExitStack() as sockets:
+        held = [sockets.enter_context(socket.socket()) for _ in range(count)]
+        for each in held:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in held]
+
+
+def accepts(port: int) -> bool:
+    """Whether somebody listens on a port of the loopback address."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,137 @@
+"""One partition read as a log: in the order of its offsets, from a chosen place, to its end or for ever."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Collection as Container
+    from types import TracebackType
+
+    from aiokafka import ConsumerRecord
+
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["LogReader"]
+
+#: Longest wait, in milliseconds, for records of a log that is read to its end.
+POLL_MS = 200
+
+#: Records of one turn on the way to the end. A turn of a rebuild keeps the event loop for about 20 ms.
+MAX_RECORDS = 1_000
+
+
+class LogReader:
+    """Reads one partition.
+
+    Without a group it gets every record and moves nobody's position. Of the members of a group, one at a time reads,
+    from where the group has got to.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        settings: Settings,
+        partition: int = 0,
+        group: str | None = None,
+        from_beginning: bool = True,
+    ) -> None:
+        """from_beginning: begin with the oldest record, not with the next; a group does so only the first time."""
+        self._partition = TopicPartition(topic, partition)
+        self._settings = settings
+        self._group = group
+        self._from_beginning = from_beginning
+        self._consumer: Any = None
+
+    async def start(
+        self, *, check: Callable[[Container[str]], None] | None = None, since_ms: int | None = None
+    ) -> None:
+        """Connect and find the place to begin.
+
+        check: looks at the names of all topics before ours is asked for, since aiokafka waits without end for one
+            that is not there. What it raises ends the start.
+        since_ms: begin with the first record of this time or later, milliseconds since 1970-01-01 UTC.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
+        self._consumer = AIOKafkaConsumer(
+            **self._settings.client_options(),
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest" if self._from_beginning else "latest",
+        )
+        try:
+            await self._consumer.start()
+            if check is not None:
+                check(await self._consumer.topics())
+            if self._group is not None:
+                self._consumer.subscribe([self._partition.topic])
+                return
+            self._consumer.assign([self._partition])
+            if since_ms is not None or not self._from_beginning:
+                await self._seek(since_ms)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Disconnect; may be called twice, or without a start."""
+        if self._consumer is not None:
+            await self._consumer.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def end(self) -> int:
+        """Offset of the record that is written next."""
+        ends = await self._consumer.end_offsets([self._partition])
+        return int(ends[self._partition])
+
+    async def position(self) -> int:
+        """Offset of the record that is read next."""
+        return int(await self._consumer.position(self._partition))
+
+    async def read_to_end(self) -> AsyncIterator[ConsumerRecord]:
+        """The records from here to where the log ends at this moment, perhaps a few that came since; none twice."""
+        end = await self.end()
+        while await self.position() < end:
+            for record in await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
+                yield record
+
+    async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
+        """The next records as soon as there are any, none after so many milliseconds."""
+        fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
+        return list(fetched.get(self._partition, ()))
+
+    async def next(self) -> ConsumerRecord:
+        """The next record, however long it takes to come."""
+        return await self._consumer.getone()
+
+    async def commit(self, offset: int) -> None:
+        """Let the group go on at this offset. Nothing happens if the partition has gone to another member by now,
+        which begins where the last commit was.
+        """
+        with suppress(CommitFailedError, IllegalStateError):
+            await self._consumer.commit({self._partition: offset})
+
+    async def _seek(self, since_ms: int | None) -> None:
+        # At once, not with the first fetch: a record that is written in between would be missed. By its offset, since
+        # aiokafka's seek_to_end can lose against the reset to the beginning that an assignment starts.
+        place = await self.end()
+        if since_ms is not None:
+            found = (await self._consumer.offsets_for_times({self._partition: since_ms}))[self._partition]
+            place = place if found is None else found.offset
+        self._consumer.seek(self._partition, place)

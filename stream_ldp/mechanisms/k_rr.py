@@ -1,0 +1,247 @@
+"""k-RR: of each attribute its value or another one, drawn once and for ever (Warner, 1965, for two values)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.support import Support
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.mechanism import Symbols
+
+__all__ = ["KRR", "KRRSpec"]
+
+
+class KRRSpec(MechanismSpec):
+    """k-RR as a collection file writes it.
+
+    epsilon: privacy loss, in nats, of the report of one attribute; of a record, so much for each attribute.
+    """
+
+    example: ClassVar[str] = "epsilon=2"
+
+    kind: Literal["k-rr"]
+    epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that the report of one attribute may cost")
+
+    def of(self, *, sizes: tuple[int, ...]) -> KRR:
+        """The mechanism for attributes of these sizes."""
+        return KRR(sizes=sizes, attribute_epsilon=self.epsilon)
+
+    def responses_loss(self, *, responses: int, reports: int) -> float:  # noqa: ARG002
+        """See `MechanismSpec.responses_loss`: a response that is repeated tells nothing more."""
+        with localcontext(PRECISION):
+            return round_up(responses * Decimal(self.epsilon))
+
+    @classmethod
+    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+        """See `MechanismSpec.for_budget`: the budget in equal shares to all attributes.
+
+        Raises:
+            ParameterError: one report is to cost less than all of them, or an epsilon is out of range.
+        """
+        if per_report is not None and per_report < for_ever:
+            raise ParameterError(
+                "k-rr sends the same in every report, so that one costs as much as all: leave per_report out"
+            )
+        spec = cls(kind="k-rr", epsilon=for_ever / len(sizes))
+        spec.of(sizes=sizes)
+        return spec
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KRR(Mechanism):
+    """Sends the value of each attribute with probability p, or else one of its other values, all alike.
+
+    p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1),
+    rounded down so that the other values share the remaining of 2^32 words evenly: one word decides, and every
+    probability is exact. What is sent of a value is drawn once and for ever; there is no instantaneous response.
+
+    sizes: number of values of each attribute, each at least 2.
+    attribute_epsilon: privacy loss, in nats, that the report of one attribute may cost.
+
+    Raises:
+        ParameterError: a parameter is out of its range, or no multiples of 2^-32 are probabilities for the epsilon.
+    """
+
+    title: ClassVar[str] = "k-RR"
+
+    sizes: tuple[int, ...]
+    attribute_epsilon: float
+
+    def __post_init__(self) -> None:
+        if not self.sizes or min(self.sizes) < 2:
+            raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
+        if not 0 < self.attribute_epsilon < math.inf:
+            raise ParameterError(f"epsilon must be positive and finite, got {self.attribute_epsilon}")
+        for size, run in zip(self.sizes, self.runs, strict=True):
+            if not 0 < run * size < RESOLUTION:
+                raise ParameterError(
+                    f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values"
+                )
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """P(a report names one other value), for each attribute, in units of 2^-32."""
+        return tuple(_run(size, self.attribute_epsilon) for size in self.sizes)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """P(a report names the true value), for each attribute, in units of 2^-32."""
+        return tuple(RESOLUTION - (size - 1) * run for size, run in zip(self.sizes, self.runs, strict=True))
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report: of each attribute's value number, one attribute after another."""
+        return sum(self._widths)
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """One word decides what is sent of an attribute."""
+        return (1,) * len(self.sizes)
+
+    @property
+    def noise(self) -> tuple[list[Any], ...]:
+        """The name of the mechanism, so that no word is shared with RR-LDP's, and the chance to keep a value."""
+        return tuple(["k-rr", kept] for kept in self.kept)
+
+    @property
+    def meaning(self) -> list[Any]:
+        """The chance of each attribute to keep its value, in units of 2^-32."""
+        return list(self.kept)
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """A report supports the value that it names."""
+        return tuple(
+            Support.of_one_value(one=kept / RESOLUTION, zero=run / RESOLUTION)
+            for kept, run in zip(self.kept, self.runs, strict=True)
+        )
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        """The value that is named, shape (n, attributes)."""
+        sizes = np.array(self.sizes)
+        shifts = source.shifts(
+            np.broadcast_to(np.array(self.kept), values.shape), np.broadcast_to(sizes - 1, values.shape)
+        )
+        symbols: Symbols = (values + shifts) % sizes
+        return symbols
+
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:  # noqa: ARG002
+        """The permanent response itself."""
+        return symbols
+
+    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
+        """The numbers of the named values, the least significant bit of each first."""
+        return pack(list(symbols.T), self._widths)
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Those that name one of each attribute's values."""
+        valid = unused_clear(rows, self.bits)
+        for size, named in zip(self.sizes, unpack(rows, self._widths), strict=True):
+            valid &= named < size
+        return valid
+
+    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """The bits of the value numbers."""
+        starts = np.concatenate(([0], np.cumsum(self._widths)))
+        return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
+
+    def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
+        """The one-hot code of the named values."""
+        ends = np.cumsum([self._widths[each] for each in attributes])[:-1]
+        parts = [
+            (part.astype(np.int64) @ (1 << np.arange(part.shape[1])))[:, None] == np.arange(self.sizes[each])
+            for each, part in zip(attributes, np.split(bits, ends, axis=1), strict=True)
+        ]
+        return np.concatenate(parts, axis=1).astype(np.uint8)
+
+    def stated(self) -> tuple[tuple[Symbol, ...], ...]:
+        """Each attribute sends one symbol, its value."""
+        return tuple(
+            (
+                Symbol(
+                    inputs=tuple(range(size)),
+                    stages=TwoStages(permanent=_table(size, kept, run), response=_table(size, RESOLUTION, 0)),
+                ),
+            )
+            for size, kept, run in zip(self.sizes, self.kept, self.runs, strict=True)
+        )
+
+    def small(self) -> Self:
+        """Two attributes at the most, of three values and of two."""
+        sizes = tuple(min(size, most) for size, most in zip(self.sizes, (3, 2), strict=False))
+        return replace(self, sizes=sizes)
+
+    def privacy_loss(
+        self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
+    ) -> PrivacyLoss:
+        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, however often the same is sent."""
+        neighbours = checked_neighbours(neighbours, self.sizes)
+        if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
+            raise ValueError(f"reports must be a positive whole number or math.inf, got {reports}")
+        if values is Values.CHANGING and reports != 1:
+            raise NotCovered(
+                "a change of a record shows in k-rr, which sends the same as long as it does not change: where it "
+                "may, ask for reports=1"
+            )
+        with localcontext(PRECISION):
+            losses = sorted((Decimal(kept) / run).ln() for kept, run in zip(self.kept, self.runs, strict=True))
+            epsilon = round_up(sum(losses[-neighbours:], start=Decimal(0)))
+        return PrivacyLoss(
+            epsilon=epsilon, neighbours=neighbours, attributes=len(self.sizes), reports=reports, values=values
+        )
+
+    def plausibility(
+        self,
+        bits: NDArray[np.uint8],  # noqa: ARG002
+        counts: NDArray[np.int64 | np.float64],  # noqa: ARG002
+        attributes: Sequence[int],  # noqa: ARG002
+        *,
+        reports_per_user: float,  # noqa: ARG002
+    ) -> Plausibility:
+        """Untested: users' data could make any of its reports as frequent as any other."""
+        return UNTESTED
+
+    def implausible(
+        self,
+        rows: NDArray[np.uint8],  # noqa: ARG002
+        counts: NDArray[np.int64],
+        *,
+        reports_per_user: float,  # noqa: ARG002
+    ) -> NDArray[np.bool_]:
+        """No batch: see `plausibility`."""
+        return np.zeros(len(counts), dtype=np.bool_)
+
+    @property
+    def _widths(self) -> list[int]:
+        return [(size - 1).bit_length() for size in self.sizes]
+
+
+@lru_cache
+def _run(size: int, epsilon: float) -> int:
+    """The least P(one other value) whose loss is at most epsilon, in units of 2^-32."""
+    with localcontext(PRECISION):
+        return int((RESOLUTION / (Decimal(epsilon).exp() + size - 1)).to_integral_value(ROUND_CEILING))
+
+
+def _table(size: int, kept: int, run: int) -> tuple[tuple[Fraction, ...], ...]:
+    true, other = Fraction(kept, RESOLUTION), Fraction(run, RESOLUTION)
+    return tuple(tuple(true if said == value else other for said in range(size)) for value in range(size))

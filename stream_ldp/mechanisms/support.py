@@ -1,0 +1,52 @@
+"""What a report says of one attribute, as an estimator needs to know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+__all__ = ["Support"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Support:
+    """How a report's support of the values of one attribute depends on the user's value.
+
+    A report supports some of the values: those whose bits are set in a one-hot code, or the single one that it names.
+    The estimate of a frequency needs the two chances (a pure protocol; Wang, Blocki, Li and Jha, 2017, section 3),
+    the likelihood of a joint distribution the ratio alone: given the values that a report supports, each of them is
+    as likely to have made it, and each other one less so by the same factor.
+
+    one: P(a report supports the user's value), q* in Chu, Long and Liu (2022), eq. 8.
+    zero: P(it supports another value), p* in eq. 9.
+    ratio: likelihood of a value that is not supported over that of one that is, in [0, 1).
+
+    Raises:
+        ValueError: zero and one cannot be told apart, or the ratio is out of its range.
+    """
+
+    one: float
+    zero: float
+    ratio: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.zero < self.one <= 1.0:
+            raise ValueError(
+                f"a channel needs 0 <= zero < one <= 1 to be decodable, got zero={self.zero}, one={self.one}"
+            )
+        if not 0.0 <= self.ratio < 1.0:
+            raise ValueError(f"a value that is not supported is the less likely one, got ratio={self.ratio}")
+
+    @classmethod
+    def of_bits(cls, *, one: float, zero: float) -> Self:
+        """The support of bits that are independent of each other, one for each value.
+
+        The ratio is 1 / rho, rho = one (1 - zero) / (zero (1 - one)) the posterior odds of Chu, Long and Liu (2022),
+        Algorithm 2, lines 14-20.
+        """
+        return cls(one=one, zero=zero, ratio=zero * (1.0 - one) / (one * (1.0 - zero)) if one > 0.0 else 1.0)
+
+    @classmethod
+    def of_one_value(cls, *, one: float, zero: float) -> Self:
+        """The support of the single value that a report names."""
+        return cls(one=one, zero=zero, ratio=zero / one if one > 0.0 else 1.0)

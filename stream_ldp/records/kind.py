@@ -1,0 +1,27 @@
+"""Collections of records, as a kind."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from stream_ldp.mechanisms import MECHANISMS
+from stream_ldp.pipeline.kind import Kind
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from stream_ldp.records.plan import plan
+from stream_ldp.records.solve import solve
+
+__all__ = ["RECORDS"]
+
+RECORDS = Kind(
+    name="records",
+    collection=JointCollection,
+    mechanisms=tuple(MECHANISMS),
+    layout=JointLayout,
+    solve=solve,
+    answer=Estimate,
+    messages=(Estimate,),
+    plan=plan,
+    fit=attrgetter("fit"),
+)

@@ -1,0 +1,78 @@
+"""The Faust app that a worker runs in.
+
+Faust is here for two things: it starts, supervises and stops the worker's parts together, and it shares out the
+partitions of the partials topic among the workers and feeds the merge from them. All else that it has is off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import faust
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.service.merger import Merger
+
+__all__ = ["faust_app"]
+
+#: What Faust would do beside that.
+_OFF: dict[str, Any] = {
+    # No tables: state is rebuilt from the log.
+    "store": "memory://",
+    # No topics of its own, and none created: the preflight has seen every one.
+    "topic_allow_declare": False,
+    "topic_disable_leader": True,
+    # No pages: they listen on all interfaces, unauthenticated, and two workers on a host collide on their port.
+    "web_enabled": False,
+    # No wait, at a rebalance, for events under way: each has been dealt with before the loop turns.
+    "stream_wait_empty": False,
+}
+
+
+def faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
+    """An app whose only agent hands the partials to the merger, and that tells it which partitions it has.
+
+    datadir: an existing directory. Faust makes it even where nothing is stored, by default in the current one.
+    """
+    # Workers of the same collections share the merging; those of others read the partials for themselves.
+    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
+    app = faust.App(
+        f"{settings.group}.merge.{served}",
+        broker=[f"kafka://{address}" for address in settings.broker_addresses],
+        broker_credentials=settings.faust_credentials(),
+        broker_client_id=settings.client_id,
+        broker_session_timeout=settings.session_timeout_ms / 1_000,
+        broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
+        broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
+        consumer_auto_offset_reset="earliest",
+        datadir=datadir,
+        **_OFF,
+    )
+    topic = app.topic(
+        settings.topic_names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes
+    )
+
+    @app.agent(topic, name="merge")
+    async def merge(stream: Any) -> None:
+        async for event in stream.events():
+            try:
+                merger.apply(event.value)
+            except Exception as error:
+                # A plain raise would acknowledge the event and restart the agent alone, every few seconds.
+                await app.crash(error)
+                raise
+
+    async def assigned(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
+        await merger.take_over({each.partition for each in partitions[0]})
+
+    async def revoked(_: Any, /, *partitions: Any, signal: Any, **__: Any) -> None:  # noqa: ARG001
+        await merger.give_up({each.partition for each in partitions[0]})
+
+    app.on_partitions_assigned.connect(assigned)
+    app.on_partitions_revoked.connect(revoked)
+    return app

@@ -1,0 +1,261 @@
+"""Which partitions of a reports topic this worker owns, and from where it reads them.
+
+A partition is taken over at its last commit, read without a gap, and given up with all that was counted in it;
+whoever owns it next goes on from the last commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from aiokafka import ConsumerRecord
+    from aiokafka.admin import AIOKafkaAdminClient
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.producer import Record
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.service.metrics import Metrics
+
+__all__ = ["COMMIT_SECONDS", "Owned", "Ownership", "ReportsLost"]
+
+log = logging.getLogger(__name__)
+
+#: Seconds for a commit; longer than a broker takes to restart.
+COMMIT_SECONDS = 60.0
+
+#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds, what an
+#: election takes, and well within the session, so that a peer is not made to wait for us.
+COORDINATOR_TRIES = 10
+COORDINATOR_WAIT_SECONDS = 0.3
+
+
+class ReportsLost(StreamLDPError, RuntimeError):
+    """Retention deleted reports before they were counted."""
+
+
+class Owned:
+    """A source partition that this worker owns, with what it has yet to write."""
+
+    def __init__(self, state: SourcePartition) -> None:
+        self.state = state
+        # Names this ownership in the keys of partials, so that no other's records are compacted away by ours.
+        self.writer = os.urandom(4).hex()
+        self.dead_letters: list[Record] = []
+        # An offset that was sought and not found is a gap in the log, not a stale fetch.
+        self.sought = True
+
+
+class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
+    """This worker's place in the group that counts a collection.
+
+    partitions: those that it owns.
+    joined: whether the group has given out its partitions.
+    lock: held while partitions are read, flushed or given up: a rebalance waits for a flush, so that a commit is
+        never made from counts of an earlier ownership.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        settings: Settings,
+        admin: AIOKafkaAdminClient,
+        metrics: Metrics,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """now_ms: the time of day, in milliseconds since 1970-01-01 UTC, by which ownerships are numbered."""
+        self.partitions: dict[TopicPartition, Owned] = {}
+        self.joined = False
+        self.lock = asyncio.Lock()
+        self._collection = collection
+        self._topic = settings.topic_names.reports(collection.name)
+        self._group = settings.ingest_group(collection.name)
+        self._settings = settings
+        self._admin = admin
+        self._metrics = metrics
+        self._now_ms = now_ms
+        self._consumer: Any = None
+
+    async def start(self) -> None:
+        """Join the group."""
+        self._consumer = AIOKafkaConsumer(
+            **self._settings.client_options(),
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            session_timeout_ms=self._settings.session_timeout_ms,
+            heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
+            rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
+        )
+        self._consumer.subscribe([self._topic], listener=self)
+        await self._consumer.start()
+
+    async def stop(self) -> None:
+        """Leave the group; may be called without a start."""
+        if self._consumer is not None:
+            await self._consumer.stop()
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+        """Forget all partitions; whoever owns them next begins at the last commit."""
+        async with self.lock:
+            self._drop(list(self.partitions))
+            self.joined = False
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+        """Note that the group has given out its partitions."""
+        self.joined = True
+        self._metrics.rebalances.labels(self._collection.name).inc()
+
+    async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The next records as soon as there are any, none after so many milliseconds."""
+        fetched: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
+            timeout_ms=timeout_ms, max_records=max_records
+        )
+        return fetched
+
+    async def take_over(self) -> None:
+        """Begin the partitions that are new, at their last commit.
+
+        Raises:
+            ReportsLost: what is to be counted next is gone.
+            KafkaError: the brokers cannot be asked.
+        """
+        if not self.joined:
+            # aiokafka goes on naming the partitions of before until it has got new ones.
+            return
+        assigned = self._consumer.assignment()
+        self._drop(self.partitions.keys() - assigned)
+        new = sorted(assigned - self.partitions.keys())
+        if not new:
+            return
+        commits = await self.commits()
+        beginnings = await self._consumer.beginning_offsets(new)
+        for partition in new:
+            checkpoint, beginning = commits.get(partition), beginnings[partition]
+            if checkpoint is not None and checkpoint.offset < beginning:
+                self._note_lost(partition, checkpoint.offset, beginning)
+                checkpoint = checkpoint.moved_to(beginning)
+            state = SourcePartition(
+                self._collection,
+                kind_of(self._collection).layout(self._collection),
+                partition=partition.partition,
+                start=beginning,
+                checkpoint=checkpoint,
+                generation=self._now_ms(),
+            )
+            self.partitions[partition] = Owned(state)
+            self._seek(partition, state.position)
+
+    async def continues(self, partition: TopicPartition, offset: int) -> bool:
+        """Whether records from this offset on are what comes next in a partition that we own. If they are of an
+        earlier fetch, the partition is read again from where it should be.
+
+        Raises:
+            ReportsLost: what comes next is gone.
+            KafkaError: the brokers cannot be asked.
+        """
+        owned = self.partitions.get(partition)
+        if owned is None:
+            return False
+        position = owned.state.position
+        if offset != position:
+            if not owned.sought:
+                # Fetched for an ownership before this one: the records in between are still to be read.
+                owned.sought = True
+                self._seek(partition, position)
+                return False
+            beginning = (await self._consumer.beginning_offsets([partition]))[partition]
+            if beginning > position:
+                self._note_lost(partition, position, beginning)
+        owned.sought = False
+        return True
+
+    async def ends(self) -> dict[TopicPartition, int]:
+        """Where our partitions end, offsets; raises KafkaError if the brokers cannot be asked."""
+        ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self.partitions))
+        return ends
+
+    async def commits(self) -> dict[TopicPartition, Checkpoint]:
+        """The last commit of every partition of the topic that has one.
+
+        Raises:
+            KafkaError: the group's coordinator could not be asked, though it was given time to be elected.
+        """
+        partitions = [
+            TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic)
+        ]
+        for tries_left in reversed(range(COORDINATOR_TRIES)):
+            try:
+                # `consumer.committed` hides the metadata, the admin client does not.
+                commits = await self._admin.list_consumer_group_offsets(self._group, partitions=partitions)
+                break
+            except KafkaError as error:
+                if not error.retriable or not tries_left:
+                    raise
+                await asyncio.sleep(COORDINATOR_WAIT_SECONDS)
+        return {
+            partition: Checkpoint.parse(commit.offset, commit.metadata)
+            for partition, commit in commits.items()
+            if commit.offset >= 0
+        }
+
+    async def commit(self, checkpoints: Mapping[TopicPartition, Checkpoint]) -> bool:
+        """Commit; False if the coordinator refused it, and then all partitions are given up.
+
+        Raises:
+            TimeoutError: it was not answered within COMMIT_SECONDS.
+        """
+        offsets = {
+            partition: OffsetAndMetadata(checkpoint.offset, checkpoint.metadata())
+            for partition, checkpoint in checkpoints.items()
+        }
+        try:
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self._consumer.commit(offsets)
+        except (CommitFailedError, IllegalStateError) as error:
+            # Not ours any more. What was counted will be counted again by the new owner, from the last commit.
+            log.warning("%s: commit refused, partitions dropped: %s", self._collection.name, error)
+            self._drop(list(self.partitions))
+            return False
+        return True
+
+    def _seek(self, partition: TopicPartition, offset: int) -> None:
+        try:
+            self._consumer.seek(partition, offset)
+        except IllegalStateError:
+            # Revoked since we looked; the next turn sees it gone.
+            self._drop([partition])
+
+    def _drop(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget partitions, and the gauges that only their owner can keep true."""
+        for partition in partitions:
+            del self.partitions[partition]
+            with contextlib.suppress(KeyError):
+                self._metrics.consumer_lag.remove(self._topic, str(partition.partition))
+            with contextlib.suppress(KeyError):
+                self._metrics.watermark.remove(self._collection.name, str(partition.partition))
+
+    def _note_lost(self, partition: TopicPartition, expected: int, beginning: int) -> None:
+        what = (
+            f"{partition.topic} partition {partition.partition}: retention deleted offsets {expected} to "
+            f"{beginning - 1} before they were counted; raise retention.ms of the topic"
+        )
+        if not self._settings.accept_loss:
+            raise ReportsLost(f"{what}, and start the worker with --accept-loss to go on without them")
+        log.error("%s", what)
+        self._metrics.offsets_lost.labels(self._collection.name).inc(beginning - expected)

@@ -1,0 +1,42 @@
+"""Collections of item sets, as a kind."""
+
+from __future__ import annotations
+
+from stream_ldp.pipeline.kind import Kind, Rounds
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.methods import METHODS
+from stream_ldp.sets.plan import plan
+from stream_ldp.sets.rounds import Round
+from stream_ldp.sets.solve import solve
+
+__all__ = ["ROUNDS", "SETS"]
+
+
+def _read(collection: ItemCollection, data: bytes) -> Round:
+    asked = Round.from_bytes(data)
+    asked.check(collection)
+    return asked
+
+
+def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
+    inquiry = ranking.next_inquiry
+    return None if inquiry is None else Round.of(collection, inquiry, epoch=ranking.epoch)
+
+
+#: What the later phases of an epoch ask follows from the ranking after the one before.
+ROUNDS = Rounds(read=_read, layout=PhaseLayout, after=_after)
+
+SETS = Kind(
+    name="sets",
+    collection=ItemCollection,
+    mechanisms=tuple(METHODS),
+    keys=("items",),
+    layout=PhaseLayout,
+    solve=solve,
+    answer=Ranking,
+    messages=(Ranking, Round),
+    plan=plan,
+    rounds=ROUNDS,
+)

@@ -1,0 +1,36 @@
+"""Every mechanism, a line each, in a form that is small enough to be enumerated, with a twin that breaks its promise.
+
+What each of them has to keep stands in tests/mechanisms/test_contract.py.
+"""
+
+from __future__ import annotations
+
+from stream_ldp.mechanisms import (
+    KRR,
+    RRLDP,
+    DirectResponse,
+    FrequencyOracle,
+    HadamardResponse,
+    Mechanism,
+    SetHadamardResponse,
+    UnaryResponse,
+)
+from tests.privacy.audit import broken
+
+__all__ = ["OF_RECORDS", "OF_VALUES"]
+
+#: Mechanisms for records, each with a broken twin of the same parameters.
+OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
+    (RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75), broken.NeverClears),
+    (RRLDP(sizes=(3, 2), f=0.3), broken.SendsInTheClear),
+    (KRR(sizes=(3, 2), attribute_epsilon=2.0), broken.KeepsTooOften),
+]
+
+#: Mechanisms for one value or a set of values, each with a broken twin of the same parameters.
+OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
+    (DirectResponse(size=5, dummies=2, epsilon=1.5), broken.SendsTheNextValue),
+    (UnaryResponse(size=5, epsilon=2.0), broken.SpendsEpsilonOnEachBit),
+    (HadamardResponse(size=5, epsilon=1.0), broken.FavoursARow),
+    (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
+    (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),
+]

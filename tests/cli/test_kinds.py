@@ -1,0 +1,24 @@
+"""The commands' table of kinds."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib import import_module
+
+import pytest
+
+from stream_ldp.cli.kinds import FACES, Deferred
+from stream_ldp.kinds import KINDS
+
+
+def test_commands_know_every_kind() -> None:
+    assert list(FACES) == list(KINDS)
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_what_is_imported_late_is_there(name: str) -> None:
+    parts = [getattr(FACES[name], field.name) for field in fields(FACES[name])]
+    for part in parts:
+        if isinstance(part, Deferred):
+            module, function = part.place.split(":")
+            assert callable(getattr(import_module(module), function)), part.place

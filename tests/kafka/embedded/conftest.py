@@ -1,0 +1,26 @@
+"""A machine as a test would have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """A machine whose java and mvn are what the test writes, with nothing fetched yet."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("STREAM_LDP_KAFKA_HOME", str(tmp_path / "cache"))
+
+    def write(name: str, body: str) -> None:
+        (tmp_path / name).write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+
+    write("java", """echo 'openjdk version "21.0.1" 2023-10-17' >&2""")
+    return write

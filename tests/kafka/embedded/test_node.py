@@ -1,0 +1,112 @@
+"""The embedded broker: it keeps what it acknowledged, ends with its parent, and says why it cannot start."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import NewTopic
+
+from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka, node
+from stream_ldp.kafka.embedded.ports import accepts
+from tests.kafka.embedded.administration import administration
+
+
+async def _create(bootstrap: str, topic: str) -> None:
+    async with administration(bootstrap) as admin:
+        await admin.create_topics([NewTopic(topic, 1, 1)])
+
+
+async def _produce(bootstrap: str, topic: str, value: bytes) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
+        await producer.send_and_wait(topic, value)
+
+
+async def _read(bootstrap: str, topic: str) -> list[bytes]:
+    async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+        fetched = await consumer.getmany(timeout_ms=5_000)
+        return [record.value for records in fetched.values() for record in records]
+
+
+async def test_a_broker_killed_and_restarted_has_lost_no_record_and_kept_its_address(
+    kafka: EmbeddedKafka, prefix: str
+) -> None:
+    before = kafka.bootstrap
+    await _create(kafka.bootstrap, prefix)
+    await _produce(kafka.bootstrap, prefix, b"acknowledged")
+    await asyncio.to_thread(kafka.restart)
+    assert kafka.bootstrap == before
+    assert await _read(kafka.bootstrap, prefix) == [b"acknowledged"]
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_reused_data_directory_keeps_its_topics_under_new_ports(tmp_path: Path) -> None:
+    with EmbeddedKafka(data=tmp_path) as first:
+        asyncio.run(_create(first.bootstrap, "kept"))
+        asyncio.run(_produce(first.bootstrap, "kept", b"stopped in good order"))
+    with EmbeddedKafka(data=tmp_path) as second:
+        assert second.bootstrap != first.bootstrap
+        assert asyncio.run(_read(second.bootstrap, "kept")) == [b"stopped in good order"]
+
+
+@pytest.mark.usefixtures("kafka")
+def test_no_broker_outlives_a_parent_that_is_killed() -> None:
+    program = (
+        "import time; from stream_ldp.kafka.embedded import EmbeddedKafka\n"
+        "with EmbeddedKafka() as kafka: print(kafka.port, flush=True); time.sleep(600)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent:
+        port = int(parent.stdout.readline())
+        assert accepts(port)
+        parent.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while accepts(port):
+        assert time.monotonic() < deadline, "the broker still listens"
+        time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_the_broker_command_stops_the_broker_cleanly_on_sigterm(tmp_path: Path) -> None:
+    program = "import typer; from stream_ldp.cli.broker import broker; typer.run(broker)"
+    port = EmbeddedKafka().port
+    command = [sys.executable, "-u", "-c", program, "--port", str(port), "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert f"listens on 127.0.0.1:{port}" in process.stdout.readline()
+        process.terminate()
+        assert process.wait(30) == 0
+    assert not accepts(port)
+    # Kafka leaves this behind when it was stopped in good order, and reads its whole log again when it was not.
+    assert (tmp_path / "data" / "log" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_broker_that_cannot_start_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "meta.properties").write_text("version=1\nnode.id=7\ncluster.id=another\n")
+    with pytest.raises(EmbeddedBrokerError, match=r"(?s)ended with code 1 while it started.*node.*7"):
+        EmbeddedKafka(data=tmp_path).start()
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_broker_that_starts_too_slowly_is_an_error_and_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(node, "START_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(EmbeddedBrokerError, match=r"did not answer on [0-9.:]+ within 0 s"), EmbeddedKafka():
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_is_not_mistaken_for_our_own_broker(kafka: EmbeddedKafka) -> None:
+    with pytest.raises(EmbeddedBrokerError, match=f"port {kafka.port} is in use already"):
+        EmbeddedKafka(port=kafka.port).start()

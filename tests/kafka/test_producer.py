@@ -1,0 +1,140 @@
+"""What is written is acknowledged, and a producer that is abandoned leaves nothing open."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import MessageSizeTooLargeError
+
+from stream_ldp.kafka import producer as producer_module
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+async def create(settings: Settings, topic: str) -> None:
+    admin = AIOKafkaAdminClient(**settings.client_options())
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(topic, 2, 1)])
+    finally:
+        await admin.close()
+
+
+@pytest.fixture
+async def topic(settings: Settings, prefix: str) -> str:
+    """An empty topic of two partitions."""
+    await create(settings, prefix)
+    return prefix
+
+
+@pytest.fixture
+async def producer(settings: Settings) -> AsyncIterator[Producer]:
+    producer = Producer(settings)
+    await producer.start()
+    yield producer
+    await producer.stop()
+
+
+def record(
+    topic: str,
+    value: bytes,
+    *,
+    key: bytes = b"key",
+    partition: int | None = 0,
+    headers: tuple[tuple[str, bytes], ...] = (),
+) -> Record:
+    return Record(topic=topic, key=key, value=value, partition=partition, headers=headers)
+
+
+async def test_what_publish_returns_from_is_on_the_log_in_its_order(
+    producer: Producer, settings: Settings, topic: str
+) -> None:
+    headers = (("reason", b"late"),)
+    written = [record(topic, str(number).encode(), headers=headers) for number in range(100)]
+    await producer.publish([*written, record(topic, b"other", partition=1)])
+    async with LogReader(topic, settings=settings) as reader:
+        found = [each async for each in reader.read_to_end()]
+    assert [(each.key, each.value, each.headers) for each in found] == [
+        (each.key, each.value, headers) for each in written
+    ]
+
+
+async def test_a_record_without_a_partition_goes_where_its_key_belongs(
+    producer: Producer, settings: Settings, topic: str
+) -> None:
+    keys = [str(number).encode() for number in range(20)] * 2
+    await producer.publish([record(topic, b"", key=key, partition=None) for key in keys])
+    homes: list[set[bytes]] = []
+    for partition in range(2):
+        async with LogReader(topic, partition=partition, settings=settings) as reader:
+            homes.append({each.key async for each in reader.read_to_end()})
+    assert all(homes)
+    assert homes[0] | homes[1] == set(keys)
+    assert not homes[0] & homes[1]
+
+
+async def test_the_topics_that_exist_are_told(producer: Producer, topic: str) -> None:
+    assert topic in await producer.topics()
+    assert f"{topic}-missing" not in await producer.topics()
+
+
+async def test_a_record_beyond_the_limit_is_refused(producer: Producer, topic: str) -> None:
+    with pytest.raises(MessageSizeTooLargeError):
+        await producer.publish([record(topic, bytes(2**20))])
+
+
+async def test_publish_gives_up_when_nobody_acknowledges(
+    producer: Producer, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def into_the_void(topic: str, **fields: Any) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().create_future()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(producer_module, "ACKNOWLEDGE_SECONDS", 0.01)
+        patch.setattr(producer, "_producer", SimpleNamespace(send=into_the_void))
+        with pytest.raises(TimeoutError):
+            await producer.publish([record(topic, b"lost")])
+
+
+async def test_a_producer_that_was_never_started_sends_nothing_and_can_be_stopped() -> None:
+    producer = Producer(Settings.load(brokers="nowhere:1"))
+    with pytest.raises(RuntimeError, match="not been started"):
+        await producer.publish([record("topic", b"")])
+    await producer.stop()
+
+
+async def test_aiokafka_has_the_privates_that_abandoning_a_producer_needs() -> None:
+    real = AIOKafkaProducer(bootstrap_servers="nowhere:1", enable_idempotence=True)
+    assert asyncio.iscoroutinefunction(real._sender.close)
+    assert real._closed is False, "set by hand, it must be what tells a producer that is closed"
+    await real.stop()
+    assert real._closed is True
+
+
+async def test_a_producer_whose_broker_is_gone_is_abandoned_in_time_and_leaves_nothing_behind(
+    kafka: EmbeddedKafka, prefix: str
+) -> None:
+    with EmbeddedKafka() as mortal:
+        settings = Settings.load(brokers=mortal.bootstrap)
+        await create(settings, prefix)
+        producer = Producer(settings)
+        await producer.start()
+        await producer.publish([record(prefix, b"arrives")])
+        await asyncio.to_thread(mortal.kill)
+        lost = await producer.send(record(prefix, b"does not"))
+        async with asyncio.timeout(producer_module.ABANDON_SECONDS + 5):
+            await producer.abandon()
+        assert not lost.done()
+        # An aiokafka producer that does not know that it is closed warns when it is collected.
+        await producer.stop()
+        assert asyncio.all_tasks() == {asyncio.current_task()}, "nobody goes on trying"

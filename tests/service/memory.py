@@ -1,0 +1,196 @@
+"""A reports topic in memory, with the group, the producer and the time of one worker that ingests it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.structs import OffsetAndMetadata
+
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.service import ownership
+from stream_ldp.service.ingest import Ingest
+from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.ownership import Ownership
+from tests.service.harness import SURVEY, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from aiokafka.errors import KafkaError
+
+    from stream_ldp.kafka.producer import Record
+
+__all__ = ["COLLECTION", "START_MS", "MemoryKafka"]
+
+COLLECTION = JointCollection.parse(SURVEY.format(name="survey"))
+
+#: The time of day at which a test begins: the beginning of a window.
+START_MS = 1_700_000_000_000
+
+
+@dataclass(kw_only=True)
+class MemoryKafka:
+    """Does as it is told, and notes what is done to it.
+
+    done: ("publish", kinds of the records) and ("commit", offsets by partition), in the order in which they happened.
+    failing: what every question to the cluster fails with.
+    refusing: what every commit is refused with.
+    turn_seconds: how long a fetch takes.
+    """
+
+    partitions: int = 1
+    seconds: float = 1_000.0
+    turn_seconds: float = 0.1
+    done: list[tuple[str, Any]] = field(default_factory=list)
+    published: list[Record] = field(default_factory=list)
+    commits: dict[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
+    failing: KafkaError | None = None
+    refusing: Exception | None = None
+    stopped: bool = False
+    settings: Settings = field(default_factory=Settings.load)
+    metrics: Metrics = field(default_factory=lambda: Metrics(["survey"]))
+
+    def __post_init__(self) -> None:
+        self.topic = self.settings.topic_names.reports("survey")
+        self.all = [TopicPartition(self.topic, number) for number in range(self.partitions)]
+        self.log: dict[TopicPartition, list[Any]] = {partition: [] for partition in self.all}
+        self.beginning = dict.fromkeys(self.all, 0)
+        self.place = dict.fromkeys(self.all, 0)
+        self.assigned = set(self.all)
+        self.stale: dict[TopicPartition, list[Any]] = {}
+
+    # The parts of a worker on it.
+
+    def ingest(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ingest:
+        monkeypatch.setattr(ownership, "AIOKafkaConsumer", lambda *_, **__: self)
+        return Ingest(
+            COLLECTION,
+            settings=self.settings.model_copy(update=settings),
+            admin=self,
+            producer=self,  # type: ignore[arg-type]
+            metrics=self.metrics,
+            clock=lambda: self.seconds,
+            now_ms=self.now_ms,
+        )
+
+    def ownership(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ownership:
+        monkeypatch.setattr(ownership, "AIOKafkaConsumer", lambda *_, **__: self)
+        return Ownership(
+            COLLECTION,
+            settings=self.settings.model_copy(update=settings),
+            admin=self,
+            metrics=self.metrics,
+            now_ms=self.now_ms,
+        )
+
+    def now_ms(self) -> int:
+        return START_MS + round((self.seconds - 1_000.0) * 1_000)
+
+    # What the test does to it.
+
+    def write(self, value: bytes, *, partition: int = 0) -> None:
+        place = self.all[partition]
+        self.log[place].append(
+            SimpleNamespace(
+                topic=self.topic,
+                partition=partition,
+                offset=len(self.log[place]),
+                timestamp=self.now_ms(),
+                value=value,
+            )
+        )
+
+    def report(self, *, reports: int = 5, partition: int = 0) -> None:
+        """Write a good batch of this moment."""
+        (value,) = batches(COLLECTION, [self.now_ms()], reports=reports, rng=np.random.default_rng(0))
+        self.write(value, partition=partition)
+
+    def expire(self, *, before: int, partition: int = 0) -> None:
+        """Delete the records before an offset, as retention does."""
+        self.beginning[self.all[partition]] = before
+
+    def committed(self, partition: int = 0) -> Checkpoint:
+        commit = self.commits[self.all[partition]]
+        return Checkpoint.parse(commit.offset, commit.metadata)
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"stream_ldp_{name}", labels)
+
+    def of_kind(self, kind: str) -> list[Record]:
+        return [record for record in self.published if self._kind(record) == kind]
+
+    def _kind(self, record: Record) -> str:
+        if record.topic == self.settings.topic_names.dead_letters("survey"):
+            return "dead letter"
+        assert record.topic == self.settings.topic_names.partials
+        return "watermark" if isinstance(partials.decode(record.value), partials.Watermark) else "partial"
+
+    # As a producer.
+
+    async def publish(self, records: Iterable[Record]) -> None:
+        written = list(records)
+        self.published += written
+        if written:
+            self.done.append(("publish", sorted({self._kind(each) for each in written})))
+
+    # As a consumer and an administrator.
+
+    def subscribe(self, topics: list[str], *, listener: Any) -> None:
+        assert topics == [self.topic]
+
+    async def start(self) -> None:
+        return
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.assigned
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        assert topic == self.topic
+        return set(range(self.partitions))
+
+    async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
+        self.seconds += self.turn_seconds
+        fetched, self.stale = self.stale, {}
+        for partition in self.assigned - fetched.keys():
+            begin = max(self.place[partition], self.beginning[partition])
+            if records := self.log[partition][begin : begin + max_records]:
+                fetched[partition] = records
+                self.place[partition] = records[-1].offset + 1
+        return fetched
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        self.place[partition] = offset
+
+    async def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {partition: self.beginning[partition] for partition in partitions}
+
+    async def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        if self.failing is not None:
+            raise self.failing
+        return {partition: len(self.log[partition]) for partition in partitions}
+
+    async def commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        if self.refusing is not None:
+            self.done.append(("refused", None))
+            raise self.refusing
+        self.done.append(("commit", {each.partition: commit.offset for each, commit in offsets.items()}))
+        self.commits |= offsets
+
+    async def list_consumer_group_offsets(
+        self, group: str, *, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        assert group == self.settings.ingest_group("survey")
+        if self.failing is not None:
+            raise self.failing
+        return {partition: self.commits.get(partition, OffsetAndMetadata(-1, "")) for partition in partitions}

@@ -1,0 +1,29 @@
+"""A dead letter tells what was refused, why and where."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.service.dead_letters import dead_letter
+from tests.service.memory import COLLECTION
+
+
+def test_a_dead_letter_holds_the_batch_as_it_came_with_the_reason_and_the_place() -> None:
+    record = SimpleNamespace(topic="reports", partition=3, offset=17, value=b"\x00batch")
+    letter = dead_letter(record, Rejected(Reason.LATE, "its window had closed"), collection=COLLECTION, topic="dead")
+    assert (letter.topic, letter.key, letter.value) == ("dead", b"reports-3-17", b"\x00batch")
+    assert dict(letter.headers) == {
+        "reason": b"late",
+        "detail": b"its window had closed",
+        "source-topic": b"reports",
+        "source-partition": b"3",
+        "source-offset": b"17",
+        "collection": b"survey",
+        "fingerprint": COLLECTION.fingerprint.hex().encode(),
+    }
+
+
+def test_a_record_without_a_value_has_an_empty_letter() -> None:
+    record = SimpleNamespace(topic="reports", partition=0, offset=0, value=None)
+    assert dead_letter(record, Rejected(Reason.LATE, ""), collection=COLLECTION, topic="dead").value == b""

@@ -1,0 +1,193 @@
+"""What one worker reads, writes and commits, with a topic in memory and a clock that the test turns."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+
+from stream_ldp.pipeline import partials
+from stream_ldp.service.ingest import BROKER_LOST_SECONDS, CHECK_SECONDS, FLUSH_SECONDS, Ingest
+from tests.service.memory import MemoryKafka
+
+
+@pytest.fixture
+def kafka_in_memory() -> MemoryKafka:
+    """Of two partitions."""
+    return MemoryKafka(partitions=2)
+
+
+@pytest.fixture
+async def ingest(kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
+    """Of a worker that has both partitions."""
+    return await joined(kafka_in_memory, monkeypatch)
+
+
+async def joined(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
+    ingest = memory.ingest(monkeypatch)
+    await ingest.on_start()
+    await ingest._ownership.on_partitions_assigned(memory.all)
+    return ingest
+
+
+async def turn(ingest: Ingest, memory: MemoryKafka, *, seconds: float) -> None:
+    """Let it turn for so long."""
+    until = memory.seconds + seconds
+    while memory.seconds < until:
+        await ingest.turn()
+
+
+async def test_partials_and_dead_letters_are_acknowledged_before_the_commit_and_the_watermark_comes_after(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    # The first flush claims the partitions.
+    await turn(ingest, memory, seconds=FLUSH_SECONDS + 0.1)
+    memory.done.clear()
+    memory.report()
+    memory.write(b"not a batch")
+    await turn(ingest, memory, seconds=FLUSH_SECONDS + 0.1)
+    assert memory.done == [
+        ("publish", ["dead letter", "partial"]),
+        ("commit", {0: 0}),
+        ("publish", ["watermark"]),
+    ]
+    assert memory.committed().position == 2
+    assert memory.metric("reports_counted_total", collection="survey") == 5.0
+
+
+async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+    memory = kafka_in_memory
+    memory.write(b"not a batch")
+    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    memory.report()
+    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    (letter,) = memory.of_kind("dead letter")
+    assert letter.value == b"not a batch"
+
+
+async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    memory.turn_seconds = FLUSH_SECONDS / 5
+    for _ in range(4):
+        await ingest.turn()
+    assert memory.done == []
+    for _ in range(2):
+        await ingest.turn()
+    assert [what for what, _ in memory.done] == ["commit"], "the claim of the partitions"
+
+
+async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_from_the_last_commit(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    memory.refusing = CommitFailedError()
+    memory.report()
+    memory.done.clear()
+    while not memory.done or memory.done[-1][0] != "refused":
+        await ingest.turn()
+    assert [what for what, _ in memory.done] == ["publish", "refused"]
+    assert memory.of_kind("watermark") == []
+    memory.refusing = None
+    await turn(ingest, memory, seconds=3 * FLUSH_SECONDS)
+    assert memory.committed().position == 1
+    # The two ownerships wrote under keys of their own.
+    first, second = memory.of_kind("partial")[:2]
+    assert first.key != second.key
+
+
+async def test_windows_close_when_everyone_has_been_silent_for_the_idle_timeout(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    await turn(ingest, memory, seconds=2.0)
+    reported_ms = memory.committed().watermark_ms
+    assert reported_ms is not None
+    # Its window of 2 s, the grace of 1 s and the idle timeout of 2 s.
+    await turn(ingest, memory, seconds=6.0)
+    closed_ms = memory.committed().watermark_ms
+    assert closed_ms is not None
+    assert closed_ms >= reported_ms + 3_000
+    assert memory.metric("panes_open", collection="survey") == 0.0
+    assert partials.decode(memory.of_kind("watermark")[-1].value)
+
+
+async def test_a_worker_that_was_stopped_for_an_hour_does_not_take_it_for_silence(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    before = memory.committed().watermark_ms
+    memory.seconds += 3_600
+    assert ingest.seconds_since_turn >= 3_600
+    await turn(ingest, memory, seconds=0.5)
+    assert ingest.seconds_since_turn == 0.0
+    assert memory.committed().watermark_ms == before
+
+
+async def test_a_partition_that_has_more_to_read_is_not_idle(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    before = memory.committed().watermark_ms
+    # On the log, but no fetch brings it.
+    memory.report()
+    memory.place[memory.all[0]] = 2
+    await turn(ingest, memory, seconds=8.0)
+    assert memory.committed().watermark_ms == before
+    assert memory.metric("consumer_lag_records", topic=memory.topic, partition="0") == 1.0, (
+        "the end is asked for, and lies behind"
+    )
+
+
+async def test_a_broker_that_is_away_is_no_silent_producer_and_is_given_up_in_the_end(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    before = memory.committed().watermark_ms
+    memory.failing = KafkaConnectionError()
+    await turn(ingest, memory, seconds=BROKER_LOST_SECONDS / 2)
+    memory.failing = None
+    await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
+    assert memory.committed().watermark_ms == before, "the wait for the idle timeout has begun again"
+    memory.failing = KafkaConnectionError()
+    await turn(ingest, memory, seconds=BROKER_LOST_SECONDS - 2)
+    with pytest.raises(KafkaError):
+        await turn(ingest, memory, seconds=4)
+
+
+async def test_it_is_ready_once_it_has_partitions_and_has_caught_up(
+    kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = kafka_in_memory
+    waiting = memory.ingest(monkeypatch)
+    assert waiting.problems() == [f"survey: waiting for partitions of {memory.topic}"]
+    first = await joined(memory, monkeypatch)
+    memory.report()
+    memory.report()
+    await turn(first, memory, seconds=2.0)
+    assert first.problems() == []
+    # The window is open, so its successor reads the reports again.
+    second = await joined(memory, monkeypatch)
+    assert memory.committed().offset == 0
+    monkeypatch.setattr("stream_ldp.service.ingest.MAX_RECORDS", 1)
+    await second.turn()
+    await second.turn()
+    assert second.problems() == ["survey: 1 partitions read again what was open"]
+    await second.turn()
+    assert second.problems() == []
+    assert memory.metric("reports_counted_total", collection="survey") == 10.0, "what is read again is not told again"
+
+
+async def test_its_silence_is_reckoned_from_the_moment_it_begins(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    kafka_in_memory.seconds += 100
+    assert ingest.seconds_since_turn == 100.0
+    ingest.begin()
+    assert ingest.seconds_since_turn == 0.0

@@ -1,0 +1,194 @@
+"""Partitions: taken over at the last commit, read without a gap, given up whole."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka.errors import CommitFailedError, GroupCoordinatorNotAvailableError, IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
+
+from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.service import ownership as ownership_module
+from stream_ldp.service.ownership import Ownership, ReportsLost
+from tests.service.memory import START_MS, MemoryKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aiokafka import TopicPartition
+
+CHECKPOINT = Checkpoint(generation=7, offset=3, position=5, watermark_ms=START_MS, watermark_generation=7)
+
+
+def memory_with_commit(*, records: int = 6) -> MemoryKafka:
+    """One partition, committed by an owner before."""
+    memory = MemoryKafka()
+    for _ in range(records):
+        memory.report()
+    memory.commits[memory.all[0]] = OffsetAndMetadata(CHECKPOINT.offset, CHECKPOINT.metadata())
+    return memory
+
+
+async def joined(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, *, accept_loss: bool = False) -> Ownership:
+    ownership = memory.ownership(monkeypatch, accept_loss=accept_loss)
+    await ownership.start()
+    await ownership.on_partitions_assigned(memory.all)
+    return ownership
+
+
+async def test_a_partition_is_taken_over_at_its_last_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    state = ownership.partitions[memory.all[0]].state
+    assert state.position == memory.place[memory.all[0]] == CHECKPOINT.offset
+    assert state.watermark_ms == CHECKPOINT.watermark_ms
+    changes = state.take_changes()
+    assert changes is not None
+    assert changes.checkpoint.generation == START_MS, "numbered by the time of day"
+
+
+async def test_a_partition_without_a_commit_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = MemoryKafka()
+    memory.report()
+    memory.expire(before=1)
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert ownership.partitions[memory.all[0]].state.position == 1
+
+
+async def test_nothing_is_taken_over_before_the_group_has_given_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = memory.ownership(monkeypatch)
+    await ownership.start()
+    await ownership.take_over()
+    assert ownership.partitions == {}
+
+
+async def test_a_revoked_partition_is_forgotten_with_all_that_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    before = ownership.partitions[memory.all[0]]
+    await ownership.on_partitions_revoked(memory.all)
+    assert ownership.partitions == {}
+    assert not ownership.joined
+    await ownership.on_partitions_assigned(memory.all)
+    await ownership.take_over()
+    after = ownership.partitions[memory.all[0]]
+    assert after.state is not before.state
+    assert after.writer != before.writer
+
+
+async def test_a_partition_that_went_to_a_peer_is_dropped_and_the_others_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = MemoryKafka(partitions=2)
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    kept = ownership.partitions[memory.all[1]]
+    memory.assigned = {memory.all[1]}
+    await ownership.take_over()
+    assert ownership.partitions == {memory.all[1]: kept}
+
+
+async def test_records_of_an_earlier_fetch_are_not_counted_and_reading_is_put_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = memory_with_commit()
+    (partition,) = memory.all
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert await ownership.continues(partition, 3)
+    memory.place[partition] = 6
+    assert not await ownership.continues(partition, 5)
+    assert memory.place[partition] == 3
+    # What is found after that seek is what there is, also if it begins further on.
+    assert await ownership.continues(partition, 4)
+    assert not await ownership.continues(partition._replace(partition=1), 3), "not ours"
+
+
+async def test_a_gap_that_compaction_left_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    # Just sought, and the next record there is lies further on.
+    assert await ownership.continues(memory.all[0], 4)
+
+
+@pytest.mark.parametrize("when", ["before it is taken over", "after it was sought"])
+async def test_reports_that_retention_deleted_end_the_worker_unless_loss_is_accepted(
+    when: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def read(*, accept_loss: bool) -> MemoryKafka:
+        memory = memory_with_commit()
+        ownership = await joined(memory, monkeypatch, accept_loss=accept_loss)
+        if when == "before it is taken over":
+            memory.expire(before=5)
+            await ownership.take_over()
+        else:
+            await ownership.take_over()
+            memory.expire(before=5)
+        assert await ownership.continues(memory.all[0], 5)
+        return memory
+
+    with pytest.raises(
+        ReportsLost, match=r"retention deleted offsets 3 to 4 before they were counted.*--accept-loss"
+    ):
+        await read(accept_loss=False)
+    with caplog.at_level(logging.ERROR):
+        memory = await read(accept_loss=True)
+    assert memory.metric("offsets_lost_total", collection="survey") == 2.0
+    assert "retention deleted offsets 3 to 4" in caplog.text
+
+
+async def test_a_commit_says_how_far_was_read_and_can_be_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    later = CHECKPOINT.moved_to(4)
+    assert await ownership.commit({memory.all[0]: later})
+    assert await ownership.commits() == {memory.all[0]: later}
+
+
+@pytest.mark.parametrize("refusal", [CommitFailedError(), IllegalStateError()])
+async def test_a_refused_commit_gives_up_all_partitions(refusal: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    memory.refusing = refusal
+    assert not await ownership.commit({memory.all[0]: CHECKPOINT})
+    assert ownership.partitions == {}
+
+
+async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    asked = 0
+
+    async def moving(group: str, *, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        nonlocal asked
+        asked += 1
+        if asked < after:
+            raise GroupCoordinatorNotAvailableError
+        return memory.commits
+
+    monkeypatch.setattr(memory, "list_consumer_group_offsets", moving)
+    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
+    after = ownership_module.COORDINATOR_TRIES
+    assert (await ownership.commits())[memory.all[0]] == CHECKPOINT
+    asked, after = 0, ownership_module.COORDINATOR_TRIES + 1
+    with pytest.raises(KafkaError):
+        await ownership.commits()
+
+
+async def test_a_worker_leaves_the_group_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = MemoryKafka()
+    ownership = memory.ownership(monkeypatch)
+    await ownership.stop()
+    assert not memory.stopped, "it had not joined"
+    await ownership.start()
+    await ownership.stop()
+    assert memory.stopped

@@ -1,0 +1,125 @@
+"""A kind of collection in a few lines: coins, whose share of heads is told by randomised response (Warner, 1965).
+
+python tests/toy.py COMMAND ... is the command line of a release that has this kind, too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from stream_ldp.cli import main
+from stream_ldp.collection import Collection, Part, Topics
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.answer import Message, Plausibility, Probability, WindowBounds, answer_key
+from stream_ldp.pipeline.kind import POPULATIONS, Kind
+from stream_ldp.pipeline.statistics import RowCounts, RowTally
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.statistics import Tally
+
+__all__ = ["COIN", "Coins", "CoinsLayout", "Heads", "Share", "solve"]
+
+
+class Spec(Part):
+    kind: Literal["coin"]
+    truth: float = Field(gt=0.5, lt=1)
+
+
+@dataclass(frozen=True)
+class Heads:
+    name: str = "heads"
+    every_ms: int = 500
+
+    def statistic(self, before: Share | None) -> tuple[str, ...]:
+        return (self.name,)
+
+    def follows(self, window_ms: int) -> tuple[str, None]:
+        return self.name, None
+
+
+class Coins(Collection):
+    topics: ClassVar[Topics] = Topics(answers="shares")
+    mechanism: Spec
+
+    @property
+    def series(self) -> tuple[Heads, ...]:
+        return (Heads(),)
+
+    @property
+    def _meaning(self) -> list[Any]:
+        return [self.name, self.mechanism.kind, self.mechanism.truth]
+
+
+class CoinsLayout:
+    bits = 1
+
+    def __init__(self, collection: Coins) -> None:
+        self.fingerprint = collection.fingerprint
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.ones(len(rows), dtype=np.bool_)
+
+    def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.ones(len(panes), dtype=np.bool_)
+
+    def tallies(self) -> dict[tuple[str, ...], Tally]:
+        return {("heads",): RowTally(self.bits)}
+
+    def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
+        tallies["heads",].update(rows)
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.zeros(len(counts), dtype=np.bool_)
+
+
+class Share(Message):
+    collection: str
+    fingerprint: str
+    series: str = "heads"
+    window: WindowBounds
+    final: bool
+    reports: int
+    share: Probability
+    plausibility: Plausibility = Plausibility(statistic=0, degrees_of_freedom=0, p_value=1, flagged=False)
+
+    @property
+    def key(self) -> bytes:
+        return answer_key(self.series, self.window, final=self.final)
+
+
+def solve(collection: Coins, question: Question[Heads, Share]) -> Share:
+    (_, parts), *_ = question.windows
+    counts = RowCounts.sum([part for part in parts if isinstance(part, RowCounts)], bits=1)
+    heads = float(counts.counts @ counts.unpacked()[:, 0]) / max(question.reports, 1)
+    truth = collection.mechanism.truth
+    return Share(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        share=min(max((heads - (1 - truth)) / (2 * truth - 1), 0.0), 1.0),
+    )
+
+
+def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> dict[int, float]:
+    return {reports: 0.5 / math.sqrt(reports) / (2 * collection.mechanism.truth - 1) for reports in populations}
+
+
+COIN = Kind(
+    name="coin", collection=Coins, mechanisms=("coin",), layout=CoinsLayout, solve=solve, answer=Share, plan=plan
+)
+
+if __name__ == "__main__":
+    KINDS[COIN.name] = COIN
+    main()

@@ -128,7 +128,8 @@ _Decision = tuple[tuple[int, int, int], ...]
 
 @lru_cache
 def _split(threshold: int) -> _Decision:
-    chances = ((0, threshold), (1, RESOLUTION - threshold))
+    below = min(threshold, RESOLUTION)  # a broken mechanism may ask for more: every word is below
+    chances = ((0, below), (1, RESOLUTION - below))
     return tuple((outcome, words, RESOLUTION) for outcome, words in chances if words)
 
 

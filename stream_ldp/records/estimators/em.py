@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CertifiedEM", "PaperEM", "climb", "iterate"]
 
-#: Share of the prior's centre in every start. EM multiplies: a cell near 0 in the window before takes hundreds of
-#: steps to come back, which makes an unmixed warm start slower than a cold one (2,010 evaluations against 515).
+#: Share of the prior's centre in every start. EM multiplies, so a cell that the start lacks must begin above 0, and
+#: the nearer to 0, the longer it takes. With little noise (f = 0.01, 20,000 reports, 64 cells) a start without the
+#: most probable quarter of the cells is certified after 5 evaluations, as a cold one is, and after 7 with a share of
+#: 1e-9; where noise is what takes the time, the share makes no difference.
 _FLOOR = 0.05
 #: Steps after which the paper's rule gives up; it takes tens.
 _STEPS = 10_000

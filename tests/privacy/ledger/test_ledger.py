@@ -19,7 +19,7 @@ from stream_ldp.privacy.ledger.ledger import (
     Spending,
     Terms,
     TooManyValues,
-    answers_of,
+    attribute_reports,
 )
 from stream_ldp.records.collection import JointCollection
 
@@ -52,11 +52,11 @@ def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> J
 
 def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
     """What is spent when these records are reported with memoised permanent responses."""
-    return (before or Spending()).after(answers_of(collection, records, tag_key=KEY))
+    return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))
 
 
 def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
-    return Spending().after(answers_of(collection, records, tag_key=None))
+    return Spending().after(attribute_reports(collection, records, tag_key=None))
 
 
 def changes(history: Sequence[int]) -> tuple[int, ...]:
@@ -213,7 +213,7 @@ def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> flo
     ],
 )
 def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before(change: dict[str, object]) -> None:
-    """Exactly where a collection's permanent words change, its answers are other responses with other tags."""
+    """Exactly where a collection's permanent words change, its reports show other responses with other tags."""
     old = collection_of(2)
     document = old.document
     attribute = {
@@ -230,7 +230,7 @@ def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before
         }
     )
     assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
-    (first,), (second,) = (answers_of(each, [(0,)], tag_key=KEY) for each in (old, new))
+    (first,), (second,) = (attribute_reports(each, [(0,)], tag_key=KEY) for each in (old, new))
     assert first.responses != second.responses
     assert first.tag != second.tag
     both = spent(new, [(0,)], before=spent(old, [(0,)]))
@@ -346,7 +346,7 @@ def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[S
     states = [Spending()]
     for collection, record, fresh in history:
         values = [record[: len(collection.sizes)]]
-        states.append(states[-1].after(answers_of(collection, values, tag_key=None if fresh else KEY)))
+        states.append(states[-1].after(attribute_reports(collection, values, tag_key=None if fresh else KEY)))
     return states
 
 
@@ -423,7 +423,7 @@ def test_a_ledger_tells_neither_a_value_nor_which_came_first() -> None:
     assert forwards == backwards
     assert "value-" not in forwards.model_dump_json()
     # Without the key, a tag of every value looks like any other number.
-    guessed = answers_of(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
+    guessed = attribute_reports(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
     tags = {tag for account in forwards.accounts for tag in account.tags}
     assert tags.isdisjoint(each.tag for each in guessed)
     assert isinstance(forwards.accounts[0], Account)

@@ -41,7 +41,7 @@ from stream_ldp.client import (
 )
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
-from stream_ldp.privacy.ledger.ledger import Answer, Spending
+from stream_ldp.privacy.ledger.ledger import AttributeReport, Spending
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
@@ -62,7 +62,7 @@ PROCESSES.set_forkserver_preload([__name__])
 
 
 def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
-    ledger.spend(ledger.answers(collection, [record]))
+    ledger.spend(ledger.attribute_reports(collection, [record]))
 
 
 def counted(ledger: PrivacyLedger) -> int:
@@ -197,12 +197,12 @@ def test_two_processes_with_one_secret_count_all_that_they_send(path: Path) -> N
 
 def test_threads_count_all_that_they_send(path: Path) -> None:
     def spend_slowly(ledger: PrivacyLedger) -> None:
-        def answers() -> Iterator[Answer]:
-            for answer in ledger.answers(COLLECTION, [(0, 1)]):
+        def reports() -> Iterator[AttributeReport]:
+            for each in ledger.attribute_reports(COLLECTION, [(0, 1)]):
                 time.sleep(0.001)  # the others run meanwhile
-                yield answer
+                yield each
 
-        ledger.spend(answers())
+        ledger.spend(reports())
 
     for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET)):
         with ThreadPoolExecutor(8) as pool:

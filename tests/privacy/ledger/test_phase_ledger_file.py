@@ -1,4 +1,4 @@
-"""The ledger of a user who answers phases, in a file: one answer to each, whoever asks and whenever."""
+"""The ledger of a user who reports to phases, in a file: one report to each, whoever asks and whenever."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import create_model
 
-from stream_ldp.client import AlreadyAnswered, BudgetExceeded, LedgerError, PrivacyLedger, Terms
+from stream_ldp.client import AlreadyReported, BudgetExceeded, LedgerError, PrivacyLedger, Terms
 from stream_ldp.privacy.ledger import ledger_file
 from stream_ldp.privacy.ledger.ledger import Account, Spending
 from tests.client.examples import collection_of
@@ -32,7 +32,9 @@ def opened(path: Path, budget: float = 100.0) -> PrivacyLedger:
 def test_a_refused_report_is_not_counted(path: Path) -> None:
     opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
     before = path.read_bytes()
-    with pytest.raises(AlreadyAnswered, match=r"phase 1 of collection 'films' was last answered in epoch 9500000"):
+    with pytest.raises(
+        AlreadyReported, match=r"the last report to phase 1 of collection 'films' was in epoch 9500000"
+    ):
         opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
         opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH)
@@ -40,18 +42,18 @@ def test_a_refused_report_is_not_counted(path: Path) -> None:
 
 
 def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
-    def answers(epoch: int) -> bool:
+    def is_counted(epoch: int) -> bool:
         try:
             opened(path).spend_phase(films(), phase=1, epoch=epoch)
-        except AlreadyAnswered:
+        except AlreadyReported:
             return False
         return True
 
     with ThreadPoolExecutor(8) as pool:
         for epoch in range(3):
-            assert sum(pool.map(answers, [epoch] * 8)) == 1
+            assert sum(pool.map(is_counted, [epoch] * 8)) == 1
     (account,) = opened(path).spending.phases
-    assert account.answers == 3
+    assert account.reports == 3
 
 
 def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
@@ -71,7 +73,7 @@ def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
 def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
     ledger.spend_phase(films(), phase=1, epoch=EPOCH)
-    ledger.spend(ledger.answers(collection_of(), [(0, 1)]))
+    ledger.spend(ledger.attribute_reports(collection_of(), [(0, 1)]))
     document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     assert document["phases"] == [
         {

@@ -6,7 +6,7 @@ from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
 from stream_ldp.privacy.ledger.ledger import (
-    AlreadyAnswered,
+    AlreadyReported,
     Assumption,
     BudgetExceeded,
     ReportRefused,
@@ -17,7 +17,7 @@ from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, le
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 __all__ = [
-    "AlreadyAnswered",
+    "AlreadyReported",
     "Assumption",
     "BudgetExceeded",
     "DeliveryError",

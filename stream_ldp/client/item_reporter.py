@@ -12,7 +12,7 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
+from stream_ldp.privacy.ledger.ledger import AlreadyReported, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import partition_words
@@ -215,7 +215,7 @@ class ItemReporter(Sender):
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
             await asyncio.to_thread(self._ledger.spend_phase, self._collection, phase=asked.phase, epoch=asked.epoch)
-        except AlreadyAnswered:
+        except AlreadyReported:
             return
         except BudgetExceeded as refusal:
             log.warning("phase %d of epoch %d is not answered: %s", asked.phase, asked.epoch, refusal)

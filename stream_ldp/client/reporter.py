@@ -147,9 +147,9 @@ class Reporter(Sender):
         memoises = self._ledger.terms.assumption is not Assumption.FRESH
         words = self._words.words_of([self._secret] * len(values), values) if memoises else None
         rows = self._collection.mechanism.perturb(values, entropy=self._entropy, permanent_words=words)
-        answers = self._ledger.answers(self._collection, values.tolist())
+        reports = self._ledger.attribute_reports(self._collection, values.tolist())
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        await asyncio.to_thread(self._ledger.spend, answers)
+        await asyncio.to_thread(self._ledger.spend, reports)
         self._require_open()
         await self._gather(rows)
 

@@ -251,7 +251,7 @@ async def test_a_report_leaves_only_after_it_is_counted(
     receive, counted = broker.receive, []
 
     def received(topic: str, **arguments: Any) -> asyncio.Future[None]:
-        counted.append(sum(each.answers for each in opened(ledger_file).spending.phases))
+        counted.append(sum(each.reports for each in opened(ledger_file).spending.phases))
         return receive(topic, **arguments)
 
     monkeypatch.setattr(broker, "receive", received)

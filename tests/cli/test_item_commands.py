@@ -27,7 +27,7 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import write_survey
 from tests.client.fakes import FakeBroker, followed
-from tests.client.items import LoopTimeline, answers_sent, film_round, films, films_text
+from tests.client.items import LoopTimeline, film_round, films, films_text, reports_sent
 from tests.client.test_on_kafka import admin
 
 Run = Callable[..., Result]
@@ -78,7 +78,7 @@ def answers(broker: FakeBroker) -> tuple[int, int]:
         for epoch in range(epochs_to_come(collection)[0] - 20, epochs_to_come(collection)[0] + 2)
     ]
     first = film_round(1, epoch=rounds[0].epoch, collection=collection)
-    totals = [each.total for each in answers_sent(broker, first, *rounds, collection=collection)]
+    totals = [each.total for each in reports_sent(broker, first, *rounds, collection=collection)]
     return totals[0], sum(totals[1:])
 
 
@@ -194,7 +194,7 @@ def test_a_user_holds_the_set_on_the_last_line_of_a_file(
     collection = films(**QUICK)
     first = film_round(1, epoch=0, collection=collection)
     layouts = [film_round(2, epoch=each, collection=collection, candidates=range(4)) for each in recent(collection)]
-    found, *_ = answers_sent(broker, first, *layouts, collection=collection)
+    found, *_ = reports_sent(broker, first, *layouts, collection=collection)
     assert found.total >= 1
     assert found.supports[[2, 5]].sum() == found.supports.sum() == found.total
 

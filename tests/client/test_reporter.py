@@ -1,4 +1,4 @@
-"""The producer SDK against a broker that fails on demand."""
+"""Tests of the reporter against a broker that fails on demand."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ async def test_a_caller_that_is_cancelled_while_it_waits_takes_no_report_with_it
         assert sender.acknowledged == broker.decoded().counts.sum() == 5 + 3 * 10
 
 
-# Misuse gets a clear answer.
+# Misuse raises a clear error.
 
 
 async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker) -> None:

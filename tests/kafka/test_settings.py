@@ -1,4 +1,4 @@
-"""Settings: which source wins, what is refused and how, and that a password stays where it is."""
+"""Tests of the settings: which source wins, what is refused and how, and that a password is never shown."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_an_encrypted_key_is_refused_without_a_prompt_at_the_terminal(tmp_path: 
 
 
 class TestOptions:
-    """A command with settings, as the user meets it."""
+    """Tests of a command with settings, as a user runs it."""
 
     @pytest.fixture
     def seen(self) -> list[tuple[int, Settings]]:

@@ -1,4 +1,4 @@
-"""What an application imports: reporters send what they have perturbed, subscribers receive what comes of it."""
+"""This package is what an application imports: reporters send perturbed values, subscribers receive the answers."""
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
 from stream_ldp.client.item_population import ItemPopulation

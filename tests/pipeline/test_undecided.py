@@ -15,7 +15,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.pipeline.windows import closes_at, panes_of
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.series import asked
+from stream_ldp.sets.series import round_statistic
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.rankings import films, ranking_of
 from tests.machines.simulation import LooksAtEverything
@@ -143,7 +143,7 @@ def statistics(collection: Any, pane: int) -> list[tuple[str, ...]]:
         return [first.of, second.of, ("unknown",)]
     fingerprint = ranking_of(epoch=pane // 2, phase=1).next_fingerprint
     assert fingerprint is not None
-    return [first.of, asked(second, fingerprint), asked(second, bytes(16))]
+    return [first.of, round_statistic(second, fingerprint), round_statistic(second, bytes(16))]
 
 
 def final(collection: Any, rank: int, number: int) -> Any:

@@ -1,4 +1,4 @@
-"""Epochs of item sets against the batch answer, through any order of answers, crashes, forged rounds and rebuilds.
+"""Tests of epochs of item sets against the batch answer, with any reports, crashes, forged rounds and rebuilds.
 
 The pipeline is that of tests/machines/test_pipeline.py, and held to the same promises.
 """
@@ -62,7 +62,7 @@ class _FirstWindows:
 
 @dataclass(kw_only=True)
 class ItemCluster(Cluster):
-    """With a rounds topic, which others can write, too."""
+    """A cluster with a rounds topic, to which others can write too."""
 
     rounds: list[Round] = field(default_factory=list)
     by_fingerprint: dict[bytes, Round] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class ItemCluster(Cluster):
     deaths: int = 0
 
     def answer_to(self, partition: int, asked: Round, sets: Sequence[Sequence[int]], *, time_ms: int) -> None:
-        """Users answer a round."""
+        """Append a batch of users who report to a round."""
         batch_id = self._appended.to_bytes(16, "little")
         self._appended += 1
         rows = respond(
@@ -108,7 +108,7 @@ class ItemCluster(Cluster):
             self._ask(Round.of(self.collection, inquiry, epoch=answer.epoch))
 
     def forge(self, epoch: int, inquiry: Inquiry) -> None:
-        """Somebody writes a round."""
+        """Write a forged round."""
         forged = Round.of(self.collection, inquiry, epoch=epoch)
         forged.check(self.collection)
         self._ask(forged)
@@ -118,7 +118,7 @@ class ItemCluster(Cluster):
         self.by_fingerprint[asked.fingerprint] = asked
 
     def expire(self) -> None:
-        """Retention is of days."""
+        """Delete nothing, since retention lasts for days."""
 
     def check(self, question: Question[Any, Any]) -> None:
         before: Any = question.before
@@ -164,7 +164,7 @@ class ItemCluster(Cluster):
 
 
 class Epochs(Pipeline):
-    """Answers to rounds, true and forged, beside all that can happen to a pipeline."""
+    """A machine of reports to rounds, true and forged, beside all that can happen to a pipeline."""
 
     collection: ClassVar[Any]
     cluster: ItemCluster
@@ -219,7 +219,7 @@ class Epochs(Pipeline):
 
     @rule()
     def epoch_passes(self) -> None:
-        """In order, whatever came before."""
+        """Let the phases of an epoch pass in order, whatever came before."""
         for _ in range(self.collection.schedule.phases + 1):
             self.window_passes()
 
@@ -236,10 +236,10 @@ class Epochs(Pipeline):
     def _settle(self) -> None:
         self.cluster.deaths = 0
         super()._settle()
-        told = self.cluster.by_fingerprint.keys()
+        published = self.cluster.by_fingerprint.keys()
         newest = {final.phase: final for final in sorted(self.cluster.finals, key=lambda final: final.window.end_ms)}
         for final in newest.values():
-            require(final.next_fingerprint in {None, *told}, "what a phase asks was never told")
+            require(final.next_fingerprint in {None, *published}, "the round of a phase was never published")
 
 
 def machine(collection: ItemCollection) -> type[Epochs]:

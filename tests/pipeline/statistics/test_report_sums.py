@@ -1,4 +1,4 @@
-"""Laws of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
+"""Tests of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def oracle_and_rows(size: int, reports: int) -> tuple[HadamardResponse, NDArray[
 
 @given(cuts=st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=8), small=st.booleans())
 def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tuple[int, bool]], small: bool) -> None:
-    """Whatever was held back, the last call sends all; what is sent is that of all reports so far."""
+    """The last call sends all that was held back; every call sends the sums of all reports so far."""
     oracle, rows = oracle_and_rows(16, 60)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sum_tally, "_SMALL_BYTES", 10**6 if small else 0)
@@ -140,7 +140,7 @@ def test_large_sums_are_sent_only_when_a_tenth_more_reports_have_come() -> None:
 
 
 def test_sums_do_not_change_after_they_are_taken() -> None:
-    """What is on its way to the broker is not counted on."""
+    """Sums that are being sent to the broker must not change."""
     oracle, rows = oracle_and_rows(16, 20)
     tally = SumTally(oracle)
     tally.update(rows[:10])
@@ -150,6 +150,6 @@ def test_sums_do_not_change_after_they_are_taken() -> None:
 
 
 def test_the_sums_of_the_largest_domain_fit_a_record() -> None:
-    """Up to two billion reports, where every row may have been drawn by all of them."""
+    """This holds for up to two billion reports, even if all of them drew the same row."""
     full = ReportSums(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
     assert len(full.to_bytes()) < MAX_RECORD_BYTES

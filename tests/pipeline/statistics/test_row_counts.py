@@ -1,4 +1,4 @@
-"""Laws of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
+"""Tests of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]
 
 @st.composite
 def reports(draw: st.DrawFn, *, parts: int = 1) -> tuple[int, list[list[int]]]:
-    """Bits of a row, and rows as integers, in parts; few distinct ones, so that they meet."""
+    """Draw the bits of a row, and parts of rows as integers; few distinct ones, so that rows repeat."""
     bits = draw(st.sampled_from(BITS))
     rows = st.one_of(st.integers(0, min(2**bits - 1, 3)), st.integers(0, 2**bits - 1))
     return bits, [draw(st.lists(rows, max_size=30)) for _ in range(parts)]
@@ -123,7 +123,7 @@ def test_every_bit_is_unpacked_to_its_own_place(case: tuple[int, list[list[int]]
 def test_a_tally_does_not_depend_on_how_its_rows_were_batched(
     case: tuple[int, list[list[int]]], capacity: int
 ) -> None:
-    """Nor on when it was looked at: a segment is a function of the rows in it."""
+    """It does not depend on when it was read either: a segment is a function of the rows in it."""
     bits, parts = case
     rows = [row for part in parts for row in part]
     with pytest.MonkeyPatch.context() as patch:
@@ -153,7 +153,7 @@ def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPat
 
 
 def test_counts_do_not_change_after_they_are_taken() -> None:
-    """What is on its way to the broker is not counted on."""
+    """A statistic that is being sent to the broker must not change."""
     for bits in (5, 17):
         tally = RowTally(bits)
         tally.update(packed([1], bits))

@@ -1,4 +1,4 @@
-"""Two estimates become one as the papers say, item by item."""
+"""Tests of combining two estimates, as the papers say, item by item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every method in the table promises, whatever it asks of whom."""
+"""Tests of the promises that every method in the table makes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL = pytest.mark.parametrize("kind", list(METHODS))
 
 
 def population(users: int, *, seed: int = 0) -> ItemSets:
-    """Sets of 0 to 5 of 60 items; item i is held by 0.9 - 0.1 i of the users up to 4, others by one in 500."""
+    """Draw sets of 0 to 5 of 60 items; item i is held by 0.9 - 0.1 i of the users up to 4, others by one in 500."""
     rng = np.random.default_rng(seed)
     chances = np.array([0.9, 0.7, 0.5, 0.3, 0.1] + [0.0] * 55)
     held = rng.random((users, 60)) < chances

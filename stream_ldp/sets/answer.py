@@ -1,4 +1,4 @@
-"""A ranking as it is published: the heavy hitters after a phase of an epoch, with their errors and privacy."""
+"""The message that publishes a ranking: the heavy hitters after a phase of an epoch, with errors and privacy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NextPhase(MessagePart):
 
     @classmethod
     def of(cls, inquiry: Inquiry) -> Self:
-        """What an inquiry about candidates says in a message."""
+        """Convert an inquiry about candidates to its part of a message."""
         candidates = () if inquiry.candidates is None else tuple(inquiry.candidates.tolist())
         return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
 
@@ -60,7 +60,7 @@ class EpochPrivacy(MessagePart):
 class Ranking(Message):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
-    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
     schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
@@ -91,12 +91,12 @@ class Ranking(Message):
 
     @property
     def series(self) -> str:
-        """The name of the series of answers that it is one of."""
+        """Name of the series of rankings that it belongs to."""
         return phase_name(self.phase)
 
     @property
     def estimate(self) -> RankingEstimate:
-        """The estimate of the candidates, as the method has it."""
+        """The estimate of the candidates, in the form that the method uses."""
         return RankingEstimate(
             items=np.array([each.number for each in self.candidates], dtype=np.int64),
             frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
@@ -117,11 +117,11 @@ class Ranking(Message):
 
     @property
     def next_fingerprint(self) -> bytes | None:
-        """What the batches of reports to the next phase carry, as `Round.fingerprint`; None after the last."""
+        """Fingerprint of the batches that report to the next phase, as `Round.fingerprint`; None after the last."""
         inquiry = self.next_inquiry
         return None if inquiry is None else inquiry.fingerprint(self.fingerprint, epoch=self.epoch)
 
     @property
     def key(self) -> bytes:
-        """See `answer_key`."""
+        """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)

@@ -1,4 +1,4 @@
-"""Collections of users' item sets, whose heavy hitters are named epoch after epoch."""
+"""Collections of users' item sets, whose heavy hitters are published epoch after epoch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemCollection", "Items"]
 
-#: Names of items in a file: of 200 letters each, they fill a record of the registry. Larger domains are numbered.
+#: Most items with names: names of 200 letters each fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
 
 
 class Items(Part):
-    """The items that sets are made of: `size` of them, called 0 to size - 1, or those with `names`."""
+    """The domain of items: `size` of them, called 0 to size - 1, or those with `names`."""
 
     size: int | None = Field(default=None, ge=1, le=MAX_DOMAIN)
     names: tuple[Label, ...] | None = Field(default=None, min_length=1, max_length=MAX_NAMES)
@@ -51,20 +51,20 @@ class Items(Part):
         return len(self.names) if self.names is not None else self.size or 0
 
     def name(self, item: int) -> str:
-        """What an item is called."""
+        """Return the name of an item, given by its number."""
         return str(item) if self.names is None else self.names[item]
 
     def number(self, name: str) -> int:
-        """The item that is called so.
+        """Return the number of the item with this name.
 
         Raises:
-            DataError: there is none. The message never repeats the name, which a user may hold.
+            DataError: no item has this name. The message never repeats it, since a user may hold the item.
         """
         if self._positions is not None:
             if name in self._positions:
                 return self._positions[name]
             raise DataError("an item of the set is not among the collection's items")
-        # No other text means the same item: "007" would make two names of one.
+        # No other spelling is accepted: with "007", an item would have two names.
         short = len(name) <= len(str(self.count))
         if short and name.isascii() and name.isdigit() and int(name) < self.count and name == str(int(name)):
             return int(name)
@@ -72,7 +72,7 @@ class Items(Part):
 
 
 class ItemCollection(Collection):
-    """What a collection file says of item sets.
+    """A collection of item sets, as a collection file describes it.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -115,17 +115,17 @@ class ItemCollection(Collection):
 
     @cached_property
     def method(self) -> Method:
-        """The method, which perturbs, counts and solves."""
+        """The heavy-hitter method."""
         return self.method_spec.method(domain=self.items.count)
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Which phase of which epoch is asked in which window."""
+        """The schedule, which assigns the phases of every epoch to windows."""
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
     @cached_property
     def series(self) -> tuple[PhaseSeries, ...]:
-        """The windows of each phase, in order."""
+        """The series of each phase, in order."""
         return tuple(
             PhaseSeries(number=phase.number, size_ms=self.window.size_ms, every_ms=self.every_ms)
             for phase in self.method.phases
@@ -133,11 +133,12 @@ class ItemCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """[name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs].
+        """The fingerprint's input, which says all that the meaning of a report depends on.
 
-        A phase is [what is asked, beginning and end of its share, epsilon]. Window size and epochs belong to it,
-        since an event time tells which phase of which epoch is answered; k and the numbers of candidates do not:
-        what they change is told by the rounds.
+        It is [name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs],
+        and a phase is [target, beginning and end of its share, epsilon]. Window size and epochs are part of it, since
+        they determine which phase of which epoch an event time belongs to; k and the numbers of candidates are not,
+        since the rounds say what they change.
         """
         return [
             self.name,
@@ -151,7 +152,7 @@ class ItemCollection(Collection):
         ]
 
     def encode(self, items: Iterable[str]) -> list[int]:
-        """The distinct items of a set, ascending.
+        """Convert a set to the numbers of its distinct items, ascending.
 
         Raises:
             DataError: an item is not one of the collection's. The message never repeats it.

@@ -1,4 +1,4 @@
-"""A whole epoch at once, clients and server in one place: what the service computes phase by phase."""
+"""A whole epoch in one call, clients and server together, with the results that the service would publish."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["run_epoch"]
 
 
 def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEstimate:
-    """The estimate after all phases, every user of the sets reporting to each phase that asks them.
+    """Estimate the ranking after all phases; every user reports to each phase that asks them.
 
     sets: items below the method's domain.
     """
@@ -27,8 +27,8 @@ def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEst
     inquiry = method.first()
     while True:
         phase = method.phases[inquiry.phase - 1]
-        asked = sets.take(np.flatnonzero(phase.asks(words)))
-        rows = respond(method, inquiry, asked, entropy=entropy)
+        users = sets.take(np.flatnonzero(phase.asks(words)))
+        rows = respond(method, inquiry, users, entropy=entropy)
         sums = method.oracle(inquiry).sums(rows)
         estimate, following = method.solve(inquiry, sums=sums, reports=len(rows), before=estimate)
         if following is None:

@@ -1,4 +1,4 @@
-"""How good the rankings of a known population are: whole epochs, again and again."""
+"""Evaluation of heavy-hitter methods on a known population: whole epochs, again and again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Measures", "Score", "Trial", "measures", "scores", "trials"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measures:
-    """What is measured of a ranking, as in `metrics`, and the seconds that its epoch took."""
+    """The measures of a ranking, as in `metrics`, and the seconds that its epoch took."""
 
     ndcg: float
     re: float
@@ -45,10 +45,10 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A method over all repeats.
+    """The score of a method over all repeats.
 
-    mean: of each measure.
-    deviation: standard deviation of each measure between repeats, with n - 1; 0 for a single one.
+    mean: mean of each measure.
+    deviation: standard deviation of each measure over the repeats, with n - 1; 0 for a single one.
     """
 
     method: str
@@ -59,7 +59,7 @@ class Score:
 
     @classmethod
     def of(cls, repeats: Sequence[Trial]) -> Self:
-        """The score of one method's trials, at least one."""
+        """Summarise the trials, at least one, of one method."""
         names = [field.name for field in fields(Measures)]
         table = np.array([[getattr(each.measures, name) for name in names] for each in repeats])
         deviations = table.std(axis=0, ddof=1) if len(table) > 1 else np.zeros(len(names))
@@ -83,12 +83,12 @@ def trials(
 ) -> Iterator[Trial]:
     """Run an epoch of each method, again and again.
 
-    Every repeat draws users of its own, the same for all methods, and their noise; the seed settles both.
+    Every repeat draws users of its own, the same for all methods, and their noise; the seed determines both.
 
     population: items below the methods' domain.
     methods: each with the epsilon that it is built for.
-    users: of a repeat: nobody twice where there are enough sets, else drawn with replacement.
-    clock: seconds, from any origin; those of a trial are of its whole epoch, clients and server.
+    users: number of users in a repeat, drawn with replacement only if there are fewer sets.
+    clock: returns seconds, from any origin; a trial's seconds are those of its whole epoch, clients and server.
     """
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         sampling, noise = repeat.spawn(2)
@@ -108,9 +108,9 @@ def trials(
 
 
 def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, seconds: float) -> Measures:
-    """Measure what is published: the k best items, and frequencies in [0, 1], 0 for items that are no candidates.
+    """Measure a ranking as published: the k best items, and frequencies in [0, 1], 0 for other than candidates.
 
-    truth: frequency of each item of the domain, shape (d,).
+    truth: true frequency of each item of the domain, shape (d,).
     """
     published = estimate.items[:k]
     frequency = np.zeros(len(truth))
@@ -125,7 +125,7 @@ def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, s
 
 
 def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """Make one score for each method, epsilon and k, in the order in which they first appear."""
+    """Make one score for each method, epsilon and k, in the order in which these first appear."""
     by_setting: dict[tuple[str, float, int], list[Trial]] = {}
     for each in outcomes:
         by_setting.setdefault((each.method, each.epsilon, each.k), []).append(each)

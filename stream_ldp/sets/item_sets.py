@@ -29,7 +29,7 @@ class ItemSets:
 
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> Self:
-        """Make them of these sets; an item that comes twice in one of them is held once."""
+        """Convert sets, given as the items of each user; an item that is repeated in a set is held once."""
         sizes, items = array("q"), array("q")
         for each in sets:
             distinct = dict.fromkeys(each)
@@ -47,27 +47,27 @@ class ItemSets:
         return np.diff(self.offsets)
 
     def take(self, users: NDArray[np.integer]) -> Self:
-        """The sets of these users, in this order; a user may come more than once."""
+        """Select the sets of these users, in this order; a user may be given more than once."""
         sizes = self.sizes[users]
         offsets = _offsets(sizes)
         moved = np.repeat(self.offsets[:-1][users] - offsets[:-1], sizes)
         return type(self)(offsets, self.items[np.arange(offsets[-1]) + moved])
 
     def restricted(self, candidates: NDArray[np.int64], *, domain: int) -> Self:
-        """What each set shares with the candidates, every item replaced by its place among them.
+        """Intersect each set with the candidates, and replace every item by its position among them.
 
         candidates: distinct items below `domain`, shape (c,).
-        domain: above every item.
+        domain: a number above every item.
         """
         places = np.full(domain, -1, dtype=np.int64)
         places[candidates] = np.arange(len(candidates))
         shared = places[self.items]
-        kept = shared >= 0
-        before = np.concatenate(([0], np.cumsum(kept)))
-        return type(self)(before[self.offsets], shared[kept])
+        candidate = shared >= 0
+        before = np.concatenate(([0], np.cumsum(candidate)))
+        return type(self)(before[self.offsets], shared[candidate])
 
     def frequencies(self, domain: int) -> NDArray[np.float64]:
-        """The part of the users who hold each item, float64, shape (domain,); 0 where there are no users."""
+        """Compute the share of the users who hold each item, float64, shape (domain,); 0 without users."""
         return np.bincount(self.items, minlength=domain) / max(len(self), 1)
 
 

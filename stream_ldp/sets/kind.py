@@ -1,4 +1,4 @@
-"""Collections of item sets, as a kind."""
+"""The kind of the collections of item sets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["ROUNDS", "SETS"]
 
 
 def _read(collection: ItemCollection, data: bytes) -> Round:
-    asked = Round.from_bytes(data)
-    asked.check(collection)
-    return asked
+    round_ = Round.from_bytes(data)
+    round_.check(collection)
+    return round_
 
 
 def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
@@ -25,7 +25,7 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
     return None if inquiry is None else Round.of(collection, inquiry, epoch=ranking.epoch)
 
 
-#: What the later phases of an epoch ask follows from the ranking after the one before.
+#: The inquiry of a later phase of an epoch follows from the ranking after the phase before.
 ROUNDS = Rounds(read=_read, layout=PhaseLayout, after=_after)
 
 SETS = Kind(

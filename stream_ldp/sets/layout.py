@@ -1,4 +1,4 @@
-"""What the batches of one phase of a collection of item sets hold."""
+"""The layout of the batches that report to one round of a collection of item sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.statistics import SumTally
-from stream_ldp.sets.series import asked
+from stream_ldp.sets.series import round_statistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,32 +23,32 @@ __all__ = ["PhaseLayout"]
 
 
 class PhaseLayout:
-    """The layout of the reports to one round; that of a first phase is the same in every epoch."""
+    """The layout of the reports to one round; it is the same for the first phase of every epoch."""
 
     def __init__(self, collection: ItemCollection, round_: Round | None = None) -> None:
-        """`round_`: None for the first phase."""
+        """Make the layout of a round, or that of the first phase if `round_` is None."""
         method, self._schedule = collection.method, collection.schedule
         self._window_ms = None if round_ is None else round_.start_ms
         series = collection.series[0 if round_ is None else round_.phase - 1]
-        self._of = series.of if round_ is None else asked(series, round_.fingerprint)
+        self._of = series.of if round_ is None else round_statistic(series, round_.fingerprint)
         self.fingerprint = collection.fingerprint if round_ is None else round_.fingerprint
         self.oracle: FrequencyOracle = method.oracle(method.first() if round_ is None else round_.inquiry)
         self.bits = self.oracle.bits
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which rows are reports that the phase's oracle can send."""
+        """Decide which rows are reports that the phase's oracle can make."""
         return self.oracle.valid(rows)
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which panes are in a window of the phase."""
+        """Decide which panes are windows of the round, or of the first phase of some epoch."""
         if self._window_ms is not None:
             return np.equal(panes, self._window_ms)
         starts, which = np.unique(panes, return_inverse=True)
-        taken = [self._schedule.epoch_at(start, 1) is not None for start in starts.tolist()]
-        return np.array(taken, dtype=np.bool_)[which]
+        first = [self._schedule.epoch_at(start, 1) is not None for start in starts.tolist()]
+        return np.array(first, dtype=np.bool_)[which]
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
-        """The only tally: the sums of the oracle."""
+        """Make the only tally: the sums of the oracle."""
         return {self._of: SumTally(self.oracle)}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
@@ -56,5 +56,5 @@ class PhaseLayout:
         tallies[self._of].update(rows)
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """As the phase's oracle says."""
+        """Decide which batches the phase's oracle finds implausible."""
         return self.oracle.implausible(rows, counts)

@@ -1,4 +1,4 @@
-"""How good a published ranking is, against what the users hold."""
+"""Measures of a published ranking against the users' true sets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["f1_score", "mean_squared_error", "ndcg", "relative_error", "top"]
 
 
 def top(frequency: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The k most frequent items, best first, int64, shape (k,); of equal ones the lower item comes first."""
+    """Find the k most frequent items, best first, int64, shape (k,); of equal ones the lower item comes first."""
     return np.argsort(-frequency, kind="stable")[:k].astype(np.int64)
 
 
 def ndcg(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
-    """The quality of the order of the true top k, in [0, 1] (Zhu, Yang and Bai, 2021, eqs. 10 to 12).
+    """Compute the normalised discounted cumulative gain, in [0, 1] (Zhu, Yang and Bai, 2021, eqs. 10 to 12).
 
     The gain of a true heavy hitter is log2(d - |true rank - published rank|), 0 if it is not published; gains are
     discounted by log2 of the true rank (from rank 2) and divided by what the perfect order gains.
@@ -38,9 +38,9 @@ def ndcg(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) ->
 
 
 def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
-    """The median over the true top k of |estimate - truth| / truth (Zhu, Yang and Bai, 2021, eq. 9).
+    """Compute the median over the true top k of |estimate - truth| / truth (Zhu, Yang and Bai, 2021, eq. 9).
 
-    estimate, truth: of each item, shape (d,). Items that nobody holds are left out; 0 if nobody holds any.
+    estimate, truth: frequency of each item, shape (d,). Items that nobody holds are left out; 0 if nobody holds any.
     """
     items = top(truth, k)
     items = items[truth[items] > 0.0]
@@ -48,11 +48,11 @@ def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *,
 
 
 def f1_score(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
-    """The harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
+    """Compute the harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
     return 2.0 * len(np.intersect1d(published, top(truth, k))) / (len(published) + k)
 
 
 def mean_squared_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
-    """The mean over the true top k of (estimate - truth)^2; shapes (d,)."""
+    """Compute the mean over the true top k of (estimate - truth)^2; both have shape (d,)."""
     items = top(truth, k)
     return float(np.mean((estimate[items] - truth[items]) ** 2))

@@ -1,4 +1,4 @@
-"""The phases of a heavy-hitter method as data: who is asked, what, at what price, and what is known after each."""
+"""The phases of a heavy-hitter method: which users are asked, for what, at which epsilon, and with which result."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = [
     "phase_name",
 ]
 
-#: Candidates: a published ranking of so many has 6 MB, and a unary response takes no more.
+#: Most candidates: a published ranking of so many has 6 MB, and a unary response cannot have more bits.
 MAX_CANDIDATES = 2**16
 
 
 class Target(StrEnum):
-    """What a phase wants to know of a user's set."""
+    """The property of a user's set that a phase asks for."""
 
     ITEM = "item"
-    """Which items it holds: one item of the padded set, drawn at random, or all of it in one response."""
+    """The items of the set: one of the padded set, drawn at random, or all of them in one response."""
     COUNT = "count"
-    """How many of the candidates it holds."""
+    """The number of candidates in the set."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,11 +46,10 @@ class Phase:
     """One phase of every epoch.
 
     number: 1 for the first.
-    asked: what it wants to know of a user's set.
-    share: users are asked whose partition word is in [share[0], share[1]) of 0 to 2^32. The word is drawn by the
-        user, at random and whatever the set holds, once an epoch, so that phases with disjoint shares ask different
-        users.
-    epsilon: what a report may cost at most, in nats.
+    asked: the property of a user's set that it asks for.
+    share: the users are asked whose partition word, in [0, 2^32), is in [share[0], share[1]). Users draw the word
+        once an epoch, at random and independently of their sets, so phases with disjoint shares ask different users.
+    epsilon: the most that a report may cost, in nats.
     """
 
     number: int
@@ -59,26 +58,26 @@ class Phase:
     epsilon: float
 
     def asks(self, words: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Whether the users with these partition words are asked, bool, of the words' shape."""
+        """Decide which users, given by their partition words, are asked; bool, of the words' shape."""
         low, high = self.share
         return (words >= low) & (words.astype(np.uint64) < high)
 
     @property
     def part(self) -> float:
-        """Expected part of the users that is asked."""
+        """Expected share of the users who are asked."""
         low, high = self.share
         return (high - low) / RESOLUTION
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Inquiry:
-    """What one phase of one epoch asks.
+    """The request of one phase of one epoch to its users.
 
-    phase: its number.
+    phase: number of the phase.
     candidates: the items asked about, int64, shape (c,), best first; None for the whole domain.
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
-    correction: factor that makes up for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
-        V-D); 1 where none is estimated.
+    correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
+        V-D); 1 if none is estimated.
     """
 
     phase: int
@@ -87,11 +86,10 @@ class Inquiry:
     correction: float = 1.0
 
     def fingerprint(self, collection_fingerprint: str, *, epoch: int) -> bytes:
-        """The 16 bytes that the batches of its reports carry in an epoch.
+        """Compute the fingerprint of the batches that report to it in an epoch, 16 bytes.
 
-        Those of the collection in the first phase; later the fingerprint of [collection's fingerprint, epoch, phase,
-        candidates, padding], so that reports to different inquiries are never counted
-        together.
+        In the first phase it is that of the collection; in later ones that of [collection's fingerprint, epoch,
+        phase, candidates, padding], so that reports to different inquiries are never counted together.
 
         collection_fingerprint: hexadecimal.
         """
@@ -106,9 +104,9 @@ class RankingEstimate:
     """The estimate of a ranking after a phase: the items that are still candidates, best first.
 
     items: int64, shape (c,).
-    frequency: estimated part of the users who hold each, float64, shape (c,); not held to [0, 1], so that noise
-        averages out. Sets that are larger than a phase has slots for make it too low.
-    standard_error: of each frequency, float64, shape (c,).
+    frequency: estimated share of the users who hold each, float64, shape (c,); not clipped to [0, 1], so that noise
+        averages out. Sets that are larger than the padding of a phase make it too low.
+    standard_error: standard error of each frequency, float64, shape (c,).
     """
 
     items: NDArray[np.int64]
@@ -121,7 +119,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """The kind, as collections and `evaluate` call it."""
+        """The kind, as it is named in collections and by `evaluate`."""
         ...
 
     @property
@@ -140,35 +138,35 @@ class Method(Protocol):
         ...
 
     def first(self) -> Inquiry:
-        """What phase 1 asks."""
+        """Return the inquiry of phase 1."""
         ...
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """The oracle that perturbs and counts the reports to an inquiry."""
+        """Return the oracle that perturbs and counts the reports to an inquiry."""
         ...
 
     def solve(
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
-        """The estimate after a phase, and what the next one asks; None after the last.
+        """Compute the estimate after a phase, and the inquiry of the next one; None after the last.
 
-        sums: of the reports, as the inquiry's oracle counts them.
-        reports: number of reports; with none, the estimate from before still stands.
+        sums: sums of the reports, as the inquiry's oracle counts them.
+        reports: number of reports; without any, the estimate stays as it was before.
         before: the estimate after the phase before; None in phase 1.
         """
         ...
 
 
 def phase_name(number: int) -> str:
-    """What a phase is called in answers, statistics and keys."""
+    """Return the name of a phase in answers, statistics and keys."""
     return f"phase-{number}"
 
 
 def epoch_epsilon(method: Method) -> float:
-    """What an epoch costs a user at most, in nats: that of the reports to all phases which ask the same users.
+    """Compute the most that an epoch costs a user, in nats: the sum over the phases that ask the same users.
 
-    The reports are independent, given the set, so their losses add up (Dwork and Roth, 2014, theorem 3.14); phases
-    that ask different users cost nobody the sum, since who is asked does not depend on the set.
+    The reports are independent, given the set, so their losses add up (Dwork and Roth, 2014, theorem 3.14). Phases
+    with disjoint shares do not add up for anybody, since the choice of users does not depend on the set.
     """
     starts = {phase.share[0] for phase in method.phases}
     return max(

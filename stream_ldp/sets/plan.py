@@ -1,4 +1,4 @@
-"""What a collection of item sets will cost before it runs: bits, privacy, memory, time, and the error to expect."""
+"""The plan of a collection of item sets: its bits, privacy, memory, time and expected error, before it runs."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "plan"]
 
-#: Numbers of epochs that privacy is told for: once, daily for a week, a month and a year.
-EPOCHS_ANSWERED = (1, 7, 30, 365)
+#: Numbers of epochs for which the privacy loss is stated: once, daily for a week, a month and a year.
+EPOCHS_PER_USER = (1, 7, 30, 365)
 
-#: Chance that any of the items that nobody holds comes out above the smallest frequency that is told from 0.
+#: Chance that the estimate of any item that nobody holds exceeds the smallest frequency that counts as above 0.
 FALSE_ALARM = 0.05
 
-_SUM_BYTES = 8  # of a counter in memory
+_SUM_BYTES = 8  # bytes of a counter in memory
 
-#: Users of the epoch that errors are worked out for; those of others are in proportion to 1 / sqrt(users). So many
-#: that whole numbers of reports are nearly as they are expected.
+#: Users of the epoch for which errors are computed; for others they are in proportion to 1 / sqrt(users). There are
+#: so many that rounding to whole reports changes nothing.
 _MANY = 10**12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorPlan:
-    """The error of an item that hardly anybody holds.
+    """The expected error of an item that hardly anybody holds.
 
-    users: who answer the epoch.
-    standard_error: of its frequency.
-    smallest: frequency that tells an item from all those that nobody holds, but for once in 20.
+    users: number of users who report in the epoch.
+    standard_error: standard error of its frequency.
+    smallest: frequency above which no item that nobody holds is estimated, but in 1 of 20 epochs.
     """
 
     users: int
@@ -48,18 +48,18 @@ class ErrorPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhasePlan:
-    """What one phase asks, costs and tells.
+    """The plan of one phase.
 
     number: 1 for the first.
-    part: of the users who are asked.
-    asked: what it wants to know of a set, item or count.
+    part: share of the users who are asked.
+    asked: the property of a set that it asks for, item or count.
     items: number of items asked about.
     padding: l, number of slots or items of a set.
-    epsilon: of an answer, in nats.
-    oracle: how it is perturbed.
-    bits, report_bytes: of a report.
-    counters, state_bytes: of the phase's window, for each source partition.
-    errors: after the phase, for each number of users; none where it tells no frequencies.
+    epsilon: cost of a report, in nats.
+    oracle: title of the oracle that perturbs it.
+    bits, report_bytes: size of a report.
+    counters, state_bytes: memory of the phase's window, for each source partition.
+    errors: expected errors after the phase, one for each number of users; none if it estimates no frequencies.
     """
 
     number: int
@@ -78,7 +78,7 @@ class PhasePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpentPlan:
-    """What so many epochs cost a user who answers them, epsilon in nats."""
+    """The cost of a number of epochs to a user who reports in all of them, epsilon in nats."""
 
     epochs: int
     epsilon: float
@@ -86,11 +86,12 @@ class SpentPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What a collection asks, costs and tells.
+    """The plan of a collection.
 
-    items, k: of the domain, and wanted.
-    epoch_ms: from the beginning of an epoch to the end of its last phase.
-    result_every_ms: from one result to the next.
+    items, k: number of items of the domain, and of heavy hitters.
+    epoch_ms: time from the beginning of an epoch to the end of its last phase, in milliseconds.
+    result_every_ms: time from one result to the next, in milliseconds.
+    privacy: cost to a user, for each of `EPOCHS_PER_USER`.
     """
 
     collection: str
@@ -108,7 +109,7 @@ class Plan:
 def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
     """Work out the cost of a collection.
 
-    populations: numbers of users who answer an epoch, to tell the error for.
+    populations: numbers of users who report in an epoch, for which to state the error.
     """
     method, schedule = collection.method, collection.schedule
     epsilon = epoch_epsilon(method)
@@ -121,7 +122,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         epochs=collection.epochs.value,
         epoch_ms=schedule.phases * schedule.size_ms,
         result_every_ms=schedule.stride * schedule.size_ms,
-        privacy=tuple(SpentPlan(epochs=epochs, epsilon=epochs * epsilon) for epochs in EPOCHS_ANSWERED),
+        privacy=tuple(SpentPlan(epochs=epochs, epsilon=epochs * epsilon) for epochs in EPOCHS_PER_USER),
         phases=tuple(_phases(method, populations)),
     )
 
@@ -130,7 +131,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
     for phase, inquiry, estimate in _epoch_of_noise(method):
         oracle = method.oracle(inquiry)
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
-        tells = phase.asked is Target.ITEM
+        has_frequencies = phase.asked is Target.ITEM
         yield PhasePlan(
             number=phase.number,
             part=phase.part,
@@ -143,25 +144,25 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
             state_bytes=oracle.counters * _SUM_BYTES,
-            errors=tuple(_error(estimate, items=items, users=count) for count in users) if tells else (),
+            errors=tuple(_error(estimate, items=items, users=count) for count in users) if has_frequencies else (),
         )
 
 
 def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
-    """Each phase of an epoch of `_MANY` users whose answers say nothing, as the method itself solves it.
+    """Solve an epoch of `_MANY` users whose reports are noise alone, and iterate over its phases.
 
-    How many candidates a set holds is not told at all: the method then takes it that sets may hold them all, which is
-    the most that its last phase can cost.
+    Nobody reports how many candidates a set holds: the method then assumes that sets may hold all of them, for which
+    the error of its last phase is largest.
     """
-    asked: Inquiry | None = method.first()
+    inquiry: Inquiry | None = method.first()
     estimate: RankingEstimate | None = None
-    while asked is not None:
-        phase, oracle = method.phases[asked.phase - 1], method.oracle(asked)
+    while inquiry is not None:
+        phase, oracle = method.phases[inquiry.phase - 1], method.oracle(inquiry)
         reports = round(_MANY * phase.part) if phase.asked is Target.ITEM else 0
         sums = oracle.neutral_sums(reports)
-        estimate, following = method.solve(asked, sums=sums, reports=reports, before=estimate)
-        yield phase, asked, estimate
-        asked = following
+        estimate, following = method.solve(inquiry, sums=sums, reports=reports, before=estimate)
+        yield phase, inquiry, estimate
+        inquiry = following
 
 
 def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:

@@ -1,8 +1,8 @@
-"""Rounds: one phase of one epoch each, as the service asks it of the clients of an item collection.
+"""Rounds: inquiries of an item collection, as the service publishes them to the clients.
 
-What a phase after the first asks depends on what was reported before, so it travels to the clients, on a compacted
-topic. A client's privacy does not hang on what it says: `Round.check` refuses what does not fit the client's own
-collection, and no list of candidates makes a report cost more.
+The inquiry of a phase after the first depends on earlier reports, so it is sent to the clients, on a compacted topic.
+A client's privacy does not depend on it: `Round.check` refuses a round that does not fit the client's own collection,
+and no list of candidates makes a report cost more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Round", "RoundRefused"]
 
-#: Times and epochs beyond are no event times: a batch says its own in 64 bits.
+#: Bound of the event times of windows: batches have event times of 64 bits.
 _INT64 = 2**63
 
 
@@ -38,7 +38,7 @@ class Round(BaseModel):
     padding: number of slots that a set is padded to.
     """
 
-    # Strict: text or a truth value is no number, or clients in other languages would read another round.
+    # Strict, so that text or a truth value is not read as a number: clients in other languages would not do so.
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     schema_version: Literal[1] = 1
@@ -54,7 +54,7 @@ class Round(BaseModel):
 
     @classmethod
     def of(cls, collection: ItemCollection, inquiry: Inquiry, *, epoch: int) -> Self:
-        """The round that publishes an inquiry of an epoch."""
+        """Make the round that publishes an inquiry of an epoch."""
         start_ms = collection.schedule.window_of(epoch, inquiry.phase)
         return cls(
             collection=collection.name,
@@ -70,12 +70,12 @@ class Round(BaseModel):
 
     @classmethod
     def first(cls, collection: ItemCollection, *, epoch: int) -> Self:
-        """The round of an epoch's first phase, which needs no publishing."""
+        """Make the round of an epoch's first phase, which needs no publishing."""
         return cls.of(collection, collection.method.first(), epoch=epoch)
 
     @property
     def fingerprint(self) -> bytes:
-        """The 16 bytes that the batches of its reports carry; see `Inquiry.fingerprint`."""
+        """The fingerprint of the batches that report to it, 16 bytes; see `Inquiry.fingerprint`."""
         return self.inquiry.fingerprint(self.collection_fingerprint, epoch=self.epoch)
 
     @property
@@ -90,15 +90,15 @@ class Round(BaseModel):
         return f"{self.epoch}|{self.phase}".encode()
 
     def to_bytes(self) -> bytes:
-        """The round as UTF-8 JSON."""
+        """Encode the round as UTF-8 JSON."""
         return self.model_dump_json().encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` has written.
+        """Decode what `to_bytes` has encoded.
 
         Raises:
-            ValueError: not a round, or of a schema version that this release does not read.
+            ValueError: the bytes are no round, or have a schema version that this release does not read.
         """
         try:
             return cls.model_validate_json(data)
@@ -108,10 +108,10 @@ class Round(BaseModel):
             raise ValueError(f"{place}: {first['msg']}") from error
 
     def check(self, collection: ItemCollection) -> Phase:
-        """The collection's phase that it asks, if a report can be no other than what the collection stands for.
+        """Return the phase that it belongs to, after checking that the collection permits every report to it.
 
         Raises:
-            RoundRefused: it is not of this collection, or asks what the collection never asks.
+            RoundRefused: it is not a round of this collection, or the collection never makes such an inquiry.
         """
         if self.collection_fingerprint != collection.fingerprint.hex():
             ours = collection.fingerprint.hex()

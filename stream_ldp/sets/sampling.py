@@ -1,4 +1,4 @@
-"""The user's side of a phase: what is reported of a set."""
+"""The user's side of a phase: reports of item sets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["reports_of", "respond"]
 
 
 def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy) -> NDArray[np.uint8]:
-    """The reports of users who are asked, one packed row each, as the inquiry's oracle makes them.
+    """Make the reports of users to an inquiry, uint8, shape (n, ceil(bits / 8)), one packed row each.
 
-    sets: of these users, items below the method's domain.
+    sets: the sets of the users who are asked, of items below the method's domain.
     """
     return reports_of(
         sets,
@@ -43,13 +43,13 @@ def reports_of(
     oracle: FrequencyOracle,
     entropy: Entropy,
 ) -> NDArray[np.uint8]:
-    """One report of each user, packed rows, uint8, shape (n, ceil(oracle.bits / 8)).
+    """Make one report of each user, packed rows, uint8, shape (n, ceil(oracle.bits / 8)).
 
-    sets: of the users, items below `domain`.
-    asked: for an item, or for the number of candidates that the set holds.
+    sets: the users' sets, of items below `domain`.
+    asked: whether an item is asked for, or the number of candidates that the set holds.
     candidates: items asked about; None for all.
-    padding: l, number of slots that a set is padded to where an item is asked for.
-    oracle: perturbs what is asked for.
+    padding: l, number of slots that a set is padded to if an item is asked for.
+    oracle: the oracle that perturbs the item or the number.
     """
     if candidates is not None:
         sets = sets.restricted(candidates, domain=domain)

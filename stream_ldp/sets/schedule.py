@@ -1,4 +1,4 @@
-"""When each phase of each epoch is asked: one phase a window, on event time."""
+"""The schedule of the phases of epochs, which takes one window of event time for each phase."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["Epochs", "Schedule"]
 
 
 class Epochs(StrEnum):
-    """How epochs follow each other."""
+    """The order in which epochs follow each other."""
 
     SEQUENTIAL = "sequential"
-    """An epoch begins when the one before has ended: a result comes with every last phase."""
+    """An epoch begins when the one before has ended: every window with a last phase gives a result."""
     PIPELINED = "pipelined"
-    """An epoch begins with every window, and all phases are asked in every window: a result comes out of each."""
+    """An epoch begins with every window; every window asks all phases, of different epochs, and gives a result."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """Windows of equal size, aligned to 1970-01-01 UTC, and who is asked what in each.
+    """Windows of equal size, aligned to 1970-01-01 UTC, and the phases that each of them asks.
 
-    size_ms: of a window, in milliseconds.
-    phases: of an epoch.
+    size_ms: size of a window, in milliseconds.
+    phases: number of phases of an epoch.
     epochs: how epochs follow each other.
     """
 
@@ -32,14 +32,14 @@ class Schedule:
 
     @property
     def stride(self) -> int:
-        """Windows from the beginning of one epoch to that of the next."""
+        """Number of windows from the beginning of one epoch to that of the next."""
         return self.phases if self.epochs is Epochs.SEQUENTIAL else 1
 
     def window_of(self, epoch: int, phase: int) -> int:
-        """Start of the window in which a phase of an epoch is asked, in milliseconds."""
+        """Return the start, in milliseconds, of the window that asks a phase of an epoch."""
         return (epoch * self.stride + phase - 1) * self.size_ms
 
     def epoch_at(self, window_ms: int, phase: int) -> int | None:
-        """The epoch whose phase is asked in the window that begins at `window_ms`; None if none's is."""
+        """Return the epoch of which the window that begins at `window_ms` asks a phase; None if there is none."""
         epoch, rest = divmod(window_ms // self.size_ms - (phase - 1), self.stride)
         return epoch if rest == 0 else None

@@ -1,4 +1,4 @@
-"""The phases of a collection of item sets, each of them answered in the windows that ask it."""
+"""The phases of a collection of item sets: one series of answers each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Protocol
 
 from stream_ldp.sets.phases import phase_name
 
-__all__ = ["PhaseSeries", "asked"]
+__all__ = ["PhaseSeries", "round_statistic"]
 
 
-class Asking(Protocol):
-    """An answer that may ask something next, as a ranking does."""
+class RoundAnswer(Protocol):
+    """An answer from which a further round may follow, as a ranking.
+
+    next_fingerprint: fingerprint of that round; None if none follows.
+    """
 
     @property
     def next_fingerprint(self) -> bytes | None: ...
@@ -19,7 +22,12 @@ class Asking(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseSeries:
-    """The windows of one phase, a `stream_ldp.collection.Series`."""
+    """The series of the answers to one phase, a `stream_ldp.collection.Series`.
+
+    number: number of the phase, 1 for the first.
+    size_ms: size of a window, in milliseconds.
+    every_ms: time between two provisional rankings of an open window, in milliseconds.
+    """
 
     number: int
     size_ms: int
@@ -27,31 +35,31 @@ class PhaseSeries:
 
     @property
     def name(self) -> str:
-        """Of the phase."""
+        """Name of the phase."""
         return phase_name(self.number)
 
     @property
     def of(self) -> tuple[str, ...]:
-        """Names the statistic of phase 1; that of a later one is named by what was asked besides."""
+        """Name of the statistic of phase 1; the name of a later phase's statistic begins with it."""
         return (self.name,)
 
-    def statistic(self, before: Asking | None) -> tuple[str, ...] | None:
-        """That of the reports which answer what the epoch's own final has asked.
+    def statistic(self, before: RoundAnswer | None) -> tuple[str, ...] | None:
+        """Name the statistic of the reports to the round that follows from the epoch's own final answer.
 
-        Whoever can write a round can ask the clients something else in the same phase. Their reports are counted
-        under another name, and are never looked at.
+        None without such a round. Anybody who can write to the rounds topic can publish another round of the same
+        phase; reports to it are counted under another name, which no question uses.
         """
         if self.number == 1:
             return self.of
         if before is None or before.next_fingerprint is None:
             return None
-        return asked(self, before.next_fingerprint)
+        return round_statistic(self, before.next_fingerprint)
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """The same epoch's phase before, a window earlier."""
+        """Name the answer before: that of the same epoch's phase before, a window earlier."""
         return phase_name(self.number - 1), window_ms - self.size_ms
 
 
-def asked(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
-    """Names the statistic of the reports that answer one round of a phase, by the round's fingerprint."""
+def round_statistic(series: PhaseSeries, fingerprint: bytes) -> tuple[str, ...]:
+    """Name the statistic of the reports to one round of a phase, given by its fingerprint."""
     return (*series.of, fingerprint.hex())

@@ -1,4 +1,4 @@
-"""A question about a phase of an epoch becomes a ranking."""
+"""The solver of collections of item sets: it answers a question with a ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["solve"]
 
 
 def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) -> Ranking:
-    """Answer a question about a window of one phase.
+    """Answer a question about one window of one phase.
 
     Raises:
         ValueError: the window does not ask the phase.
@@ -31,11 +31,11 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     inquiry = method.first() if before is None else before.next_inquiry
     epoch = schedule.epoch_at(question.window_ms, phase.number)
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
-        raise ValueError(f"answers to {phase.name} in the window of {question.window_ms} ms, which does not ask it")
+        raise ValueError(f"reports to {phase.name} in the window of {question.window_ms} ms, which does not ask it")
     oracle = method.oracle(inquiry)
     ((_, parts),) = question.windows
     sums = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
-    estimate, then = method.solve(
+    estimate, following = method.solve(
         inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )
     return Ranking(
@@ -56,7 +56,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
                 estimate.items.tolist(), estimate.frequency.tolist(), estimate.standard_error.tolist(), strict=True
             )
         ),
-        next_phase=None if then is None else NextPhase.of(then),
+        next_phase=None if following is None else NextPhase.of(following),
         plausibility=oracle.plausibility(sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
@@ -67,7 +67,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
 
 
 def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:
-    """The k best; a frequency is where it can be."""
+    """List the k most frequent items, with frequencies clipped to [0, 1]."""
     k = collection.method.k
     return tuple(
         HeavyHitter(rank=rank, item=collection.items.name(item), frequency=frequency, standard_error=error)

@@ -1,8 +1,8 @@
-"""The user partition: a random word says which phases ask a user, drawn once an epoch without a memory.
+"""The user partition: a random word of each user and epoch, which decides which phases ask the user.
 
-Phases with disjoint shares ask different users (`Phase.share`). Were the word drawn anew at every start of a client,
-a user could report to two such phases; so it is a keyed pseudo-random function of the epoch, as the words of the
-permanent randomised response are of the value. What the set holds does not enter it: a user's word tells nothing.
+Phases with disjoint shares ask different users (`Phase.share`). If a client drew the word anew at every start, a user
+could report to two such phases. So the word is a keyed pseudo-random function of the epoch, as the words of the
+permanent randomised response are of the value. It does not depend on the set, and so reveals nothing about it.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _WORD_BYTES = 4
 
 
 def partition_words(secrets: Sequence[bytes], *, fingerprint: bytes, epoch: int) -> NDArray[np.uint32]:
-    """The partition words of users in one epoch of a collection, uint32, shape (n,), each uniform.
+    """Compute the partition words of users in one epoch of a collection, uint32, shape (n,), each uniform.
 
     A word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp grp 1",
     data=fingerprint || epoch i64).
 
-    secrets: of each user, 32 bytes.
-    fingerprint: of the collection.
+    secrets: secret of each user, 32 bytes.
+    fingerprint: fingerprint of the collection.
 
     Raises:
-        ValueError: a secret is not one.
+        ValueError: a secret has another length.
     """
     if any(len(secret) != SECRET_BYTES for secret in secrets):
         raise ValueError(f"a user secret has {SECRET_BYTES} bytes")

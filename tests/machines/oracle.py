@@ -1,4 +1,4 @@
-"""The batch answer, by dictionaries and loops over the raw logs: what the pipeline has to arrive at by any road."""
+"""The batch answer, by dictionaries and loops over the raw logs, which the pipeline must always arrive at."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Entry:
     """A record of a reports log.
 
     reports: None where the bytes were spoiled on the way.
-    question: what they answer, where a collection asks several.
+    question: the inquiry that they report to, if a collection makes several.
     windows: starts of the windows in which that is asked; None where it is in all.
     """
 
@@ -45,7 +45,7 @@ class Advance:
 
 @dataclass(kw_only=True)
 class Pane:
-    """What one partition says about one pane."""
+    """The part of one pane that one partition holds."""
 
     first_offset: int
     batch_ids: set[bytes] = field(default_factory=set)
@@ -55,7 +55,7 @@ class Pane:
 
 @dataclass(kw_only=True)
 class Replay:
-    """What became of a prefix of one partition's log.
+    """The outcome of a prefix of one partition's log.
 
     verdicts: of each record: counted, duplicate, or why it was refused.
     """
@@ -124,7 +124,7 @@ def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> 
 def window_counts(
     collection: JointCollection, replays: Iterable[Replay], of: Sequence[str]
 ) -> Mapping[int, Counter[Bits]]:
-    """How often each row of the attributes `of` occurs in every window that holds reports."""
+    """Count how often each row of the attributes `of` occurs in every window that holds reports."""
     columns = collection.bits_of(of)
     window = collection.window
     counts: dict[int, Counter[Bits]] = {}

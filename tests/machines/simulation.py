@@ -1,4 +1,4 @@
-"""The pipeline around its pure core, without Kafka: logs are lists, commits a dictionary, a crash a step not taken.
+"""A simulation of the pipeline without Kafka: logs are lists, commits a dictionary, a crash a step not taken.
 
 Whoever holds a partition writes what the service writes, in its order. Losing a partition does not stop the holder:
 it reads and writes on, and only its commits are refused.
@@ -75,7 +75,7 @@ class Cluster:
         self.advances = [[] for _ in range(self.partitions)]
 
     def append(self, partition: int, *, time_ms: int, reports: Sequence[Bits], spoiled: bool = False) -> None:
-        """A new batch arrives."""
+        """Append a new batch."""
         batch_id = self._appended.to_bytes(16, "little")
         self._appended += 1
         rows = np.packbits(np.array(reports, dtype=np.uint8), axis=1, bitorder="little")
@@ -95,13 +95,13 @@ class Cluster:
         )
 
     def append_again(self, partition: int, which: int) -> None:
-        """A copy of an earlier batch arrives, in the partition of the first."""
+        """Append a copy of an earlier batch to its partition."""
         log = self.logs[partition]
         if log:
             log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
 
     def replay(self, partition: int, *, end: int | None = None) -> Replay:
-        """The oracle's view of one partition, with the idle advances that were committed.
+        """Return the oracle's view of one partition, with the committed idle advances.
 
         A log grows at its end alone, so that the view of before is carried on where there is no other advance.
         """
@@ -114,7 +114,7 @@ class Cluster:
         return self._replays[partition][1]
 
     def write_partial(self, record: partials.Partial | partials.Watermark, *, writer: str) -> None:
-        """A record of the partials topic; what goes through here is held to the promises about partials."""
+        """Write a record of the partials topic, after checking the promises about partials."""
         if isinstance(record, partials.Partial):
             place = (record.partition, record.pane_ms, record.of, record.segment, record.end)
             statistic = record.counts.to_bytes()
@@ -133,14 +133,14 @@ class Cluster:
         self.partials_log.append((offset, key, value))
 
     def checkpoint(self, partition: int) -> Checkpoint | None:
-        """The last commit."""
+        """Return the last commit."""
         committed = self.commits.get(partition)
         return None if committed is None else Checkpoint.parse(*committed)
 
     def commit(self, partition: int, checkpoint: Checkpoint, *, idle: bool) -> None:
-        """A commit by the owner; `idle`: whether it took the partition for idle."""
+        """Commit as the owner; `idle`: whether it took the partition for idle."""
         before = self.checkpoint(partition)
-        require(before is None or before.position <= checkpoint.position, "what was told is told again")
+        require(before is None or before.position <= checkpoint.position, "what was reported is reported again")
         if idle and checkpoint.watermark_ms is not None:
             self.advances[partition].append(
                 Advance(position=checkpoint.position, watermark_ms=checkpoint.watermark_ms)
@@ -160,20 +160,20 @@ class Cluster:
         self.commits[partition] = (checkpoint.offset, checkpoint.metadata())
 
     def append_last(self, partition: int) -> None:
-        """A batch that moves the partition's watermark to now."""
+        """Append a batch that moves the partition's watermark to now."""
         bits = self.collection.mechanism.bits
         self.append(partition, time_ms=self.now_ms, reports=[(0,) * bits])
 
     def layouts(self, records: Sequence[bytes]) -> list[Layout]:
-        """What has to be known to read records, besides the collection."""
+        """List the layouts that are needed to read records, besides that of the collection."""
         return []
 
     def answer(self, question: Question[Any, Any]) -> Any:
-        """What the solver says."""
+        """Solve a question."""
         return answer(self.collection, question)
 
     def tell(self, answer: Any) -> None:
-        """What follows from a final."""
+        """Publish what follows from a final."""
 
     def compact(self) -> None:
         """Keep the last record of every key."""
@@ -181,7 +181,7 @@ class Cluster:
         self.partials_log = [record for record in self.partials_log if last[record[1]] == record[0]]
 
     def expire(self) -> None:
-        """Retention takes partials that no window without a final looks at; of other windows it leaves a part."""
+        """Delete, as retention does, partials that no window without a final needs, and some of other windows."""
         window = self.collection.window
         last = {estimate.estimate: estimate.window.start_ms for estimate in self.finals}
         if len(last) < len(self.collection.estimates):
@@ -195,14 +195,14 @@ class Cluster:
         ]
 
     def publish(self, estimate: Any, question: Question[Any, Any]) -> None:
-        """A final is on the log; it has to be the oracle's, and the only one of its window."""
+        """Publish a final; it has to be the oracle's, and the only one of its window."""
         self.check(question)
         content = self._content.setdefault(estimate.key, estimate.to_bytes())
         require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
         self.finals.append(estimate)
 
     def check(self, question: Question[Any, Any]) -> None:
-        """What is solved are the oracle's counts."""
+        """Check that the counts of a question are the oracle's."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
         for age, (_, parts) in enumerate(question.windows):
@@ -218,7 +218,7 @@ class Cluster:
             )
 
     def windows_missing(self) -> list[tuple[str, int]]:
-        """Estimates and windows that hold reports and have no final, though every partition has passed them."""
+        """List the windows and estimates that have reports but no final, though every partition has passed them."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         published = {(estimate.estimate, estimate.window.start_ms) for estimate in self.finals}
         window = self.collection.window
@@ -252,7 +252,7 @@ class Holder:
             checkpoint=cluster.checkpoint(partition),
         )
         known = cluster.checkpoint(partition)
-        self._told = self.state.position if known is None else known.position
+        self._reported = self.state.position if known is None else known.position
         self._watermark_ms = None if known is None else known.watermark_ms
         self._writes: deque[Callable[[], None]] = deque()
         self._idle = False
@@ -274,19 +274,19 @@ class Holder:
             [entry.value for entry in taken],
         )
         self._idle = False
-        told = max(begin, self._told)
-        self._told = max(self._told, self.state.position)
+        first = max(begin, self._reported)
+        self._reported = max(self._reported, self.state.position)
         if not self.owner or self._in_doubt:
             return  # It may have taken the partition for idle, which the oracle learns with the commit.
         truth = self.cluster.replay(self.partition, end=self.state.position)
-        news = range(told, self.state.position)
-        for what, told_number in (
+        news = range(first, self.state.position)
+        for what, reported in (
             ("counted", counted.reports),
             ("duplicate", counted.duplicates),
             ("late", counted.late),
         ):
             number = sum(self._reports(offset) for offset in news if truth.verdicts[offset] == what)
-            require(told_number == number, f"told {told_number} reports as {what}, there are {number}")
+            require(reported == number, f"{reported} reports as {what}, there are {number}")
         refused = {begin + index: why.reason.value for index, why in counted.rejected}
         expected = {
             offset: truth.verdicts[offset]
@@ -299,7 +299,7 @@ class Holder:
         return len(self.cluster.logs[self.partition][offset].reports or ())
 
     def fall_silent(self, elapsed_ms: int) -> None:
-        """Nothing comes for a while; at the end of the log, that may make the partition idle."""
+        """Let nothing come for a while; at the end of the log, that may make the partition idle."""
         if self.dropped or not self.state.observe_silence(elapsed_ms):
             return
         if self.state.position == len(self.cluster.logs[self.partition]):
@@ -353,10 +353,10 @@ class Holder:
 
 
 class LooksAtEverything(Merge):
-    """Holds the windows that a merge keeps track of against those that a look at all its panes finds."""
+    """A merge that compares the windows it keeps track of with those found by looking at all its panes."""
 
     def due(self) -> list[tuple[int, Series]]:
-        """As a merge says, once it is held to it."""
+        """Return what the merge returns, after the comparison."""
         watermark_ms, window = self.watermark_ms, self.collection.window
         found = UndecidedWindows(self.collection.series, window)
         for name, finals in self._decided.items():
@@ -393,7 +393,7 @@ class Merger:
             self._apply(record)
 
     def read(self, records: int) -> None:
-        """Read on in the log, and speak after every record."""
+        """Read on in the log, and publish after every record."""
         for record in [record for record in self.cluster.partials_log if record[0] >= self._next][:records]:
             self._apply(record)
             self.speak()
@@ -416,7 +416,7 @@ class Merger:
 
 
 def answer(collection: JointCollection, question: Question[Any, Any]) -> Estimate:
-    """A stand-in for the solver: any pure function of the counts and of the final before shows what it was fed."""
+    """Stand in for the solver: any pure function of the counts and the final before shows what it was given."""
     spec = question.series
     assert isinstance(spec, EstimateSpec)
     sizes = collection.sizes_of(spec)

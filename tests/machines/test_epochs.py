@@ -1,4 +1,4 @@
-"""Epochs of item sets against the batch answer, through any order of answers, crashes, forged rounds and rebuilds.
+"""Tests of epochs of item sets against the batch answer, with any reports, crashes, forged rounds and rebuilds.
 
 The pipeline is that of tests/machines/test_pipeline.py, and held to the same promises.
 """
@@ -63,7 +63,7 @@ class _FirstWindows:
 
 @dataclass(kw_only=True)
 class ItemCluster(Cluster):
-    """With a rounds topic, which others can write, too."""
+    """A cluster with a rounds topic, to which others can write too."""
 
     rounds: list[Round] = field(default_factory=list)
     by_fingerprint: dict[bytes, Round] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class ItemCluster(Cluster):
     deaths: int = 0
 
     def answer_to(self, partition: int, asked: Round, sets: Sequence[Sequence[int]], *, time_ms: int) -> None:
-        """Users answer a round."""
+        """Append a batch of users who report to a round."""
         batch_id = self._appended.to_bytes(16, "little")
         self._appended += 1
         rows = respond(
@@ -109,7 +109,7 @@ class ItemCluster(Cluster):
             self._ask(Round.of(self.collection, inquiry, epoch=answer.epoch))
 
     def forge(self, epoch: int, inquiry: Inquiry) -> None:
-        """Somebody writes a round."""
+        """Write a forged round."""
         forged = Round.of(self.collection, inquiry, epoch=epoch)
         forged.check(self.collection)
         self._ask(forged)
@@ -119,7 +119,7 @@ class ItemCluster(Cluster):
         self.by_fingerprint[asked.fingerprint] = asked
 
     def expire(self) -> None:
-        """Retention is of days."""
+        """Delete nothing, since retention lasts for days."""
 
     def check(self, question: Question[Any, Any]) -> None:
         before: Any = question.before
@@ -165,7 +165,7 @@ class ItemCluster(Cluster):
 
 
 class Epochs(Pipeline):
-    """Answers to rounds, true and forged, beside all that can happen to a pipeline."""
+    """A machine of reports to rounds, true and forged, beside all that can happen to a pipeline."""
 
     collection: ClassVar[Any]
     cluster: ItemCluster
@@ -220,7 +220,7 @@ class Epochs(Pipeline):
 
     @rule()
     def epoch_passes(self) -> None:
-        """In order, whatever came before."""
+        """Let the phases of an epoch pass in order, whatever came before."""
         for _ in range(self.collection.schedule.phases + 1):
             self.window_passes()
 
@@ -237,10 +237,10 @@ class Epochs(Pipeline):
     def _settle(self) -> None:
         self.cluster.deaths = 0
         super()._settle()
-        told = self.cluster.by_fingerprint.keys()
+        published = self.cluster.by_fingerprint.keys()
         newest = {final.phase: final for final in sorted(self.cluster.finals, key=lambda final: final.window.end_ms)}
         for final in newest.values():
-            require(final.next_fingerprint in {None, *told}, "what a phase asks was never told")
+            require(final.next_fingerprint in {None, *published}, "the round of a phase was never published")
 
 
 def machine(collection: ItemCollection) -> type[Epochs]:
@@ -265,7 +265,7 @@ def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tup
 @pytest.mark.parametrize(
     ("rule_", "broken"),
     [
-        ("stream_ldp.sets.series.asked", lambda series, fingerprint: series.of),
+        ("stream_ldp.sets.series.round_statistic", lambda series, fingerprint: series.of),
         ("stream_ldp.pipeline.merging._FINALS", 1),
     ],
     ids=["rounds share a name", "one final is kept"],

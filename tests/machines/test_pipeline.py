@@ -1,4 +1,4 @@
-"""The whole pipeline against the batch answer, through any order of arrivals, crashes, lost partitions and rebuilds.
+"""Tests of the whole pipeline against the batch answer, with any arrivals, crashes, lost partitions and rebuilds.
 
 The invariants are checked where they could break: partials and commits as they are written, finals as they are
 published (tests/machines/simulation.py). At the end all is read and flushed, and no window may be missing.
@@ -88,7 +88,7 @@ ORDER = st.one_of(st.just(()), st.lists(st.integers(0, 9), min_size=2, max_size=
 
 
 class Pipeline(RuleBasedStateMachine):
-    """Arrivals, reading, flushing, losing partitions, merging: in any order."""
+    """A machine of arrivals, reading, flushing, losing partitions and merging, in any order."""
 
     collection: ClassVar[JointCollection]
     counting: ClassVar[type[SourcePartition]] = SourcePartition
@@ -153,7 +153,7 @@ class Pipeline(RuleBasedStateMachine):
         writes: int = ALL,
         merged: int = ALL,
     ) -> None:
-        """The ordinary course: a batch arrives, an owner reads and flushes, a merge reads and publishes."""
+        """Take the ordinary course: a batch arrives, an owner reads and flushes, a merge reads and publishes."""
         self.cluster.now_ms += elapsed_ms
         time_ms = self.cluster.now_ms
         if isinstance(time, int):
@@ -181,7 +181,7 @@ class Pipeline(RuleBasedStateMachine):
             self._work(self.zombies[which % len(self.zombies)], records, silent_ms, writes)
 
     def _work(self, holder: Holder, records: int, silent_ms: int, writes: int) -> None:
-        """A turn of a worker; whatever flush was interrupted before goes on first."""
+        """Run one turn of a worker, which first finishes a flush that was interrupted."""
         holder.flush(writes)
         holder.poll(records)
         self.cluster.now_ms += silent_ms
@@ -192,7 +192,7 @@ class Pipeline(RuleBasedStateMachine):
     def partition_is_lost(
         self, partition: int = 0, crashed: bool = False, records: int = ALL, silent_ms: int = 0, writes: int = ALL
     ) -> None:
-        """The next owner takes a first turn; the one before may not know yet."""
+        """Let the next owner take a first turn; the one before may not know of it yet."""
         before = self.owners[partition]
         before.owner = False
         if not crashed:

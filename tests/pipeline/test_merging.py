@@ -1,7 +1,4 @@
-"""What a merge makes of the partials that it has; what reaches it in which order is the machine's.
-
-See tests/machines/test_pipeline.py.
-"""
+"""Tests of the merge of given partials; tests/machines/test_pipeline.py tests the order in which they arrive."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ def test_finals_are_due_in_the_order_of_time() -> None:
 
 
 def test_a_final_of_another_window_length_decides_only_windows_that_ended_by_then() -> None:
-    """The windows were 90 s long before; the one that ended at 90 s has decided what ended before it."""
+    """Windows used to be 90 s long; the one that ended at 90 s decides all windows that ended by then."""
     merge = merge_of(partial(1), partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(window=WindowBounds(start_ms=0, end_ms=90_000)))
     assert merge.due() == [(MINUTE_MS, JOINT)]
@@ -135,7 +132,7 @@ def test_a_final_starts_from_the_one_before() -> None:
 
 
 def test_a_final_does_not_start_from_one_of_another_shape() -> None:
-    """The estimate had its name, and other attributes, before."""
+    """An earlier version of the collection had an estimate of this name with other attributes."""
     merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(estimate=MARGINAL.name))
     assert warm_start(merge.question(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
@@ -154,7 +151,7 @@ def test_every_segment_is_counted_exactly_once() -> None:
 
 
 def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
-    """It reads on, and does not know that the partition was silent for so long that the window was closed."""
+    """It reads on without knowing that the window was closed after a long silence of the partition."""
     merge = merge_of(
         partial(5, generation=2, end=10),
         partial(9, generation=1, end=99),
@@ -244,7 +241,7 @@ def test_a_pane_is_kept_until_the_last_window_that_needs_it_closes(window: str, 
 
 
 def operations(work: Callable[[], None]) -> int:
-    """Number of the interpreter's operations in the package that some work takes; the same on every machine."""
+    """Count the interpreter's operations in the package that some work takes; the same on every machine."""
     number = 0
 
     def count(frame: FrameType, event: str, _: object) -> Any:
@@ -266,7 +263,7 @@ def operations(work: Callable[[], None]) -> int:
 
 @pytest.mark.parametrize("window", ["grace: 5s", "grace: 5s, hop: 10s", "grace: 5s, memory: 0.2"])
 def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
-    """Were all windows looked at for every final, ten times as many windows would be a hundred times the work."""
+    """If every final looked at all windows, ten times as many windows would be a hundred times the work."""
     collection = collection_of(window=window)
     pane_ms = collection.window.pane_ms
 

@@ -1,4 +1,4 @@
-"""What ingest writes for the merge, as bytes."""
+"""Tests of the records of the partials topic, byte by byte."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_bytes_of_a_record_are_the_same_in_every_release() -> None:
 
 @given(partials, st.integers(1, 10))
 def test_a_partial_shares_its_key_only_with_those_that_replace_it(record: Partial, later: int) -> None:
-    """Compaction keeps the last of a key: what one owner says again of the same segment, and nothing else."""
+    """Compaction keeps the last record of a key: only the same owner may share it, for the same segment."""
     fields = {name: getattr(record, name) for name in Partial.__slots__}
     key, _ = encode(record, writer="w")
     assert encode(Partial(**(fields | {"end": record.end + later})), writer="w")[0] == key
@@ -80,7 +80,7 @@ def test_a_partial_shares_its_key_only_with_those_that_replace_it(record: Partia
 
 @given(watermarks, st.integers(1, 10))
 def test_a_watermark_shares_its_key_only_with_those_that_replace_it(record: Watermark, later: int) -> None:
-    """Whoever says it again: the last watermark of an ownership may be told by its successor."""
+    """The successor of an owner may write the last watermark of that owner again, with the same key."""
     fields = {name: getattr(record, name) for name in Watermark.__slots__}
     key, _ = encode(record, writer="w")
     assert encode(Watermark(**(fields | {"time_ms": record.time_ms + later})), writer="successor")[0] == key
@@ -109,6 +109,6 @@ def test_bytes_that_are_no_record_raise_a_partial_error(value: bytes) -> None:
 
 
 def test_the_partition_of_a_collection_is_the_same_in_every_release() -> None:
-    """Its partials would be where no merge looks. The CRC-32 of these nine digits is its published check value."""
+    """Otherwise no merge would find its partials. The CRC-32 of these nine digits is its published check value."""
     assert partition_of("123456789", partitions=2**32) == 0xCBF43926
     assert partition_of("123456789", partitions=8) == 6

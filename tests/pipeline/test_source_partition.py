@@ -1,6 +1,6 @@
-"""What a source partition decides by itself; the interplay of partitions, crashes and owners is the machine's.
+"""Tests of one source partition alone.
 
-See tests/machines/test_pipeline.py.
+The interplay of partitions, crashes and owners is tested in tests/machines/test_pipeline.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def batch(time_ms: int, *, reports: int = 1, batch_id: int = 0) -> bytes:
 
 
 def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourcePartition:
-    """A partition that has read one batch of each time, appended then, and has claimed and flushed them."""
+    """Make a partition that has claimed, read and flushed one batch of each time, appended at that time."""
     state = SourcePartition(collection, JointLayout(collection), partition=0)
     state.take_changes()
     if times_ms:
@@ -67,7 +67,7 @@ def test_the_metadata_of_a_commit_is_the_same_in_every_release() -> None:
 
 
 def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
-    """offset.metadata.max.bytes is 4,096 by default."""
+    """The default of offset.metadata.max.bytes is 4,096."""
     largest = 2**63
     checkpoint = Checkpoint(
         generation=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_generation=largest
@@ -90,7 +90,7 @@ def test_a_consumer_group_that_an_operator_reset_resumes_at_its_offset() -> None
 
 
 def test_a_generation_is_numbered_above_all_earlier_ones() -> None:
-    """The clock that it is numbered by may have been set back."""
+    """The clock that numbers generations may have been set back."""
     before = Checkpoint(generation=100, offset=0, position=0, watermark_ms=None, watermark_generation=1)
     for clock, generation in ((50, 101), (200, 200)):
         changes = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=before, generation=clock).take_changes()
@@ -102,7 +102,7 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_now_begins() -> Non
     checkpoint = Checkpoint(generation=1, offset=10, position=20, watermark_ms=NOW, watermark_generation=1)
     moved = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=checkpoint.moved_to(30))
     assert (moved.position, moved.replaying, moved.watermark_ms) == (30, False, NOW)
-    # A commit from within what is gone, or from after it: what was told stays told.
+    # A commit from within what is gone, or from after it: no verdict is reported twice.
     assert [checkpoint.moved_to(beginning).position for beginning in (15, 30)] == [20, 30]
 
 

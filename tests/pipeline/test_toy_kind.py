@@ -40,7 +40,7 @@ def test_a_kind_says_on_which_topic_its_answers_are(coins: Coins) -> None:
 
 
 def test_reports_of_the_kind_become_its_answer(coins: Coins) -> None:
-    """60 % heads, of a coin that is told truly three times in four: 70 % have one."""
+    """A coin shows heads in 70 % of cases; each report of it is true three times in four, so 60 % report heads."""
     state = SourcePartition(coins, COIN.layout(coins), partition=0)
     state.take_changes()
     counted = state.count([0, 1], [0, CLOSED_MS], [batch(coins, time_ms=0, heads=60, tails=40), b"garbage"])

@@ -1,4 +1,4 @@
-"""Which windows are still to be answered, against a look at all of them."""
+"""Tests of the undecided windows, which are compared with those found by looking at all panes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.pipeline.windows import closes_at, panes_of
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.series import asked
+from stream_ldp.sets.series import round_statistic
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.rankings import films, ranking_of
 from tests.machines.simulation import LooksAtEverything
@@ -103,7 +103,7 @@ STEPS = st.lists(
 def test_after_any_records_and_finals_a_merge_knows_the_windows_that_a_look_at_all_its_panes_finds(
     which: str, steps: list[tuple[Any, ...]]
 ) -> None:
-    """However unlikely their order is."""
+    """The order of the records is arbitrary, so it includes unlikely ones."""
     collection: Any = films() if which == "epochs" else collection_of(window=WINDOWS[which])
     pane_ms, grace_ms = collection.window.pane_ms, collection.window.grace_ms
     merge = LooksAtEverything(collection, partitions=2)
@@ -137,17 +137,17 @@ def test_after_any_records_and_finals_a_merge_knows_the_windows_that_a_look_at_a
 
 
 def statistics(collection: Any, pane: int) -> list[tuple[str, ...]]:
-    """Names of what can be counted in a pane: of both series, and of what nobody asked for."""
+    """List the names of statistics in a pane: those of both series, and one that no series uses."""
     first, second = collection.series
     if isinstance(collection, JointCollection):
         return [first.of, second.of, ("unknown",)]
     fingerprint = ranking_of(epoch=pane // 2, phase=1).next_fingerprint
     assert fingerprint is not None
-    return [first.of, asked(second, fingerprint), asked(second, bytes(16))]
+    return [first.of, round_statistic(second, fingerprint), round_statistic(second, bytes(16))]
 
 
 def final(collection: Any, rank: int, number: int) -> Any:
-    """A final answer of one of the series, to its window of this number."""
+    """Make a final answer of one of the series to its window of this number."""
     if not isinstance(collection, JointCollection):
         return ranking_of(epoch=number, phase=rank + 1)
     start_ms = number * collection.window.pane_ms

@@ -1,4 +1,4 @@
-"""Panes and windows: which event time belongs where."""
+"""Tests of panes and windows: they cover event time as they should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire format: laws of encode and decode, golden vectors, and a second client written from docs/wire.md alone."""
+"""Tests of the wire format: properties, golden vectors, and a second client written from docs/wire.md alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def collection_of(vector: dict[str, Any]) -> JointCollection:
 
 @dataclass(frozen=True, kw_only=True)
 class AnyRow:
-    """Reports of so many bits, all of them valid."""
+    """A row format of so many bits in which every row is valid."""
 
     bits: int
 
@@ -59,7 +59,7 @@ class AnyRow:
 
 
 def rows_of(reports: list[int]) -> NDArray[np.uint8]:
-    """Packed rows of `BITS` bits from integers, bit 0 the least significant."""
+    """Pack integers to rows of `BITS` bits, bit 0 the least significant."""
     return np.frombuffer(b"".join(report.to_bytes(2, "little") for report in reports), np.uint8).reshape(-1, 2)
 
 
@@ -81,7 +81,7 @@ batches = st.builds(
 
 @st.composite
 def records(draw: st.DrawFn) -> bytes:
-    """A good batch, one with padding set, one with bytes changed and its checksum mended or not, or any bytes."""
+    """Draw a good batch, one with padding set, one with changed bytes and a mended checksum or not, or any bytes."""
     if draw(st.booleans()) and draw(st.booleans()):
         return draw(st.binary(max_size=80))
     reports = st.integers(0, 2 ** draw(st.sampled_from([BITS, BITS, 16])) - 1)

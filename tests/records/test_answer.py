@@ -1,4 +1,4 @@
-"""The message of an estimates topic: what a consumer in any language may rely on."""
+"""Tests of the message of an estimates topic, on which consumers in any language rely."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ probabilities = st.floats(0, 1)
 
 
 def message(**changes: Any) -> bytes:
-    """A message as JSON with some of its top-level fields replaced."""
+    """Make a message as JSON with some of its top-level fields replaced."""
     return json.dumps(json.loads(estimate_of().to_bytes()) | changes).encode()
 
 

@@ -1,4 +1,4 @@
-"""JointCollection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
+"""Tests of files of JointCollection: which are refused, where the fault is located, what the fingerprint covers."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_a_record_that_does_not_fit_the_attributes_is_refused(record: dict[str, 
 @settings(deadline=None)
 @given(st.text(min_size=1).filter(lambda value: value not in "attribute 'mobility': the given value is not one of"))
 def test_a_refused_value_is_not_repeated_in_the_error(value: str) -> None:
-    """Nor in the errors that it was raised from: a traceback prints those too."""
+    """Errors in its chain do not repeat the value either, since a traceback prints them too."""
     with pytest.raises(ValueError, match="mobility") as caught:
         SURVEY.encode({"bathing": "no", "mobility": f"<{value}>"})
     error: BaseException | None = caught.value

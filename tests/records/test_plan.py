@@ -1,4 +1,4 @@
-"""What `plan` promises before anything runs."""
+"""Tests of the plan of a collection of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From reports of a collection to its estimate, whatever mechanism made them."""
+"""Tests of solving: reports of every mechanism become an estimate."""
 
 from __future__ import annotations
 

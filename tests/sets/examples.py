@@ -55,7 +55,7 @@ def round_of(
 
 
 def answers(collection: ItemCollection, asked: Round, sets: list[list[int]], *, seed: int = 1) -> NDArray[np.uint8]:
-    """One packed row of each user."""
+    """Make one packed row of each user."""
     return respond(collection.method, asked.inquiry, ItemSets.of(sets), entropy=SeededEntropy(seed))
 
 
@@ -71,7 +71,7 @@ def batch(asked: Round, rows: NDArray[np.uint8], *, batch_id: int, time_ms: int 
 
 
 def learned(collection: ItemCollection, *rounds: Round) -> SourcePartition:
-    """A partition that knows these rounds, and has claimed its partition."""
+    """Make a source partition that knows these rounds, and has claimed its partition."""
     state = SourcePartition(collection, PhaseLayout(collection), partition=0)
     for asked in rounds:
         state.learn(PhaseLayout(collection, asked))
@@ -85,7 +85,7 @@ def flush(state: SourcePartition) -> list[Partial]:
 
 
 def decided(merge: Merge, window_ms: int, phase: str) -> Ranking:
-    """The final of a window, solved and decided."""
+    """Solve the final of a window, and decide it."""
     (series,) = (each for each in merge.collection.series if each.name == phase)
     answer = solve(merge.collection, merge.question(window_ms, series, final=True))
     assert isinstance(answer, Ranking)

@@ -1,4 +1,4 @@
-"""Item collection files: what is refused, where the fault is said to be, and what the fingerprint stands for."""
+"""Tests of files of ItemCollection: which are refused, where the fault is located, what the fingerprint covers."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_the_largest_domain_is_accepted() -> None:
     ],
 )
 def test_a_method_is_registered_with_the_given_options_alone_in_one_order(mechanism: str, document: str) -> None:
-    """Byte for byte as releases before have registered it."""
+    """The registered bytes are those of earlier releases."""
     text = TEXT.replace("kind: gfim, epsilon: 4, k: 2, set_size: 5", mechanism)
     assert json.dumps(ItemCollection.parse(text).document) == (
         '{"collection": "films", "window": {"size": 60000, "grace": 5000, "idle_timeout": 10000, "ahead": 10000, '
@@ -178,7 +178,7 @@ def test_reports_of_different_meaning_have_different_fingerprints(right: str, wr
     ],
 )
 def test_reports_of_the_same_meaning_have_the_same_fingerprint(right: str, wrong: str) -> None:
-    """How long is waited, how many are wanted, and how a file is written: no answer is made otherwise."""
+    """Timeouts, the number of heavy hitters and the style of a file change no report."""
     assert fingerprint(right, wrong) == fingerprint()
 
 
@@ -189,7 +189,7 @@ def test_the_order_of_names_changes_the_fingerprint() -> None:
 
 @pytest.mark.parametrize("name", ["16", "007", "-1", "1.0", " 1", "\u0661", "", "one"])
 def test_an_unknown_item_is_refused_and_not_repeated_in_the_error(name: str) -> None:
-    """What a user holds is nobody's business, not even the log's."""
+    """A user's items must not appear anywhere, not even in a log."""
     collection = ItemCollection.parse(TEXT)
     with pytest.raises(
         ValueError, match=re.escape("an item of the set is not a whole number from 0 to 15")

@@ -1,4 +1,4 @@
-"""Many sets in two arrays are the sets that they are made of."""
+"""Tests of item sets: two arrays hold the sets that they are made of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETS = st.lists(st.lists(st.integers(0, DOMAIN - 1), max_size=6), max_size=8)
 
 
 def listed(sets: ItemSets) -> list[list[int]]:
-    """Each user's items in their order."""
+    """List each user's items in their order."""
     return [sets.items[start:end].tolist() for start, end in zip(sets.offsets[:-1], sets.offsets[1:], strict=True)]
 
 

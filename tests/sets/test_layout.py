@@ -1,4 +1,4 @@
-"""What counting and merging make of answers to rounds, true and forged."""
+"""Tests of counting and merging reports to rounds, true and forged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIPELINED = collection_of(epochs="pipelined")
 
 
 def closed(merge: Merge, time_ms: int) -> Merge:
-    """Every partition has passed this time."""
+    """Let every partition pass this time."""
     collection = merge.collection
     merge.apply(
         Watermark(
@@ -67,7 +67,7 @@ SETS = [[1, 2], [1], [], [2, 5, 7], [1, 2, 3]] * 20
 def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
     forged_first: bool, forged_candidates: list[int]
 ) -> None:
-    """Whoever can write a round can have clients answer it; of the same phase, in the same window."""
+    """Anybody who can write a round can make clients report to it, in the same phase and window."""
     asked = second_round(SETS)
     forged = round_of(GFIM, candidates=forged_candidates)
     forged.check(GFIM)
@@ -93,7 +93,7 @@ def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
 
 
 def test_reports_for_a_round_that_no_final_asked_are_neither_awaited_nor_solved() -> None:
-    """The epoch's first phase had no answer, so nothing can have been asked; a forged round says that it was."""
+    """The epoch's first phase has no answer, so its second has no round but a forged one."""
     forged = round_of(GFIM, candidates=[1, 2])
     state = learned(GFIM, forged)
     state.count([0], [SIZE_MS], [batch(forged, answers(GFIM, forged, SETS), batch_id=1)])
@@ -105,7 +105,7 @@ def test_reports_for_a_round_that_no_final_asked_are_neither_awaited_nor_solved(
 
 
 def test_epochs_that_are_due_at_once_keep_their_later_phases() -> None:
-    """A merge that was down for long comes back to several epochs, all closed."""
+    """A merge that was down for long finds several epochs, all closed."""
     partials: list[Partial] = []
     rounds = []
     for epoch in range(4):
@@ -156,7 +156,7 @@ def test_pipelined_epochs_accept_first_phase_reports_in_every_window() -> None:
 
 
 def test_a_value_that_a_direct_response_cannot_have_is_rejected() -> None:
-    """Phase 2 of svim: one of 0 to 4 candidates, in three bits."""
+    """Phase 2 of svim asks for a number from 0 to 4, in three bits."""
     collection = collection_of("svim", options="k_max: 4")
     asked = round_of(collection, candidates=[3, 1, 4, 5])
     state = learned(collection, asked)
@@ -168,7 +168,7 @@ def test_a_value_that_a_direct_response_cannot_have_is_rejected() -> None:
 
 
 def test_within_a_turn_reports_for_old_rounds_do_not_push_out_the_current_one() -> None:
-    """In one turn: what a turn holds depends on the reader's luck, so counts would, too."""
+    """The records of a turn depend on the reader's timing, so counts would depend on it too."""
     asked = round_of(GFIM, candidates=[1, 2])
     old = [round_of(GFIM, epoch=-1 - back, candidates=[1, 2]) for back in range(MAX_LAYOUTS + 5)]
     state = learned(GFIM, asked, *old)
@@ -203,7 +203,7 @@ def test_after_a_restart_every_report_is_counted_exactly_once() -> None:
 
 @pytest.mark.parametrize("options", ["set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 2", "set_size: 3"])
 def test_reports_from_a_single_row_are_flagged_and_honest_ones_are_not(options: str) -> None:
-    """By sampled items and, as by default where it is better, by whole sets."""
+    """This holds for sampled items and for whole sets, the default where it is better."""
     collection = collection_of(options=options, size=1_000)
     asked = Round.first(collection, epoch=0)
     honest = answers(collection, asked, SETS * 10)

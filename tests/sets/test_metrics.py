@@ -1,4 +1,4 @@
-"""What is published is measured as the papers do, by numbers worked out by hand."""
+"""Tests of the metrics of the papers, against numbers worked out by hand."""
 
 from __future__ import annotations
 

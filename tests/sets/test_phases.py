@@ -1,4 +1,4 @@
-"""Phases ask the users whose words are theirs, and what is asked has a fingerprint of its own."""
+"""Tests of phases: they ask the users in their share, and every inquiry has a fingerprint of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `plan` promises of an item collection before anything runs."""
+"""Tests of the plan of an item collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a round may ask, what its fingerprint stands for, and what is refused whoever says it."""
+"""Tests of rounds: which are accepted, what their fingerprint covers, and which are always refused."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_rounds_that_ask_something_else_have_another_fingerprint(other: Round) -
 
 
 def test_a_first_phase_has_the_collections_fingerprint_in_every_epoch() -> None:
-    """Its answers need no telling."""
+    """No round needs to be published for it."""
     assert {Round.first(GFIM, epoch=epoch).fingerprint for epoch in range(3)} == {GFIM.fingerprint}
 
 
@@ -99,7 +99,7 @@ def test_a_first_phase_with_candidates_or_other_padding_is_refused(changes: dict
 @pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
 @pytest.mark.parametrize("epsilon", [0.01, 4, 22])
 def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float) -> None:
-    """The paper's form of ldpminer answers one bit for each candidate, of which a report has at most 2^16."""
+    """The paper's form of ldpminer reports one bit for each candidate, of which a report has at most 2^16."""
     for options in ("set_size: 3", "set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 8"):
         collection = collection_of(kind, options=options, size=70_000, epsilon=epsilon)
         for count in (1, 2, 2**16):
@@ -129,7 +129,7 @@ def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float)
     ids=str,
 )
 def test_a_record_with_an_invalid_field_is_not_read_as_a_round(changes: dict[str, Any]) -> None:
-    """Whatever is on the topic: a worker or a client that fails over it would do so for ever."""
+    """A worker or a client that failed at such a record would fail for ever."""
     with pytest.raises(ValueError, match=r"^\w+(\.\d+)?: "):
         Round.from_bytes(json.dumps(json.loads(ASKED.to_bytes()) | changes).encode())
 

@@ -1,4 +1,4 @@
-"""What a user is asked for is drawn as the method says, whatever the set."""
+"""Tests of sampling: reports of any set are drawn as the method says."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.sets.methods.examples import method
 USERS = 40_000
 
 
-#: Ten values and eight dummies, told as they are: one report in 30 million is not.
+#: Ten values and eight dummies, reported without noise but for one report in 30 million.
 OPEN = DirectResponse(size=10, dummies=8, epsilon=20.0)
 
 
 @dataclass
 class Asking:
-    """A method of one question, about items or about their number."""
+    """A method of one inquiry, about items or about their number."""
 
     answers: FrequencyOracle
     phases: tuple[Phase, ...]
@@ -52,7 +52,7 @@ ITEM, COUNT = SVIM_PHASES[:1], (SVIM_PHASES[1],)
 def _told(
     held: list[int], *, padding: int, phases: tuple[Phase, ...], candidates: list[int] | None = None
 ) -> dict[int, float]:
-    """Parts of many users with this set who tell each value."""
+    """Compute the shares of many users with this set who report each value."""
     inquiry = Inquiry(phase=1, candidates=None if candidates is None else np.array(candidates), padding=padding)
     rows = respond(Asking(OPEN, phases), inquiry, ItemSets.of([held] * USERS), entropy=SeededEntropy(5))
     parts = OPEN.sums(rows) / USERS

@@ -1,4 +1,4 @@
-"""A user has one place in the partition of an epoch, drawn as if at random, and the same after every restart."""
+"""Tests of the user partition: a user has one place in an epoch, as if at random, the same after every restart."""
 
 from __future__ import annotations
 

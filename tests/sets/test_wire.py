@@ -1,4 +1,4 @@
-"""The wire format of item sets: golden vectors, and a second client written from docs/wire.md alone."""
+"""Tests of the wire format of item sets: golden vectors, and a second client written from docs/wire.md alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def kept_of(oracle: FrequencyOracle) -> int:
 
 
 def supported(oracle: FrequencyOracle, row: bytes) -> list[int]:
-    """The values that a worker takes a report to speak for."""
+    """List the values that a report supports, as a worker decodes it."""
     rows = np.frombuffer(row, np.uint8)[None, :]
     assert oracle.valid(rows).all()
     return np.flatnonzero(oracle.supports(oracle.sums(rows), reports=1) > 0.5).tolist()
@@ -215,7 +215,7 @@ class SpecifiedClient:
         return beginning <= int.from_bytes(word, "little") < end
 
     def answer(self, held: set[int], phase: int, candidates: Sequence[int] | None, padding: int) -> bytes:
-        """The row of an answer about a set of item numbers."""
+        """Make the row of a report of a set of item numbers."""
         asked, _, _, epsilon = self.phases[phase - 1]
         if candidates is None:
             values, n = sorted(held), self.count
@@ -241,7 +241,7 @@ class SpecifiedClient:
                 return self.hadamard(value, n, t, epsilon)
 
     def response(self, n: int, padding: int, epsilon: float, *, counts: bool) -> tuple[str, int]:
-        """Which response, and its t."""
+        """Choose the response, and its t."""
         if self.hash_bits is not None:
             return "hadamard", self.hash_bits
         odds = math.exp(epsilon)
@@ -324,7 +324,7 @@ class SpecifiedClient:
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """Collection files, as data; `size_ms` is the window's size."""
+    """Draw collection files, as data; `size_ms` is the window's size."""
     kind = draw(st.sampled_from(["gfim", "gfim-users", "ldpminer", "svim"]))
     label = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=0x20), min_size=1, max_size=8)
     count = draw(st.one_of(st.integers(2, 30), st.integers(31, 2_000)))
@@ -359,7 +359,7 @@ def ours(document: dict[str, Any]) -> ItemCollection:
 
 
 def inquiries(collection: ItemCollection, generator: random.Random) -> list[Inquiry]:
-    """What the phases of an epoch may ask."""
+    """Draw inquiries that the phases of an epoch may make."""
     method = collection.method
     asked = [method.first()]
     for phase in method.phases[1:]:

@@ -1,4 +1,4 @@
-"""The heavy-hitter methods, each with the options that it is written with."""
+"""The heavy-hitter methods and their options."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ __all__ = ["METHODS", "AnyMethodSpec", "parse_spec"]
 
 AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec
 
-#: The options of each kind of method.
+#: The class of the options of each kind of method.
 METHODS: dict[str, type[AnyMethodSpec]] = {
     kind: spec for spec in get_args(AnyMethodSpec) for kind in get_args(spec.model_fields["kind"].annotation)
 }
 
 
-class _Written(Part):
+class _Document(Part):
+    """A part of a collection file that holds a method alone."""
+
     mechanism: AnyMethodSpec = Field(discriminator="kind")
 
 
 def parse_spec(options: Mapping[str, object]) -> AnyMethodSpec:
-    """A method's kind and options, by name.
+    """Parse the kind and the options of a method, given by name.
 
     Raises:
-        ParameterError: an option is out of range, missing, or none of this method; says what would be right.
+        ParameterError: an option is out of range, missing, or not one of this method; the message says what is right.
     """
-    return parse_values(_Written, {"mechanism": options}).mechanism
+    return parse_values(_Document, {"mechanism": options}).mechanism

@@ -1,4 +1,4 @@
-"""The estimate from the reports of a phase, and how it goes together with the one from before."""
+"""The estimate from the reports of a phase, and its combination with the one from the phase before."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["Combine", "combined_estimate", "most_frequent", "phase_estimate"]
 
 
 class Combine(StrEnum):
-    """How the estimates of two phases become one."""
+    """The way in which the estimates of two phases are combined."""
 
     PAPER = "paper"
-    """(before + (l - 1) now) / l, for sets of l items (Zhu, Yang and Bai, 2021, eq. 2)."""
+    """The combined estimate is (before + (l - 1) now) / l, for sets of l items (Zhu, Yang and Bai, 2021, eq. 2)."""
     VARIANCE = "variance"
-    """Each weighted by the inverse of its variance, less what the choice of candidates has added."""
+    """Each estimate has the inverse of its variance as weight; the bias by the selection of candidates is removed."""
 
 
 def phase_estimate(
     inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int
 ) -> RankingEstimate:
-    """The estimate by a phase's reports alone, of the items asked about; without any, errors are infinite."""
+    """Estimate the items asked about by a phase's reports alone; without any, errors are infinite."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
     factor = inquiry.correction * oracle.told(padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
@@ -41,24 +41,25 @@ def phase_estimate(
 
 
 def combined_estimate(
-    before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int, chosen_from: int
+    before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int, pool: int
 ) -> RankingEstimate:
-    """The estimate that two make together, for the items of `now`, all of which were known before.
+    """Combine two estimates for the items of `now`, all of which must be among those of `before`.
 
-    now: of at least one report.
-    chosen_from: number of items among which those of `before` were the best.
+    now: an estimate from at least one report.
+    pool: number of items from which those of `before` were selected as the best.
     """
-    # The least that an item had to have to be asked about again; nothing was chosen where all were kept.
-    bar = float(before.frequency.min()) if len(before.items) < chosen_from else -math.inf
-    before = _matched(before, now.items)
+    # The least frequency with which an item was selected; there is none if all items were.
+    bar = float(before.frequency.min()) if len(before.items) < pool else -math.inf
+    before = _select(before, now.items)
     match combine:
         case Combine.PAPER:
             return _weighted(before, now, np.full(len(now.items), 1.0 / set_size))
         case Combine.VARIANCE:
-            return _unselected(before, now, bar=bar)
+            return _without_selection_bias(before, now, bar=bar)
 
 
 def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:
+    """Compute the mean of two estimates of the same items, with `weight` for `before`."""
     # An infinite error has weight 0, but 0 times infinity is no number.
     error = np.where(weight > 0.0, before.standard_error, 0.0)
     return RankingEstimate(
@@ -68,16 +69,17 @@ def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.
     )
 
 
-def _unselected(before: RankingEstimate, now: RankingEstimate, *, bar: float) -> RankingEstimate:
-    """The mean of least variance, without what selection by the earlier estimate has added to it.
+def _without_selection_bias(before: RankingEstimate, now: RankingEstimate, *, bar: float) -> RankingEstimate:
+    """Compute the mean of least variance, corrected for the bias by selection.
 
-    Who is chosen for an estimate above a bar has been lucky on average. Given that, and normal errors s1 before and
-    s2 now, the unbiased estimate of least variance is z - m s2^2 / r, with z the inverse-variance mean, r^2 = s1^2 +
-    s2^2, m = phi(w) / Phi(w) and w = (z - bar) r / s1^2 (Cohen and Sackrowitz, 1989; Bowden and Glimm, 2008); its
-    variance is s2^2 - s2^4 / r^2 (1 - m (w + m)). Far above the bar that is the mean itself, far below it the later
-    estimate alone.
+    The earlier estimate of an item that was selected because this estimate is above a bar is too high on average.
+    Given the selection, and normal errors s1 before and s2 now, the unbiased estimate of least variance is
+    z - m s2^2 / r, with z the inverse-variance mean, r^2 = s1^2 + s2^2, m = phi(w) / Phi(w) and
+    w = (z - bar) r / s1^2 (Cohen and Sackrowitz, 1989; Bowden and Glimm, 2008); its variance is
+    s2^2 - s2^4 / r^2 (1 - m (w + m)). Far above the bar that is the mean itself, far below it the later estimate
+    alone.
     """
-    # Here and not above: a client never combines, and need not wait for the import of SciPy.
+    # Imported here: a client never combines, and must not wait for the import of SciPy.
     from scipy.special import log_ndtr  # noqa: PLC0415
 
     old, new = before.standard_error**2, now.standard_error**2
@@ -95,17 +97,19 @@ def _unselected(before: RankingEstimate, now: RankingEstimate, *, bar: float) ->
 
 
 def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:
-    """The `count` items of highest frequency, best first; of equal ones the lower item comes first."""
+    """Select the `count` items of highest frequency, best first; of equal ones the lower item comes first."""
     order = np.lexsort((estimate.items, -estimate.frequency))[:count]
-    return _chosen(estimate, order)
+    return _take(estimate, order)
 
 
-def _matched(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
+def _select(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
+    """Select the estimates of these items, in this order."""
     order = np.argsort(estimate.items)
-    return _chosen(estimate, order[np.searchsorted(estimate.items, items, sorter=order)])
+    return _take(estimate, order[np.searchsorted(estimate.items, items, sorter=order)])
 
 
-def _chosen(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimate:
+def _take(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimate:
+    """Take the estimates at these places, in this order."""
     return RankingEstimate(
         items=estimate.items[places],
         frequency=estimate.frequency[places],

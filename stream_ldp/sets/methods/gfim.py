@@ -1,4 +1,4 @@
-"""GFIM: candidates from everybody, then two parts of the users narrow them down (Zhu, Yang and Bai, 2021)."""
+"""GFIM: all users determine candidates, then two parts of the users narrow them down (Zhu, Yang and Bai, 2021)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["GFIM", "BudgetSplit", "GfimSpec", "UserSplit"]
 
 @dataclass(frozen=True, slots=True)
 class BudgetSplit:
-    """Splits epsilon: everybody answers phase 1 with the first part, and phase 2 or 3 with the rest."""
+    """A split of epsilon: all users report to phase 1 with the first part, and to phase 2 or 3 with the rest."""
 
     first: float
     rest: float
 
     def phases(self, epsilon: float) -> tuple[Phase, ...]:
-        """The phases of an epoch that costs a user exactly `epsilon`: more would exceed a budget that pays for it."""
-        # The remainder of at least a half is exact (Sterbenz, 1974).
+        """Make the phases of an epoch that costs a user exactly `epsilon`, so that such a budget allows it."""
+        # If the first factor is at least a half, the difference is exact (Sterbenz, 1974).
         if self.first >= self.rest:
             first = epsilon * self.first
             rest = epsilon - first
@@ -51,13 +51,13 @@ class BudgetSplit:
 
 @dataclass(frozen=True, slots=True)
 class UserSplit:
-    """Splits the users: the first part of them answers phase 1, each half of the rest phase 2 or 3."""
+    """A split of the users: the first part of them reports to phase 1, each half of the rest to phase 2 or 3."""
 
     first: float
     rest: float
 
     def phases(self, epsilon: float) -> tuple[Phase, ...]:
-        """The phases of an epoch, each of them answered with all of `epsilon`."""
+        """Make the phases of an epoch, each of which costs all of `epsilon`."""
         start = round(RESOLUTION * self.first)
         middle = (start + RESOLUTION) // 2
         return (
@@ -69,13 +69,14 @@ class UserSplit:
 
 @dataclass(frozen=True, kw_only=True)
 class GFIM:
-    """GFIM, algorithm 1: phase 1 asks for candidates C, phase 2 some users for the best E of C, phase 3 the others.
+    """GFIM, algorithm 1: phase 1 finds candidates C, phase 2 the best E of C, and phase 3 ranks E with other users.
 
     name: the kind.
     domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
-    epsilon: of a user for an epoch, nats.
+    epsilon: cost of an epoch to a user, nats.
     set_size: l, number of slots that a set is padded to in phase 1.
-    split: what phases 1 to 3 share, epsilon or the users.
+    split: how phases 1 to 3 share epsilon or the users.
+    combine: how the estimates of two phases are combined.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of least variance.
     """
 
@@ -92,15 +93,15 @@ class GFIM:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """The three phases: all users or the first part of them, then each half of all, or of the others."""
+        """The three phases: of all users, then each half; or of the first part, then each half of the others."""
         return self.split.phases(self.epsilon)
 
     def first(self) -> Inquiry:
-        """The inquiry about any item of the domain."""
+        """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """The oracle of sampling SH, or one of less variance."""
+        """Return the oracle of sampling SH, or one of less variance."""
         return item_oracle(
             self.domain if inquiry.candidates is None else len(inquiry.candidates),
             padding=inquiry.padding,
@@ -116,16 +117,14 @@ class GFIM:
         if before is None:
             estimate = now
         elif reports:
-            chosen_from = self.domain if inquiry.phase == 2 else self.k_max
-            estimate = combined_estimate(
-                before, now, combine=self.combine, set_size=self.set_size, chosen_from=chosen_from
-            )
+            pool = self.domain if inquiry.phase == 2 else self.k_max
+            estimate = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, pool=pool)
         else:
             estimate = before
         estimate = most_frequent(estimate, self.k_max if inquiry.phase == 1 else self.finalists)
         if inquiry.phase == 3:
             return estimate, None
-        # A set of at most l items shares no more with the candidates.
+        # A set of at most l items has at most l of the candidates.
         padding = min(self.set_size, len(estimate.items))
         return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding)
 
@@ -137,7 +136,7 @@ def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:
 
 
 class GfimSpec(MethodSpec):
-    """GFIM as it is written."""
+    """The options of GFIM."""
 
     kind: Literal["gfim", "gfim-users"]
     set_size: SetSize
@@ -170,5 +169,5 @@ class GfimSpec(MethodSpec):
         )
 
 
-#: What is split between the phases, of each kind.
+#: The class of the split of each kind.
 _SPLITS: dict[str, type[BudgetSplit | UserSplit]] = {"gfim": BudgetSplit, "gfim-users": UserSplit}

@@ -1,4 +1,4 @@
-"""LDPMiner: candidates from everybody, then their frequencies from everybody (Qin et al., 2016)."""
+"""LDPMiner: all users determine candidates, then all of them the candidates' frequencies (Qin et al., 2016)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class LDPMiner:
     """LDPMiner: sampling SH over the domain, then sampling RAPPOR over the candidates, epsilon / 2 each.
 
     domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
-    epsilon: of a user for an epoch, nats.
+    epsilon: cost of an epoch to a user, nats.
     set_size: l, number of slots that a set is padded to in phase 1; in phase 2 it is the number of candidates.
+    combine: how the estimates of the phases are combined.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the least variance.
     """
 
@@ -54,11 +55,11 @@ class LDPMiner:
         )
 
     def first(self) -> Inquiry:
-        """The inquiry about any item of the domain."""
+        """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """The oracle of sampling SH, or one of less variance, in phase 1; that of sampling RAPPOR in phase 2."""
+        """Return the oracle of sampling SH, or one of less variance; in phase 2, that of sampling RAPPOR."""
         epsilon = self.phases[inquiry.phase - 1].epsilon
         if inquiry.candidates is not None:
             return UnaryResponse(size=len(inquiry.candidates), epsilon=epsilon)
@@ -69,8 +70,8 @@ class LDPMiner:
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds the candidates.
 
-        Its errors do not know that candidates were chosen for estimates which luck had made high: where there is more
-        noise than frequency, they are too small.
+        The bias by the selection of candidates is not removed: if noise exceeds the frequencies, the estimates are
+        too high and their errors too small.
         """
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
@@ -78,15 +79,15 @@ class LDPMiner:
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None
-        # As if nothing had been chosen: padding to all candidates makes the later estimate so much the worse that to
-        # take the luck of the chosen out of the mean would leave little but noise.
-        kept = len(before.items)
-        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, chosen_from=kept)
+        # With the candidates as the pool, the bias by selection stays in: padding to all candidates makes the later
+        # estimate so inaccurate that a mean without that bias would be little but noise.
+        pool = len(before.items)
+        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, pool=pool)
         return most_frequent(both, self.k_max), None
 
 
 class LdpMinerSpec(MethodSpec):
-    """LDPMiner as it is written."""
+    """The options of LDPMiner."""
 
     kind: Literal["ldpminer"]
     set_size: SetSize

@@ -1,4 +1,4 @@
-"""Which oracle answers with the least variance."""
+"""The choice of the oracle of least variance."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["item_oracle", "value_oracle", "variance"]
 
 @lru_cache
 def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """The oracle of least variance for one value of `size`.
+    """Choose the oracle of least variance for one value of `size`.
 
-    hash_bits: t of a Hadamard response to take in any case.
+    hash_bits: t of the Hadamard response to use instead; None for the choice.
 
     Raises:
         ParameterError: the epsilon is beyond the resolution of probabilities.
@@ -29,11 +29,12 @@ def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> Frequen
 
 @lru_cache
 def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """The oracle of least variance for the items of a set, l of them or fewer.
+    """Choose the oracle of least variance for the items of a set of at most l items.
 
-    The variance is that of an item of mean frequency, l / size where sets hold l items.
+    The variance is that of an item of mean frequency, which is l / size if sets hold l items.
 
-    hash_bits: t of a Hadamard response of one slot to take in any case: 1 for sampling SH.
+    padding: l.
+    hash_bits: t of the Hadamard response of one slot to use instead, 1 for sampling SH; None for the choice.
 
     Raises:
         ParameterError: the epsilon is beyond the resolution of probabilities.
@@ -50,10 +51,10 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
 
 
 def variance(oracle: FrequencyOracle, *, frequency: float = 0.0) -> float:
-    """Of the estimate of a frequency, times the number of reports.
+    """Compute the variance of the estimate of a frequency f, times the number of reports.
 
-    s (1 - s) / (p - q)^2 for a part s = q + f (p - q) of the reports that support the value (Wang, Blocki, Li and
-    Jha, 2017, eq. 3, for f = 0).
+    It is s (1 - s) / (p - q)^2 with s = q + f (p - q) the share of the reports that support the value (Wang, Blocki,
+    Li and Jha, 2017, eq. 3, for f = 0).
     """
     p, q = oracle.support
     supported = q + frequency * (p - q)

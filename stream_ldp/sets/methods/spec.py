@@ -1,4 +1,4 @@
-"""The options of a heavy-hitter method as they are written, in a collection file or on the command line."""
+"""The options of heavy-hitter methods, as they stand in a collection file or on the command line."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ __all__ = [
     "require_domain",
 ]
 
-#: Items of a domain, and nats of a phase, for which all responses have probabilities that are multiples of 2^-32: a
-#: direct response to the largest domain with the least epsilon has a p of 4,100 of them against a q of 4,096.
+#: Bounds on the items of a domain and the nats of a phase, within which multiples of 2^-32 are fine enough for the
+#: probabilities of all responses: a direct response to the largest domain with the least epsilon has a p of 4,100 of
+#: them, and a q of 4,096.
 MAX_DOMAIN = 2**20
 _LEAST_EPSILON, _MOST_EPSILON = 0.001, 22.0
 
@@ -37,22 +38,22 @@ DEFAULT_COMBINE = Combine.VARIANCE
 
 
 def require(right: bool, message: str, *option: str) -> None:
-    """Refuse what an option says, unless it is right.
+    """Refuse the value of an option, unless it is right.
 
-    option: its name, from where it is not clear which one is meant.
+    option: name of the option, if the caller is not the option's own validator.
 
     Raises:
-        Misplaced: it is not right.
+        Misplaced: the value is not right.
     """
     if not right:
         raise Misplaced(message, *option)
 
 
 def require_domain(domain: int) -> None:
-    """Refuse a number of items for which there is no method.
+    """Refuse a number of items that no method can have.
 
     Raises:
-        Misplaced: it is such a number.
+        Misplaced: the number is too small or too large.
     """
     require(2 <= domain <= MAX_DOMAIN, f"the domain has {domain:,} items; from 2 to {MAX_DOMAIN:,}")
 
@@ -62,7 +63,7 @@ def _whole(value: object) -> object:
     return value
 
 
-def _possible_hash_bits(bits: int | None) -> int | None:
+def _check_hash_bits(bits: int | None) -> int | None:
     possible = bits is None or 1 <= bits <= MAX_HASH_BITS
     require(possible, f"hash_bits is {bits}; from 1 (sampling SH) to {MAX_HASH_BITS}")
     return bits
@@ -71,10 +72,10 @@ def _possible_hash_bits(bits: int | None) -> int | None:
 #: A whole number: `1.5` in a file is not rounded.
 Whole = Annotated[int, BeforeValidator(_whole)]
 
-# Options that several methods have. They stand in each spec, since a collection is registered with its options in
-# the order of the fields.
+# Options that several methods have. Each spec declares them itself, since a collection is registered with its options
+# in the order of the fields.
 
-#: l. Larger sets count for less.
+#: l, of which larger sets are estimated too low.
 SetSize = Annotated[Whole, Field(description="how many items a set has at most, or nearly all sets")]
 
 Combination = Annotated[
@@ -84,7 +85,7 @@ Combination = Annotated[
 
 HashBits = Annotated[
     Whole | None,
-    AfterValidator(_possible_hash_bits),
+    AfterValidator(_check_hash_bits),
     Field(
         description="how many bits a Hadamard response tells, t: 1 for sampling SH, the papers', in all phases; by "
         "default the response of least variance"
@@ -93,7 +94,7 @@ HashBits = Annotated[
 
 
 class MethodSpec(Part):
-    """What is written of any heavy-hitter method. An option that is not given is the method's own."""
+    """The options that all heavy-hitter methods have. For an option that is not given, the method chooses."""
 
     kind: str
     epsilon: float = Field(description="of a user for an epoch, in nats")
@@ -111,10 +112,10 @@ class MethodSpec(Part):
         return epsilon
 
     def method(self, *, domain: int) -> Method:
-        """The method over items 0 to domain - 1.
+        """Make the method over items 0 to domain - 1.
 
         Raises:
-            Misplaced: an option does not fit the domain or another option, of which it names the place.
+            Misplaced: an option does not fit the domain or another option; the error names the option.
         """
         require_domain(domain)
         of_domain = f"the {domain} items of the domain"
@@ -138,9 +139,9 @@ class MethodSpec(Part):
 
     @property
     def _usual_k_max(self) -> int:
-        """The number of candidates where none is given and the domain has so many."""
+        """Number of candidates if none is given, in a domain that has so many."""
         return 3 * self.k
 
     def _method(self, *, domain: int, k_max: int) -> Method:
-        """The method with so many candidates, all options of this class being right."""
+        """Make the method with so many candidates, once all options of this class are checked."""
         raise NotImplementedError

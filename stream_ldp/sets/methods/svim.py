@@ -1,4 +1,4 @@
-"""SVIM: candidates, how many of them a set holds, and their frequencies, each from other users."""
+"""SVIM: three parts of the users determine candidates, how many of them a set holds, and their frequencies."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SVIM", "SvimSpec"]
 
-#: Parts of the users whom the three phases ask (section V-A).
+#: Shares of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
-#: Part of the sets that the padding of phase 3 leaves whole (section V-C).
+#: Share of the sets that fit the padding of phase 3 (section V-C).
 _WHOLE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
 class SVIM:
-    """Set-value item mining (Wang, Li and Jha, 2018, section V): each user answers one question with all of epsilon.
+    """Set-value item mining (Wang, Li and Jha, 2018, section V): a user reports once, with all of epsilon.
 
     domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
-    epsilon: of a user for an epoch, nats.
-    set_size: l, number of items that a set has at most, or nearly all sets; then phase 1 estimates frequencies, which
-        count in the end. None, as published, if that is not known: phase 1 samples one item of a set of any size, and
-        only the order of the candidates comes from it.
+    epsilon: cost of an epoch to a user, nats.
+    set_size: l, the largest size of all sets, or of nearly all; then phase 1 estimates frequencies, which are
+        combined with those of phase 3. None, as published, if that is not known: phase 1 then samples one item of a
+        set of any size, and determines only the order of the candidates.
     hash_bits: t of the Hadamard responses, in all phases; None for the oracles of least variance.
     """
 
@@ -63,11 +63,11 @@ class SVIM:
         )
 
     def first(self) -> Inquiry:
-        """The inquiry about any item of the domain."""
+        """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """The oracle of least variance; a count is one of 0 to c."""
+        """Return the oracle of least variance; a number of candidates is a value from 0 to c."""
         size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
         if self.phases[inquiry.phase - 1].asked is Target.COUNT:
             return value_oracle(size + 1, epsilon=self.epsilon, hash_bits=self.hash_bits)
@@ -78,14 +78,14 @@ class SVIM:
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds the candidates.
 
-        Without a set size, frequencies are those of naming the item if each user names one, until phase 3.
+        Without a set size, the frequencies before phase 3 are those of drawing the item from a user's set.
         """
         oracle = self.oracle(inquiry)
         if inquiry.candidates is None or before is None:
             candidates = most_frequent(phase_estimate(inquiry, oracle, sums, reports=reports), self.k_max)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
-            # Without answers, no set is taken to hold more than all candidates.
+            # Without reports, a set may hold all candidates.
             padding, correction = len(inquiry.candidates), 1.0
             if reports:
                 estimate = frequencies(oracle, sums, reports=reports)
@@ -96,17 +96,16 @@ class SVIM:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
-            now = combined_estimate(
-                before, now, combine=Combine.VARIANCE, set_size=self.set_size, chosen_from=self.domain
-            )
-        # The correction may be wrong by half of what it adds; it is the same for all items, and so weighs nowhere.
+            now = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size, pool=self.domain)
+        # The correction may be wrong by half of what it adds. That error is the same for all items, so it is added
+        # after the combination and does not change its weights.
         doubt = 0.5 * (1.0 - 1.0 / inquiry.correction) * now.frequency
         now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
         return most_frequent(now, self.k_max), None
 
 
 class SvimSpec(MethodSpec):
-    """SVIM as it is written. Without a set size it is as published."""
+    """The options of SVIM. Without a set size, the method is the published one."""
 
     kind: Literal["svim"]
     hash_bits: HashBits = None
@@ -127,30 +126,30 @@ class SvimSpec(MethodSpec):
 
 
 def _lengths(estimate: NDArray[np.float64], *, error: float) -> tuple[int, float]:
-    """The padding L of phase 3 and its correction u(L) (Wang, Li and Jha, 2018, section V-C and V-D).
+    """Compute the padding L of phase 3 and its correction u(L) (Wang, Li and Jha, 2018, sections V-C and V-D).
 
-    estimate: part of the users who hold 0, 1, ... candidates, shape (c + 1,).
-    error: standard error of a part that is 0.
+    estimate: share of the users who hold 0, 1, ... candidates, shape (c + 1,).
+    error: standard error of a share that is 0.
 
-    Of the parts beyond L, only those above two errors count for the correction: what noise leaves there is little,
-    but multiplied by its count it has been seen to make a correction of 1.03 one of 1.5.
+    Of the shares beyond L, only those above two errors count for the correction: noise leaves little there, but this
+    is multiplied by the number of candidates, and has made a correction of 1.03 one of 1.5.
     """
-    part = _unimodal(estimate[1:])
-    holders = part.sum()
+    share = _unimodal(estimate[1:])
+    holders = share.sum()
     if not holders:
         return 1, 1.0
-    padding = 1 + int(np.searchsorted(np.cumsum(part), _WHOLE * holders))
-    counts = np.arange(1, len(part) + 1)
-    seen = np.where((counts <= padding) | (part > 2.0 * error), part, 0.0)
-    return padding, float(counts @ seen / (np.minimum(counts, padding) @ seen))
+    padding = 1 + int(np.searchsorted(np.cumsum(share), _WHOLE * holders))
+    counts = np.arange(1, len(share) + 1)
+    signal = np.where((counts <= padding) | (share > 2.0 * error), share, 0.0)
+    return padding, float(counts @ signal / (np.minimum(counts, padding) @ signal))
 
 
 def _unimodal(estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest frequencies that rise to a mode and fall from there, none negative.
+    """Find the nearest frequencies that are not negative, rise to a mode and fall from there.
 
-    Noise alone would leave some mass at counts that nobody has: little at each, but many of them, and far out.
+    Without this, noise would leave frequencies at counts that nobody has: little at each, but at many and large ones.
     """
-    # Here and not above: a client never estimates, and need not wait for the import of SciPy.
+    # Imported here: a client never estimates, and must not wait for the import of SciPy.
     from scipy.optimize import isotonic_regression  # noqa: PLC0415
 
     fits = (

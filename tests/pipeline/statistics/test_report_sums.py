@@ -1,4 +1,4 @@
-"""Laws of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
+"""Tests of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def test_surplus_bytes_are_refused(surplus: int) -> None:
 
 
 def test_the_sums_of_the_largest_domain_fit_a_record() -> None:
-    """Up to two billion reports, where every row may have been drawn by all of them."""
+    """This holds for up to two billion reports, even if all of them drew the same row."""
     full = ReportSums(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
     assert len(full.to_bytes()) < MAX_RECORD_BYTES

@@ -1,4 +1,4 @@
-"""Laws of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
+"""Tests of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]
 
 @st.composite
 def reports(draw: st.DrawFn, *, parts: int = 1) -> tuple[int, list[list[int]]]:
-    """Bits of a row, and rows as integers, in parts; few distinct ones, so that they meet."""
+    """Draw the bits of a row, and parts of rows as integers; few distinct ones, so that rows repeat."""
     bits = draw(st.sampled_from(BITS))
     rows = st.one_of(st.integers(0, min(2**bits - 1, 3)), st.integers(0, 2**bits - 1))
     return bits, [draw(st.lists(rows, max_size=30)) for _ in range(parts)]

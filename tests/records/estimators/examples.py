@@ -1,4 +1,4 @@
-"""Reports to estimate from, and what brute force makes of them."""
+"""Example reports, and brute-force computations with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
 
 
 def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: Support) -> FloatArray:
-    """P(row | cell), bit by bit, as the mechanism's definition has it; shape (rows, cells)."""
+    """Compute P(row | cell) bit by bit from the mechanism's definition; shape (rows, cells)."""
     bits = counts.unpacked()
     table = np.empty((len(bits), math.prod(sizes)))
     for cell, values in enumerate(np.ndindex(*sizes)):
@@ -32,7 +32,7 @@ def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: Supp
 
 
 def expected_counts(joint: FloatArray, *, channel: Support, reports: float) -> RowCounts:
-    """Every possible report with the weight that `reports` users of this joint give it on average."""
+    """List every possible report with its expected count for `reports` users of this joint."""
     bits = sum(joint.shape)
     patterns = ((np.arange(2**bits)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
     every = RowCounts.of(np.packbits(patterns, axis=1, bitorder="little"), bits=bits)
@@ -44,7 +44,7 @@ def expected_counts(joint: FloatArray, *, channel: Support, reports: float) -> R
 def draw(
     joint: FloatArray, reports: int, *, f: float, seed: int, response: tuple[float, float] | None = None
 ) -> tuple[RowCounts, Support]:
-    """Reports of users drawn from a joint; `response` is (p, q) of the instantaneous response, if there is one."""
+    """Draw reports of users from a joint; `response` is (p, q) of the instantaneous response, if there is one."""
     cells = np.random.default_rng(seed).choice(joint.size, size=reports, p=joint.ravel())
     values = np.stack(np.unravel_index(cells, joint.shape), axis=1)
     p, q = response or (None, None)
@@ -62,7 +62,7 @@ channels = st.builds(
 
 @st.composite
 def joints(draw_: st.DrawFn, sizes: tuple[int, ...]) -> FloatArray:
-    """Any distribution of this shape, cells of zero included."""
+    """Draw any distribution of this shape, cells of zero included."""
     weights = draw_(st.lists(st.integers(0, 20), min_size=math.prod(sizes), max_size=math.prod(sizes)))
     joint = np.array(weights, dtype=np.float64).reshape(sizes) + (0.0 if any(weights) else 1.0)
     total: float = joint.sum()
@@ -71,7 +71,7 @@ def joints(draw_: st.DrawFn, sizes: tuple[int, ...]) -> FloatArray:
 
 @st.composite
 def drawn_rows(draw_: st.DrawFn, sizes: tuple[int, ...]) -> RowCounts:
-    """Any counted rows of this many bits, at least one, plain or weighted."""
+    """Draw any counted rows of this many bits, at least one, plain or weighted."""
     bits = sum(sizes)
     values = draw_(st.lists(st.integers(0, 2**bits - 1), min_size=1, max_size=30))
     patterns = ((np.array(values)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""One suite for all estimators: brute force, certificate, error, gate, warm start, and the cost of an iteration."""
+"""Tests of all estimators: brute force, certificate, error, independence, warm start, cost of an iteration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 def draw(
     joint: FloatArray, reports: int, *, f: float, seed: int, response: bool = False
 ) -> tuple[RowCounts, Support]:
-    """Reports of users drawn from a joint, counted."""
+    """Draw reports of users from a joint, and count them."""
     rng = np.random.default_rng(seed)
     cells = rng.choice(joint.size, size=reports, p=joint.ravel())
     values = np.stack(np.unravel_index(cells, joint.shape), axis=1)
@@ -44,7 +44,7 @@ def solve(
 
 
 def report_likelihoods(counts: RowCounts, channel: Support, sizes: tuple[int, ...]) -> FloatArray:
-    """P(row | cell) for every distinct row and cell, by the definition, bit by bit."""
+    """Compute P(row | cell) for every distinct row and cell, bit by bit from the definition."""
     bits = counts.unpacked()
     table = np.ones((len(bits), int(np.prod(sizes))))
     for cell, values in enumerate(np.ndindex(*sizes)):
@@ -72,7 +72,7 @@ def test_the_cost_of_an_iteration_does_not_grow_with_the_reports() -> None:
     few, channel = draw(truth, 20_000, f=0.5, seed=3)
     many, _ = draw(truth, 2_000_000, f=0.5, seed=4)
     rows = [Likelihood.of(counts, sizes=(8, 8), supports=[channel] * len((8, 8))).rows for counts in (few, many)]
-    # Every pattern of two attributes of 8 bits, once none of them and all of them are told apart no more.
+    # Every pattern of two attributes of 8 bits, since none of them and all of them say the same.
     assert rows[1] <= 2**16
     assert rows[0] <= rows[1]
 
@@ -166,7 +166,7 @@ def table(name: str) -> tuple[list[str], NDArray[np.int64]]:
 def distance(
     records: NDArray[np.int64], users: int, *, method: str, stop: str, f: float, seed: int
 ) -> tuple[float, Solution]:
-    """Average variation distance to the truth of the users drawn, PRR only."""
+    """Compute the average variation distance to the joint of the drawn users, with permanent responses only."""
     chosen = records[np.random.default_rng(seed).permutation(len(records))[:users]]
     sizes = tuple(int(size) for size in records.max(axis=0) + 1)
     mechanism = RRLDP(sizes=sizes, f=f)

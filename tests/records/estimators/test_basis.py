@@ -1,4 +1,4 @@
-"""Coefficients are what they are said to be: orthonormal, invertible, and told by the reports without bias."""
+"""Tests of the basis: its functions are orthonormal, and reports estimate their coefficients without bias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.records.estimators.examples import TINY_SIZES, channels, expected_cou
 
 
 def basis_of(joint: FloatArray, channel: Support) -> tuple[ProductBasis, Likelihood]:
-    """At the joint's own marginals, from what its users report on average."""
+    """Make the basis at the joint's own marginals, from the expected reports of its users."""
     subject = Likelihood.of(
         expected_counts(joint, channel=channel, reports=1_000), sizes=joint.shape, supports=[channel] * joint.ndim
     )

@@ -1,4 +1,4 @@
-"""What every form of every method promises."""
+"""Tests of the promises that every form of every method makes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def solve(
 
 
 def swapped(counts: RowCounts, order: list[int]) -> RowCounts:
-    """The same reports with their bits in another order."""
+    """Reorder the bits of the reports."""
     rows = np.packbits(counts.unpacked()[:, order], axis=1, bitorder="little")
     every = RowCounts.of(np.repeat(rows, counts.counts.astype(np.int64), axis=0), bits=counts.bits)
     assert every.reports == counts.reports

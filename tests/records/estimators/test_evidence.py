@@ -1,4 +1,4 @@
-"""Strength and gate: the reports are believed as far as they deserve it."""
+"""Tests of the evidence: the strength of the prior and the test of independence fit the reports."""
 
 from __future__ import annotations
 

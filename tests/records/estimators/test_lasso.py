@@ -1,4 +1,4 @@
-"""LASSO in both forms, and what LREMH makes of the cells that it leaves."""
+"""Tests of both forms of LASSO, and of LREMH on the cells that it leaves."""
 
 from __future__ import annotations
 

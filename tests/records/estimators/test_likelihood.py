@@ -1,4 +1,4 @@
-"""The likelihood is that of every single report, however it is contracted."""
+"""Tests of the likelihood: contracted, it is still that of every single report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_patterns_and_reports_give_the_same_score(sizes: tuple[int, ...], monkey
 
 
 def test_rows_contracted_are_bounded_by_the_patterns_not_by_the_reports() -> None:
-    """Of 8 bits there are 2^8 - 1 patterns: all clear says as little as all set."""
+    """There are 2^8 - 1 patterns of 8 bits, since all clear says as little as all set."""
     joint = np.full((8, 8), 1 / 64)
     rows = []
     for reports in (20_000, 400_000):

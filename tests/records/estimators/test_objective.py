@@ -1,4 +1,4 @@
-"""The certificate bounds what is left to gain, and the ascent never goes down."""
+"""Tests of the objective: the certificate bounds what is left to gain, and an ascent never goes down."""
 
 from __future__ import annotations
 

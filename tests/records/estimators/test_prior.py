@@ -1,4 +1,4 @@
-"""The centre says what the levels below say, and no more."""
+"""Tests of the prior: its centre has the effects of the levels below, and no others."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_the_expected_joint_is_right_without_noise_and_the_centre_without_inform
     truth = np.array([[0.3, 0.2], [0.1, 0.4]])
     clear, channel = draw(truth, 2_000, f=1e-9, seed=4)
     prior = Prior.learn(Likelihood.of(clear, sizes=(2, 2), supports=[channel] * len((2, 2))))
-    told = clear.unpacked().astype(float)
-    users = np.einsum("n,ni,nj->ij", clear.counts, told[:, :2], told[:, 2:]) / clear.reports
+    bits = clear.unpacked().astype(float)
+    users = np.einsum("n,ni,nj->ij", clear.counts, bits[:, :2], bits[:, 2:]) / clear.reports
     np.testing.assert_allclose(prior.expected, users, atol=1e-6)
     drowned, channel = draw(truth, 20, f=0.99, seed=4)
     prior = Prior.learn(Likelihood.of(drowned, sizes=(2, 2), supports=[channel] * len((2, 2))))

@@ -1,4 +1,4 @@
-"""How good the rankings are on populations with published figures. Seeded.
+"""Tests of the accuracy of rankings on populations with published figures. They are seeded.
 
 Means of F1 and NDCG over five epochs have standard errors of 0.01 to 0.03 here; a bound is that of known figures
 which the product was planned on, and honest other seeds stay above it by two standard errors or more.
@@ -82,7 +82,7 @@ def test_mushroom_rankings_are_at_least_as_good_as_the_known_figures(mushroom: I
 
 
 def test_the_published_methods_reproduce_the_known_mushroom_figures(mushroom: ItemSets) -> None:
-    """That NDCG means here what it meant there: 20 epochs, standard errors near 0.015."""
+    """This shows that NDCG is defined here as there: 20 epochs, standard errors near 0.015."""
     for kind, expected in (("gfim", 0.80), ("ldpminer", 0.82)):
         published = mean(
             mushroom, kind, epsilon=3.0, users=100_000, k=10, set_size=23, repeats=20, hash_bits=1, combine="paper"

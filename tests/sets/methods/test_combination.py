@@ -1,4 +1,4 @@
-"""Two estimates become one as the papers say, item by item."""
+"""Tests of combining two estimates, as the papers say, item by item."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ NOW = _estimate([3, 7], [0.2, 0.9], [0.1, 0.2])
 
 
 def test_the_papers_combination_weighs_the_earlier_estimate_one_part_in_l() -> None:
-    both = combined_estimate(BEFORE, NOW, combine=Combine.PAPER, set_size=4, chosen_from=3)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.PAPER, set_size=4, pool=3)
     assert both.items.tolist() == [3, 7]
     assert both.frequency == pytest.approx([(0.4 + 3 * 0.2) / 4, (0.5 + 3 * 0.9) / 4])
     assert both.standard_error == pytest.approx([np.hypot(0.2 / 4, 0.1 * 3 / 4), np.hypot(0.1 / 4, 0.2 * 3 / 4)])
 
 
 def test_combination_by_variance_gives_the_surer_estimate_more_weight() -> None:
-    both = combined_estimate(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=3)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4, pool=3)
     assert both.frequency == pytest.approx([(0.4 + 4 * 0.2) / 5, (4 * 0.5 + 0.9) / 5])
     assert both.standard_error == pytest.approx([np.sqrt(1 / 125), np.sqrt(1 / 125)])
 
 
 def test_an_estimate_without_reports_has_no_weight() -> None:
     nothing = _estimate([3, 7], [0.0, 0.0], [np.inf, np.inf])
-    both = combined_estimate(nothing, NOW, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
+    both = combined_estimate(nothing, NOW, combine=Combine.VARIANCE, set_size=4, pool=9)
     assert (both.frequency.tolist(), both.standard_error.tolist()) == ([0.2, 0.9], [0.1, 0.2])
 
 
@@ -48,7 +48,7 @@ def test_selecting_the_best_items_does_not_bias_their_combined_estimates(later: 
     for _ in range(300):
         before = most_frequent(_estimate(list(range(400)), rng.normal(0.0, 1.0, 400).tolist(), [1.0] * 400), 20)
         now = _estimate(before.items.tolist(), rng.normal(0.0, later, 20).tolist(), [later] * 20)
-        both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=400)
+        both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, pool=400)
         assert both.standard_error.max() <= later
         means.append(both.frequency.mean())
         covered.append(np.abs(both.frequency) <= 1.96 * both.standard_error)
@@ -59,7 +59,7 @@ def test_selecting_the_best_items_does_not_bias_their_combined_estimates(later: 
 def test_only_items_near_the_selection_threshold_are_corrected_for_selection() -> None:
     before = _estimate([1, 2], [40.0, 0.0], [1.0, 1.0])
     now = _estimate([1, 2], [38.0, 1.0], [1.0, 1.0])
-    both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, chosen_from=9)
+    both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4, pool=9)
     assert both.frequency[0] == pytest.approx(39.0)
     assert both.standard_error[0] == pytest.approx(np.sqrt(0.5))
     assert both.frequency[1] < 0.5

@@ -1,4 +1,4 @@
-"""GFIM splits epsilon or the users between its phases, and narrows the domain down to the finalists."""
+"""Tests of GFIM, which splits epsilon or the users, and narrows the domain down to the finalists."""
 
 from __future__ import annotations
 

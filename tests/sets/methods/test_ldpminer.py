@@ -1,4 +1,4 @@
-"""LDPMiner asks everybody twice, with half of epsilon each time."""
+"""Tests of LDPMiner, which asks all users twice, with half of epsilon each time."""
 
 from __future__ import annotations
 

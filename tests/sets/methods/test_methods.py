@@ -1,4 +1,4 @@
-"""What every method in the table promises, whatever it asks of whom."""
+"""Tests of the promises that every method in the table makes."""
 
 from __future__ import annotations
 

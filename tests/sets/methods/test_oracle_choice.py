@@ -1,4 +1,4 @@
-"""The oracle that is taken has the least variance, and spends on a set what it may."""
+"""Tests of the choice of oracle: it has the least variance, and spends all of epsilon on a set."""
 
 from __future__ import annotations
 

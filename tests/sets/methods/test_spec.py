@@ -1,4 +1,4 @@
-"""Options of methods: what is refused, in which words, and where in the file."""
+"""Tests of the options of methods: which are refused, in which words, and where in the file."""
 
 from __future__ import annotations
 

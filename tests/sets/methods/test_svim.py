@@ -1,4 +1,4 @@
-"""SVIM learns how many candidates sets hold, and pads to that."""
+"""Tests of SVIM, which learns how many candidates sets hold, and pads to that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTING = Inquiry(phase=2, candidates=BEFORE.items, padding=1)
 
 
 def _after_counts(parts: list[float], *, users: int = 10_000) -> Inquiry:
-    """What phase 3 asks if these parts of the users hold 0, 1, ... candidates."""
+    """Make the inquiry of phase 3 if these shares of the users hold 0, 1, ... candidates."""
     counts = np.repeat(np.arange(9), np.round(np.array(parts + [0.0] * (9 - len(parts))) * users).astype(int))
     sums = answers_of(LEARNING, COUNTING, [list(range(count)) for count in counts.tolist()])
     estimate, inquiry = LEARNING.solve(COUNTING, sums=sums, reports=users, before=BEFORE)
@@ -46,7 +46,7 @@ def test_sets_without_candidates_do_not_affect_the_padding_or_the_correction() -
 
 
 def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None:
-    """Seeded. 20,000 answers at epsilon 1 about 0 to 64 candidates, of which sets hold 2 to 6.
+    """Seeded. 20,000 reports at epsilon 1 about 0 to 64 candidates, of which sets hold 2 to 6.
 
     Noise gives half of the other counts some part of the users; with these left in, the median is above 30.
     """

@@ -29,7 +29,8 @@ __all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of"]
 #: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
 
-#: Most hash bits: a report of t of them is counted 2^t - 1 times. 2^8 hashes are best at epsilon 5.5, and no worse above it.
+#: Most hash bits: a report of t of them is counted 2^t - 1 times. 2^8 hashes are best at epsilon 5.5, and no worse
+#: above it.
 MAX_HASH_BITS = 8
 
 #: Hash bits of an oracle that is enumerated with sets: each further bit makes 16 times as many reports.
@@ -46,9 +47,10 @@ class HadamardResponse(FrequencyOracle):
     section 4.4). A dummy has a uniformly random hash.
 
     A report is t row indices of log2(rows) bits each and then the hash, whose bit i is for row i; 0 stands for +.
-    The first `rows` counters are signed sums, one for each row. The product of some of a report's rows is again a row, and the
-    report adds the product of their signs as sent, +1 or -1, to the sum of that row, for each choice of its rows. The other `rows`
-    counters count how often each row was drawn, which is uniform whatever the values are.
+    The first `rows` counters are signed sums, one for each row. The product of some rows of a report is again a row,
+    and for each non-empty choice of its rows, a report adds the product of their signs as sent, +1 or -1, to the sum
+    of that row. The other `rows` counters count how often each row was drawn, which is uniform whatever the values
+    are.
 
     size: number of values.
     epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by rounding to 2^-32.

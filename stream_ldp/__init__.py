@@ -1,7 +1,7 @@
 """Live joint distributions and heavy hitters from locally private reports on Kafka.
 
-What an application needs is here. Each name is imported when it is first asked for: `import stream_ldp` alone costs
-nothing, and a name only what it needs itself.
+All that an application needs is here. Each name is imported when it is first used, so that `import stream_ldp` alone
+costs nothing, and a name only the imports that it needs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-#: The public names, and where each is.
+#: The public names, and the module of each.
 _PLACES = {
     "AlreadyReported": "stream_ldp.privacy.ledger.ledger",
     "Assumption": "stream_ldp.privacy.ledger.ledger",
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """A public name, imported now (PEP 562)."""
+        """Import a public name at its first use (PEP 562)."""
         if name == "__version__":
             from importlib import metadata  # noqa: PLC0415  for this one name
 
@@ -128,4 +128,5 @@ else:
 
 
 def __dir__() -> list[str]:
+    """List the names of the package, imported or not."""
     return sorted({*globals(), *__all__})

@@ -1,7 +1,7 @@
-"""What can go wrong for those who use the package: one base above every exception that it raises for them.
+"""The base of all exceptions that the package raises for its users, and the two most general of them.
 
-Each exception keeps its built-in base too, so that `except ValueError` catches what it always has. A bare ValueError
-is what it is anywhere in Python: the mistake of a program that calls a function, not of its user.
+Each exception has a built-in base too, so that `except ValueError` works as usual. A bare ValueError means what it
+does anywhere in Python: a mistake of the program that calls a function, not of its user.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ __all__ = ["DataError", "ParameterError", "StreamLDPError"]
 
 
 class StreamLDPError(Exception):
-    """The base of all exceptions of the package; its message says what is wrong, to those who can put it right."""
+    """The base of all exceptions of the package. The message tells the user what is wrong and can be put right."""
 
 
 class ParameterError(StreamLDPError, ValueError):
-    """Parameters that cannot be: one is out of its range, or they contradict each other."""
+    """Parameters are not possible: one is out of its range, or they contradict each other."""
 
 
 class DataError(StreamLDPError, ValueError):
-    """Data that cannot be used: a file, a line, a record or a set of items. The message never repeats a value."""
+    """Data cannot be used: a file, a line, a record or a set of items. The message never repeats a value."""

@@ -1,4 +1,4 @@
-"""What any collection file says, and where in the file a mistake is."""
+"""Collection files: what all kinds have in common, and how mistakes in them are located."""
 
 from stream_ldp.collection.collection import (
     MAX_BITS,

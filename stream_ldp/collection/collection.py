@@ -1,4 +1,4 @@
-"""What is collected, in general: a name, event-time windows, and the fingerprint of a report's meaning."""
+"""Collections of any kind: a name, event-time windows, and the fingerprint of a report's meaning."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ __all__ = [
     "require_distinct",
 ]
 
-#: Bytes of a fingerprint: by chance, two of a billion collections share one with probability below 10^-20.
+#: Bytes of a fingerprint: any two of a billion collections share one with probability below 10^-20.
 FINGERPRINT_BYTES = 16
 
-#: Bits of a report: a batch says the bytes of a row in 16 bits.
+#: Most bits of a report: a batch states the bytes of a row in 16 bits.
 MAX_BITS = 8 * (2**16 - 1)
 
-#: Panes of one window: a day by the minute. All of them are added up for every window, once a hop.
+#: Most panes of one window: a day of minutes. All of them are added up for every window, once a hop.
 MAX_PANES = 1_440
 
-#: Memory at which 459 windows are remembered, all of them added up for every estimate.
+#: Largest memory: with it, 459 windows are remembered, and all of them are added up for every estimate.
 MAX_MEMORY = 0.99
 
-#: A window with memory forgets a window whose weight has fallen below this share of its own.
+#: An earlier window is forgotten when its weight has fallen below this share of the current window's.
 MEMORY_CUTOFF = 0.01
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-#: A century: added to event times, such durations stay far within 64 bits.
+#: Longest duration, a century: added to event times, it stays far within 64 bits.
 _MAX_DURATION = "36600d"
 _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
@@ -98,13 +98,13 @@ class Window(Part):
     """Event-time windows; every duration in milliseconds.
 
     size: length of a window.
-    hop: distance between the starts of two windows; equal to size (tumbling) when it is not given.
+    hop: time between the starts of two consecutive windows; equal to size (tumbling) if it is not given.
     grace: how long after its end a window still takes reports, in event time.
     idle_timeout: silence after which a partition stops holding windows open; None (written `never`) for never.
     ahead: how far a report's event time may lie ahead of the broker's clock.
     max_age: how far it may lie behind.
-    memory: weight of the window before relative to this one, in (0, 0.99]: exponential forgetting; None for none.
-    reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 where nobody
+    memory: weight of a window relative to the next one, in (0, 0.99]: exponential forgetting; None for no memory.
+    reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
     """
 
@@ -130,21 +130,21 @@ class Window(Part):
 
     @property
     def pane_ms(self) -> int:
-        """Length of a pane, the stretch of time that windows are made of: the hop."""
+        """Length of a pane, the stretch of time of which windows are made: the hop, in milliseconds."""
         return self.hop_ms or self.size_ms
 
     @property
     def memory_windows(self) -> int:
-        """Number of windows, this one included, that an estimate looks at."""
+        """Number of windows, the current one included, that an estimate looks at."""
         if self.memory is None:
             return 1
         return 1 + math.floor(math.log(MEMORY_CUTOFF) / math.log(self.memory))
 
 
 class Series(Protocol):
-    """What is answered window after window.
+    """A series of answers, one for each window.
 
-    name: of the answers.
+    name: of the series.
     every_ms: time between two provisional answers of an open window, in milliseconds.
     """
 
@@ -155,29 +155,29 @@ class Series(Protocol):
     def every_ms(self) -> int: ...
 
     def statistic(self, before: Any) -> tuple[str, ...] | None:
-        """Names the statistic that the answer to a window is made from; None where nothing was asked.
+        """Return the name of the statistic from which the answer to a window is made; None if nothing was asked.
 
-        before: the final answer that it goes on from, of the kind's own class; None where there is none.
+        before: the final answer from which this one continues, of the kind's own class; None if there is none.
         """
         ...
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """Which final answer that of the window beginning at `window_ms` goes on from.
+        """Return the final answer from which the answer to the window beginning at `window_ms` continues.
 
         Returns:
-            The name of its series, and the start of its window; None for the last before.
+            The name of its series, and the start of its window; None for the last one before.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topics:
-    """Topics of a kind of collection, beside those that every kind has.
+    """The topics of a kind of collection, beside those that every kind has.
 
-    The class of its collections says them, so that a producer, which needs their names, need not load its solver.
+    The class of a kind's collections declares them, so that a producer finds their names without loading the solver.
 
-    answers: last part of the name of the one that answers are published on.
-    rounds: whether there is one on which later questions are asked.
+    answers: last part of the name of the topic of answers.
+    rounds: whether the kind has a topic on which rounds are published.
     """
 
     answers: str
@@ -185,9 +185,9 @@ class Topics:
 
 
 class Collection(Part):
-    """What every collection file says; what its reports are about is said by the classes made from it.
+    """The part of a collection that every kind has; subclasses add what the reports are about.
 
-    topics: those of its kind.
+    topics: the topics of its kind.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -210,7 +210,7 @@ class Collection(Part):
 
     @property
     def series(self) -> Sequence[Series]:
-        """What is answered."""
+        """The series of answers."""
         raise NotImplementedError
 
     @property
@@ -220,26 +220,27 @@ class Collection(Part):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """All of it as plain data, equal for equal collections however they are written."""
+        """The whole collection as plain data, equal for equal collections however they are written."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """16 bytes over exactly what changes the meaning of a report.
+        """Digest, of 16 bytes, of exactly what changes the meaning of a report.
 
-        The first 16 bytes of the SHA-256 of a compact JSON array in UTF-8, which the classes of collections state.
+        It is the first 16 bytes of the SHA-256 of a compact JSON array in UTF-8, which each class of collections
+        defines.
         """
         return fingerprint_of(self._meaning)
 
 
 def fingerprint_of(meaning: list[Any]) -> bytes:
-    """The fingerprint of plain data, 16 bytes."""
+    """Return the fingerprint of plain data, 16 bytes."""
     canonical = json.dumps(meaning, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).digest()[:FINGERPRINT_BYTES]
 
 
 def require_distinct(names: Sequence[str], what: str, field: str, *leaf: str) -> None:
-    """Names must be distinct; `field`, and the key `leaf` of its items, tell where the names are."""
+    """Raise Misplaced if a name is given twice; `field`, and the key `leaf` of its items, locate the names."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:

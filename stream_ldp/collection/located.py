@@ -1,4 +1,4 @@
-"""A file in YAML becomes a model, or a list of problems: where each is, what is wrong, what would be right."""
+"""Parsing of YAML into models, with problems that say where they are, what is wrong and what would be right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 
 class Misplaced(ParameterError):
-    """A problem that only a larger part shows, with the place of the smaller part that is wrong."""
+    """A validator of a larger part finds a smaller part wrong, whose place the exception keeps."""
 
     def __init__(self, message: str, *place: str | int) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class Misplaced(ParameterError):
 
 
 class CollectionError(StreamLDPError, ValueError):
-    """A collection file that cannot be used; one line of text for each problem, with its place."""
+    """A collection file cannot be used; there is one line of text for each problem, with its place."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -54,7 +54,7 @@ class CollectionError(StreamLDPError, ValueError):
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Raises:
         CollectionError: it cannot be read.
@@ -68,13 +68,13 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[str, Any]]:
-    """YAML text as nodes, which know their places, and as plain data; `source` names it in problems.
+    """Parse YAML text into nodes, which know their places, and plain data; `source` names the text in problems.
 
     Raises:
         CollectionError: it is not YAML, not a mapping, or gives a key twice.
     """
     try:
-        # The base loader keeps every scalar a string: `values: [no, yes]` is two answers, not two booleans.
+        # The base loader keeps every scalar a string: `values: [no, yes]` is two words, not two booleans.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
         document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes only strings)
     except yaml.MarkedYAMLError as error:
@@ -94,7 +94,7 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
 
 
 def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[str, Any], *, source: str) -> Model:
-    """The model that a document describes.
+    """Return the model that a document describes.
 
     Raises:
         CollectionError: something in it is wrong.
@@ -107,10 +107,10 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
 
 
 def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
-    """The model that values describe which stand in no file.
+    """Return the model that values describe which are in no file.
 
     Raises:
-        ParameterError: something in them is wrong; says what, as for a file.
+        ParameterError: something in them is wrong; the message says what, as for a file.
     """
     try:
         return model.model_validate(values)
@@ -120,7 +120,7 @@ def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
 
 
 def raise_mistake(error: ValidationError) -> None:
-    """Raise what is no fault of the values: pydantic takes every ValueError for one, that of a mistake of ours too.
+    """Raise again an error that is a mistake in the code. Pydantic takes every ValueError for a fault of the values.
 
     Raises:
         ValueError: a validator raised it, and it is no exception of the package.
@@ -132,13 +132,13 @@ def raise_mistake(error: ValidationError) -> None:
 
 
 def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    """What may have been meant."""
+    """Return the end of a message that says which known name may have been meant."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 
 def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
-    """Where in the text the value at `path` is, or what of it there is."""
+    """Return where in the text the value at `path` is, or the nearest part around it."""
     node = root
     for step in path:
         if isinstance(node, yaml.MappingNode):
@@ -151,7 +151,7 @@ def _at(source: str, node: yaml.Node) -> str:
 
 
 def _repeated_keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """Keys that a mapping holds twice: YAML itself would silently keep the last."""
+    """Yield the keys that a mapping holds twice, of which YAML itself would silently keep the last."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -165,7 +165,7 @@ def _repeated_keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
 
 
 def _causes(error: ValidationError) -> list[Any]:
-    """The problems, without those that only follow: a list is too short since pydantic left out its bad items."""
+    """Return the problems, except lists that are too short only because pydantic has left out their bad items."""
     problems = error.errors()
     return [
         problem
@@ -181,11 +181,12 @@ def _within(inner: Any, outer: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Spot:
-    """Where in a document a problem is.
+    """The place of a problem in a document.
 
     path: keys and indices from the root.
-    model: says which keys may stand there, or beside what is there.
-    kind: chose `model` among `rivals`; None where there was no choice.
+    model: the model whose keys are possible there.
+    kind: the word that chose `model` among `rivals`; None if there was no choice.
+    rivals: the models of the union, by kind.
     """
 
     path: tuple[str | int, ...]
@@ -202,7 +203,7 @@ def _spot(problem: Any, model: type[BaseModel]) -> _Spot:
     key: str | None = None
     for step in problem["loc"] + (error.place if isinstance(error, Misplaced) else ()):
         if key is not None and step in rivals:
-            # Pydantic names the kind that it has gone by. It is no key of the file.
+            # This step is the kind by which pydantic has chosen the model. It is no key of the file.
             model, kind, key = rivals[step], step, None
             continue
         path.append(step)
@@ -218,7 +219,7 @@ def _spot(problem: Any, model: type[BaseModel]) -> _Spot:
 
 
 def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str) -> str:
-    """One line for one validation problem: where, what is wrong, what would be right."""
+    """Describe one validation problem in a line: where it is, what is wrong, what would be right."""
     spot = _spot(problem, model)
     node: yaml.Node = root
     given: list[str] = []
@@ -237,7 +238,7 @@ def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str)
 
 
 def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
-    """What is wrong, and what would be right; `given` are the keys of the mapping that it is about."""
+    """Say what is wrong and what would be right; `given` are the keys of the mapping in question."""
     rivals = spot.rivals.values()
     key = str(spot.path[-1]) if spot.path else ""
     match problem["type"]:
@@ -258,7 +259,7 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
 
 
 def _right_value(problem: Any) -> str:
-    """What a single value should have been."""
+    """Say what a single value should have been."""
     value = problem["input"]
     match problem["type"]:
         case "tuple_type":
@@ -281,7 +282,7 @@ def _right_value(problem: Any) -> str:
 
 
 def _keys(model: type[BaseModel]) -> list[str]:
-    """The keys of a model in a file."""
+    """Return the keys of a model in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -294,14 +295,14 @@ def _requires(model: type[BaseModel], key: str) -> bool:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation such as tuple[Model, ...] or Model | None speaks of."""
+    """Find the model in an annotation such as tuple[Model, ...] or Model | None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
 
 
 def _rivals(union: Any, discriminator: str) -> dict[str, type[BaseModel]]:
-    """The models of a union by the words that choose them."""
+    """Return the models of a union by the words that choose them."""
     return {
         kind: model for model in get_args(union) for kind in get_args(model.model_fields[discriminator].annotation)
     }

@@ -1,4 +1,4 @@
-"""What happens to a record on the user's side. The decoder reads its probabilities from the same objects.
+"""Mechanisms: how values are perturbed on the user's side, and the probabilities by which the reports are decoded.
 
 The two tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
 """
@@ -66,10 +66,10 @@ __all__ = [
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
 AnyMechanismSpec = Annotated[RRLDPSpec | KRRSpec, Field(discriminator="kind")]
 
-#: The same by the kind that names them.
+#: The same, by kind.
 MECHANISMS: dict[str, type[MechanismSpec]] = {"rr-ldp": RRLDPSpec, "k-rr": KRRSpec}
 
-#: Every mechanism for one value, or a set of values, out of many; of two with equal variance the first is taken.
+#: Every mechanism for one value, or a set of values, out of many. Of two with equal variance, the first is chosen.
 ORACLES: tuple[type[FrequencyOracle], ...] = (
     DirectResponse,
     HadamardResponse,

@@ -1,4 +1,4 @@
-"""Direct response: the value itself, or another one. Randomised response with k choices (Warner, 1965, for two)."""
+"""Direct response: the value itself or another one, by randomised response with k choices (Warner, 1965, for two)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["DirectResponse", "amplified"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DirectResponse(FrequencyOracle):
-    """Sends the value with probability p, or else one of the others, all alike.
+    """An oracle that sends the value with probability p, or else one of the others, uniformly.
 
     p = e^epsilon / (e^epsilon + k - 1) for k choices (Wang, Blocki, Li and Jha, 2017, section 4.1), rounded down to a
     multiple of 2^-32. A report is the number of its value in ceil(log2 k) bits, at least one.
 
     size: number of values.
-    dummies: choices after them, which are sent and answered like values but not estimated.
-    epsilon: in nats, as asked for; then, as realised: less by what the rounding of p takes.
+    dummies: number of choices after them, which are perturbed and sent like values but not estimated.
+    epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by the rounding of p.
     kept: p in units of 2^-32.
 
     Raises:
@@ -59,22 +59,22 @@ class DirectResponse(FrequencyOracle):
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
-        """One form, without dummies."""
+        """See `FrequencyOracle.for_value`: one oracle, without dummies."""
         return [cls(size=size, epsilon=epsilon)]
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
-        """One form, with a dummy for each slot."""
+        """See `FrequencyOracle.for_set`: one oracle, with a dummy for each slot."""
         return [cls(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))]
 
     @property
     def title(self) -> str:
-        """The kind itself."""
+        """Name of the oracle in plans: its kind."""
         return "direct"
 
     @property
     def inputs(self) -> int:
-        """Every choice: dummies are sent like values."""
+        """Number of choices: dummies are sent like values."""
         return self.counters
 
     @property
@@ -84,12 +84,12 @@ class DirectResponse(FrequencyOracle):
 
     @property
     def counters(self) -> int:
-        """Number of choices: reports are counted by what they say."""
+        """Number of choices: reports are counted by the choice that they name."""
         return self.size + self.dummies
 
     @property
     def support(self) -> tuple[float, float]:
-        """(p, q): a report supports the value that it says."""
+        """See `FrequencyOracle.support`: a report supports the value that it names."""
         p = self.kept / RESOLUTION
         return p, (1 - p) / (self.counters - 1)
 
@@ -99,7 +99,7 @@ class DirectResponse(FrequencyOracle):
         return pack([self.respond(values, entropy=entropy)], [self.bits])
 
     def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
-        """What is sent for each value, not packed, shape (n,)."""
+        """Perturb values into the choices that are sent, not packed, int64, shape (n,)."""
         sent = values.copy()
         changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.kept), values.shape)))
         others = np.full(len(changed), self.counters - 1)
@@ -108,13 +108,13 @@ class DirectResponse(FrequencyOracle):
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.valid`."""
-        (said,) = unpack(rows, [self.bits])
-        return unused_clear(rows, self.bits) & (said < self.counters)
+        (named,) = unpack(rows, [self.bits])
+        return unused_clear(rows, self.bits) & (named < self.counters)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """How many reports say each choice, int64, shape (counters,)."""
-        (said,) = unpack(rows, [self.bits])
-        return np.bincount(said, minlength=self.counters)
+        """Count the reports that name each choice, int64, shape (counters,)."""
+        (named,) = unpack(rows, [self.bits])
+        return np.bincount(named, minlength=self.counters)
 
     def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
         """See `FrequencyOracle.supports`."""
@@ -122,28 +122,28 @@ class DirectResponse(FrequencyOracle):
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.supported`."""
-        (said,) = unpack(rows, [self.bits])
-        named: NDArray[np.bool_] = said[:, None] == values
-        return named
+        (named,) = unpack(rows, [self.bits])
+        supported: NDArray[np.bool_] = named[:, None] == values
+        return supported
 
     def set_epsilon(self, *, padding: int) -> float:
-        """What one sampled slot of `padding` tells of the whole set: the inverse of `amplified`."""
+        """Return the loss, for any two sets, of a report from one of `padding` slots: the inverse of `amplified`."""
         return math.log1p(math.expm1(self.epsilon) / padding)
 
-    def probability(self, value: int, said: int) -> Fraction:
-        """P(`said` is sent | `value`)."""
+    def probability(self, value: int, named: int) -> Fraction:
+        """Return P(`named` is sent | `value`)."""
         p = Fraction(self.kept, RESOLUTION)
-        return p if said == value else (1 - p) / (self.counters - 1)
+        return p if named == value else (1 - p) / (self.counters - 1)
 
     def stated(self) -> OutputDistribution:
         """See `FrequencyOracle.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
-        for value, said in itertools.product(range(self.counters), repeat=2):
-            outputs[value, said] = self.probability(value, said)
+        for value, named in itertools.product(range(self.counters), repeat=2):
+            outputs[value, named] = self.probability(value, named)
         return outputs
 
     def small(self) -> Self:
-        """Half as many values and dummies."""
+        """See `FrequencyOracle.small`: half as many values and dummies."""
         return replace(self, size=-(-self.size // 2), dummies=-(-self.dummies // 2))
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
@@ -153,18 +153,19 @@ class DirectResponse(FrequencyOracle):
 
 
 def amplified(epsilon: float, *, padding: int) -> float:
-    """What a direct response to one sampled slot of at least l may spend for the whole set to lose epsilon, nats.
+    """Return the epsilon that a direct response to one of at least l slots may spend if the set is to lose `epsilon`.
 
-    ln(l (e^epsilon - 1) + 1): a set holds a value in at most 1 of its l slots (Wang, Li and Jha, 2018, theorem 1).
+    It is ln(l (e^epsilon - 1) + 1), in nats: a set has each value in at most 1 of its l slots (Wang, Li and Jha,
+    2018, theorem 1).
     """
     return math.log(padding * math.expm1(epsilon) + 1.0)
 
 
 def _kept(choices: int, epsilon: float) -> int:
-    """The largest p whose loss is at most epsilon, in units of 2^-32."""
+    """Return the largest p whose loss is at most epsilon, in units of 2^-32."""
     if not 0 < epsilon < math.inf:
         raise ParameterError(f"epsilon must be positive and finite, got {epsilon}")
-    # Between a p at which all choices are alike and certainty, both excluded.
+    # p lies between 1 / choices, where all choices are alike, and certainty, both excluded.
     least, most = RESOLUTION // choices + 1, RESOLUTION - 1
     with localcontext(PRECISION):
         odds = Decimal(epsilon).exp()
@@ -178,6 +179,6 @@ def _kept(choices: int, epsilon: float) -> int:
 
 
 def _loss(choices: int, kept: int) -> float:
-    """ln(p / q), never rounded down."""
+    """Return ln(p / q), never rounded down."""
     with localcontext(PRECISION):
         return round_up((Decimal(kept) * (choices - 1) / (RESOLUTION - kept)).ln())

@@ -1,7 +1,7 @@
-"""What every mechanism for one value out of many answers, and what all of them have in common.
+"""The interface of frequency oracles, the mechanisms for one value out of many, and what they have in common.
 
-A report supports some values of the domain: the one it was made from with probability p, any other with q. That is
-all that an estimate needs (a pure protocol; Wang, Blocki, Li and Jha, 2017, section 3).
+A report supports some values of the domain: the value it was made from with probability p, any other with q. An
+estimate needs no more than p and q (a pure protocol; Wang, Blocki, Li and Jha, 2017, section 3).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ OutputDistribution = np.ndarray[tuple[int, int], np.dtype[np.object_]]
 
 
 class FrequencyOracle(ABC):
-    """Perturbs one of `size` values, or one of the dummies that come after them.
+    """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.
 
-    Users with a set of values report through it too: most oracles perturb one value of the set, padded with dummies
-    to l slots of which one is drawn; some take the whole set.
+    Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
+    perturb the value of one slot that is drawn; some perturb the whole set.
 
-    kind, example: how it is written in one word, such as `hadamard:size=8,epsilon=1`.
-    size: number of values that are estimated: 0 to size - 1. What is not below is a dummy.
-    epsilon: privacy loss in nats of one report, of any two inputs, as realised; never rounded down.
+    kind, example: the parts of its notation in one word, such as `hadamard:size=8,epsilon=1`.
+    size: number of values that are estimated, 0 to size - 1. Larger values are dummies.
+    epsilon: privacy loss in nats of one report, for any two inputs, as realised; never rounded down.
     """
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class FrequencyOracle(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What a plan calls it."""
+        """Name of the oracle in plans."""
 
     @property
     @abstractmethod
@@ -71,29 +71,29 @@ class FrequencyOracle(ABC):
     @property
     @abstractmethod
     def support(self) -> tuple[float, float]:
-        """(p, q), as realised: chance that a report supports the value it was made from, and any other value."""
+        """Probabilities (p, q), as realised, that a report supports the value it was made from, and any other."""
 
     @classmethod
     @abstractmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
-        """The forms of this oracle that may be the best one for a user with one of `size` values.
+        """Return the oracles of this kind that may be the best for users with one of `size` values.
 
-        epsilon: of a report, nats.
+        epsilon: of a report, in nats.
         """
 
     @classmethod
     @abstractmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
-        """The forms of this oracle that may be the best one for a user with a set of at most about `padding` values.
+        """Return the oracles of this kind that may be the best for users with sets of at most about `padding` values.
 
-        epsilon: of a report, of any two sets, nats.
+        epsilon: of a report, for any two sets, in nats.
         """
 
     @abstractmethod
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """One report of each of many users, packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
+        """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
 
-        values: shape (n,).
+        values: the users' values, shape (n,).
 
         Raises:
             ValueError: a value is negative or beyond the dummies.
@@ -101,55 +101,55 @@ class FrequencyOracle(ABC):
 
     @abstractmethod
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which rows are reports that `perturb` can make, bool, shape (n,)."""
+        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
 
     @abstractmethod
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """The counts of valid rows, int64, shape (counters,); those of several batches add up."""
+        """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
 
     @abstractmethod
     def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
-        """Number of reports that support each value, float64, shape (size,)."""
+        """Return the number of reports that support each value, float64, shape (size,)."""
 
     @abstractmethod
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether each row supports each value, bool, shape (n, values)."""
+        """Decide whether each row supports each value, bool, shape (n, values)."""
 
     @abstractmethod
     def stated(self) -> OutputDistribution:
-        """The exact output distribution of `perturb` for each of the `inputs`, as the parameters state it."""
+        """Return the exact output distribution of `perturb` for each of the `inputs`, as the parameters state it."""
 
     @abstractmethod
     def small(self) -> Self:
-        """The next smaller oracle of this kind and epsilon; repeated, it becomes small enough to be enumerated."""
+        """Return a smaller oracle of this kind and epsilon; repeated calls make one small enough to be enumerated."""
 
     @abstractmethod
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
-        """A small oracle of this kind, for sets of at most about `padding` of `size` values.
+        """Return a small oracle of this kind, for sets of at most about `padding` of `size` values.
 
-        epsilon: of a report, of any two sets, nats.
+        epsilon: of a report, for any two sets, in nats.
         """
 
     @property
     def inputs(self) -> int:
-        """Number of inputs that can be told apart: the values and one dummy, where all dummies are alike."""
+        """Number of inputs with different output distributions: the values and one dummy, where dummies are alike."""
         return self.size + 1
 
     @property
     def set_slots(self) -> int | None:
-        """Number of values of a set that its report treats alike, where it is made of the whole set.
+        """Number of values of a set that a report treats alike if it is made of the whole set.
 
-        None where it is made of one value of the set.
+        None if a report is made of one value of the set.
         """
         return None
 
     def perturb_sets(
         self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, padding: int, entropy: Entropy
     ) -> NDArray[np.uint8]:
-        """One report of each of many users with sets, packed rows, uint8, shape (n, ceil(bits / 8)).
+        """Make one report for each of many users with sets: packed rows, uint8, shape (n, ceil(bits / 8)).
 
         offsets: user i holds values[offsets[i]:offsets[i + 1]], int64, shape (n + 1,).
-        values: distinct ones of 0 to size - 1 for each user, int64, shape (offsets[n],).
+        values: 0 to size - 1, distinct for each user, int64, shape (offsets[n],).
         padding: l, number of slots that a set is padded to.
         """
         return self.perturb(self.sampled(offsets, values, padding=padding, entropy=entropy), entropy=entropy)
@@ -157,73 +157,78 @@ class FrequencyOracle(ABC):
     def sampled(
         self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, padding: int, entropy: Entropy
     ) -> NDArray[np.int64]:
-        """One value of each user's set, or a dummy, int64, shape (n,); arguments as in `perturb_sets`.
+        """Draw one value of each user's set, or a dummy, int64, shape (n,); arguments as in `perturb_sets`.
 
-        A set with fewer than l values is padded with dummies to l, and one of its slots is drawn. A set with more is
-        not cut, so that any value is drawn with probability at most 1 / l, whoever holds it (Wang, Li and Jha, 2018,
-        section IV-A).
+        A set with fewer than l values is padded with dummies to l, and one of its slots is drawn. A larger set is not
+        cut, so that every value of any set is drawn with probability at most 1 / l (Wang, Li and Jha, 2018, section
+        IV-A).
         """
         held = np.diff(offsets)
         slots = entropy.integers(np.maximum(held, padding))
-        drawn = self.size + slots - held  # a dummy's, and below `size` where a value was drawn
+        drawn = self.size + slots - held  # right for dummies; below `size` where a real value was drawn
         real = slots < held
         drawn[real] = values[(offsets[:-1] + slots)[real]]
         return drawn
 
     def stated_sets(self, sets: Sequence[Sequence[int]], *, padding: int) -> OutputDistribution:
-        """The exact output distribution of `perturb_sets` for each of these sets, as the parameters state it."""
+        """Return the exact output distribution of `perturb_sets` for these sets, as the parameters state it."""
         stated = self.stated()
         rows = []
         for held in sets:
             slots = max(padding, len(held))
-            # All dummies are one to an oracle that does not tell them apart.
+            # An oracle that does not distinguish dummies has one input for all of them.
             inputs = [*held, *(min(self.size + dummy, len(stated) - 1) for dummy in range(slots - len(held)))]
             rows.append(stated[inputs].sum(axis=0) / Fraction(slots))
         return np.array(rows, dtype=object)
 
-    def told(self, *, padding: int) -> int:
-        """Part of the users who hold a value, over what `frequencies` of their sets' reports estimates.
+    def scale(self, *, padding: int) -> int:
+        """Return the factor that turns `frequencies` of reports into those of the sets that the users hold.
 
-        It is l where one of l slots is told, and 1 where the whole set is.
+        `frequencies` estimates the share of the reports that were made from a value. A set reports a value that it
+        holds with probability 1 / l if one of l slots is drawn, so the share of the sets with the value is l times as
+        large. If a report is made of the whole set, the factor is 1.
+
+        padding: l, number of slots that a set is padded to.
         """
         return padding
 
     def set_epsilon(self, *, padding: int) -> float:
-        """Privacy loss in nats of one report, of any two sets."""
+        """Return the privacy loss in nats of one report, for any two sets padded to `padding` slots."""
         del padding
         return self.epsilon
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
-        """Sums by which every value has the frequency 0, int64, shape (counters,)."""
+        """Return sums that give every value the frequency 0, int64, shape (counters,)."""
         _, by_chance = self.support
         return np.full(self.counters, round(reports * by_chance), dtype=np.int64)
 
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
-        """Whether reports of these sums look as honest ones do, whatever the users' values are.
+        """Test whether reports of these sums look as honest ones do, whatever the users' values are.
 
-        Untested, unless the oracle has something in its reports that no user's data can change.
+        Reports stay untested unless they contain something that no user's data can change.
         """
         del sums
         return UNTESTED
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which batches no honest client sends, bool, shape (batches,); none, unless reports can be tested.
+        """Decide which batches no honest client sends, bool, shape (batches,); none unless reports can be tested.
 
-        rows: packed reports of all batches one after another; counts: reports of each batch.
+        rows: packed reports of all batches, one after another.
+        counts: number of reports of each batch, int64, shape (batches,).
         """
         del rows
         return np.zeros(len(counts), dtype=np.bool_)
 
 
 def no_outputs(inputs: int, bits: int) -> OutputDistribution:
-    """An output distribution to be filled in, 0 everywhere, shape (inputs, 2^bits)."""
+    """Return an output distribution to be filled in, 0 everywhere, shape (inputs, 2^bits)."""
     return np.full((inputs, 2**bits), Fraction(0), dtype=object)
 
 
 def frequencies(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
-    """Unbiased estimate of the part of the reports made from each value, float64, shape (size,).
+    """Estimate the share of the reports that were made from each value, without bias, float64, shape (size,).
 
-    (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2); 0 where there are none.
+    It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
     """
     p, q = oracle.support
     if not reports:
@@ -232,7 +237,7 @@ def frequencies(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: in
 
 
 def standard_errors(oracle: FrequencyOracle, frequency: NDArray[np.float64], *, reports: int) -> NDArray[np.float64]:
-    """Standard error of `frequencies`, for true values as estimated; infinite where there are no reports."""
+    """Return the standard errors of `frequencies`, which are taken for the true ones; infinite without reports."""
     p, q = oracle.support
     if not reports:
         return np.full(len(frequency), np.inf)
@@ -241,9 +246,9 @@ def standard_errors(oracle: FrequencyOracle, frequency: NDArray[np.float64], *, 
 
 
 def checked_values(values: NDArray[np.integer], *, choices: int | None = None) -> NDArray[np.int64]:
-    """The values as int64.
+    """Return the values as int64.
 
-    choices: number of values and dummies; None: every value beyond the domain is a dummy.
+    choices: number of values and dummies; None if every value beyond the domain is a dummy.
 
     Raises:
         ValueError: they are not integers of shape (n,), or one is negative or not among the choices.

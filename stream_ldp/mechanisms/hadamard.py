@@ -26,33 +26,36 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of"]
 
-#: 2 * 2^24 counters take 256 MiB.
+#: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
 
-#: A report of t bits of hash is counted 2^t - 1 times. 2^8 hashes are best at epsilon 5.5, and no worse above it.
+#: Most hash bits: a report of t of them is counted 2^t - 1 times. 2^8 hashes are best at epsilon 5.5, and no worse
+#: above it.
 MAX_HASH_BITS = 8
 
-#: Bits of hash of an oracle that is enumerated with sets: each more makes 16 times as many reports.
+#: Hash bits of an oracle that is enumerated with sets: each further bit makes 16 times as many reports.
 _SMALL_HASH_BITS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HadamardResponse(FrequencyOracle):
-    """Sends t random rows of the Sylvester-Hadamard matrix, and the perturbed signs of a value in them.
+    """An oracle that sends t random rows of the Sylvester-Hadamard matrix, and a value's perturbed signs in them.
 
     Row j has the sign (-1)^popcount(j & v) for value v. With t = 1 this is the sampling SH of GFIM (Algorithms 2 and
-    3). With more, the t signs are a hash of the value, from a universal family with 2^t hashes, and the hash is
-    answered directly: optimised local hashing where 2^t is near e^epsilon + 1 (Wang, Blocki, Li and Jha, 2017,
+    3). With more, the t signs are a hash of the value, from a universal family with 2^t hashes, and the hash is sent
+    by direct response: optimised local hashing where 2^t is near e^epsilon + 1 (Wang, Blocki, Li and Jha, 2017,
     section 4.4). A dummy has a uniformly random hash.
 
-    A report is t row indices of log2(rows) bits each and then the hash, bit i of it for row i; 0 stands for +.
-    Counters are `rows` signed sums, one for each product of some of a report's rows, which is again a row: with its
-    sign as sent, +1 or -1. After them comes how often each row was drawn, which is uniform whatever the values are.
+    A report is t row indices of log2(rows) bits each and then the hash, whose bit i is for row i; 0 stands for +.
+    The first `rows` counters are signed sums, one for each row. The product of some rows of a report is again a row,
+    and for each non-empty choice of its rows, a report adds the product of their signs as sent, +1 or -1, to the sum
+    of that row. The other `rows` counters count how often each row was drawn, which is uniform whatever the values
+    are.
 
     size: number of values.
-    epsilon: in nats, as asked for; then, as realised: less by what rounding to 2^-32 takes.
+    epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by rounding to 2^-32.
     hash_bits: t.
-    response: how the hash is answered.
+    response: perturbs the hash.
 
     Raises:
         ParameterError: size or hash_bits is out of its range, or no multiple of 2^-32 is a probability for the
@@ -77,22 +80,22 @@ class HadamardResponse(FrequencyOracle):
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
-        """Every number of hash bits."""
+        """See `FrequencyOracle.for_value`: one oracle for each number of hash bits."""
         return [cls(size=size, epsilon=epsilon, hash_bits=bits) for bits in range(1, MAX_HASH_BITS + 1)]
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """Every number of hash bits, whatever the number of slots: a dummy has a hash like any value."""
+        """See `FrequencyOracle.for_set`: as `for_value`, since a dummy has a hash like any value."""
         return cls.for_value(size, epsilon=epsilon)
 
     @property
     def title(self) -> str:
-        """The kind, and how much of the code is told."""
+        """Name of the oracle in plans: its kind, and the number of signs that are sent."""
         return "Hadamard, a sign" if self.hash_bits == 1 else f"Hadamard, {self.hash_bits} signs"
 
     @property
     def rows(self) -> int:
-        """Order of the matrix: the first power of two, from 2, that is not below the size."""
+        """Order of the matrix: the smallest power of two that is at least 2 and not below the size."""
         return 1 << self._index_bits
 
     @property
@@ -102,12 +105,12 @@ class HadamardResponse(FrequencyOracle):
 
     @property
     def counters(self) -> int:
-        """A sum and a count for each row."""
+        """Number of counters: a sum and a count for each row."""
         return 2 * self.rows
 
     @property
     def support(self) -> tuple[float, float]:
-        """(p, q): a report supports the values that have its hash in its rows."""
+        """See `FrequencyOracle.support`: a report supports the values that have its hash in its rows."""
         p, _ = self.response.support
         return p, 2.0**-self.hash_bits
 
@@ -123,7 +126,7 @@ class HadamardResponse(FrequencyOracle):
         return self.packed(indices, self.response.respond(hashes, entropy=entropy))
 
     def packed(self, indices: NDArray[np.int64], sent: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Reports as packed rows: row indices, shape (hash_bits, n), and then the hash that is sent, shape (n,)."""
+        """Pack row indices, shape (hash_bits, n), and the hashes that are sent, shape (n,), into reports."""
         return pack([*indices, sent], self._widths)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -131,9 +134,9 @@ class HadamardResponse(FrequencyOracle):
         return unused_clear(rows, self.bits)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """The signed sum of each row, and after them how often it was drawn, int64, shape (counters,)."""
+        """Return the signed sum of each row, and then how often each row was drawn, int64, shape (counters,)."""
         *indices, hashes = unpack(rows, self._widths)
-        # A row and its sign as one number: the exclusive or of several is their product and its sign.
+        # A row and its sign make one number, so that the exclusive or of several is their product with its sign.
         signed = [index | (hashes >> bit & 1) << self._index_bits for bit, index in enumerate(indices)]
         drawn = self._by_sign(signed).sum(axis=0)
         plus, minus = self._by_sign(_products(signed))
@@ -141,7 +144,8 @@ class HadamardResponse(FrequencyOracle):
 
     def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
         """See `FrequencyOracle.supports`."""
-        # A report that supports a value has the right sign in all 2^t - 1 products, another one in half of 2^t.
+        # A report agrees with a value that it supports in the signs of all 2^t - 1 products; with any other value, in
+        # 2^(t - 1) - 1 of them.
         agreement = sums[: self.rows].astype(np.float64)
         walsh.transform(agreement)
         supports: NDArray[np.float64] = (reports + agreement[: self.size]) / 2**self.hash_bits
@@ -156,27 +160,27 @@ class HadamardResponse(FrequencyOracle):
         return found
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """As many signs + as - in every row."""
+        """See `FrequencyOracle.neutral_sums`: every row has as many signs + as -."""
         return np.zeros(self.counters, dtype=np.int64)
 
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
-        """By the rows that were drawn."""
+        """See `FrequencyOracle.plausibility`: test which rows were drawn."""
         return check_draws(self.draws(sums))
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """By the rows that were drawn."""
+        """See `FrequencyOracle.implausible`: test which rows were drawn."""
         if not len(rows):
             return np.zeros(len(counts), dtype=np.bool_)
         return uneven_draws(np.unpackbits(rows, axis=1, count=self.index_bits, bitorder="little"), counts)
 
     def report(self, indices: Sequence[int], sent: int) -> int:
-        """The report, as a number, of these rows and this hash."""
+        """Return the report of these rows and this hash as a number."""
         fields = [*indices, sent]
         places = itertools.accumulate(self._widths[:-1], initial=0)
         return sum(field << place for field, place in zip(fields, places, strict=True))
 
     def every_draw(self) -> Iterator[tuple[int, ...]]:
-        """All rows that a report may draw, each with the same probability."""
+        """Yield all row indices that a report may draw, each with the same probability."""
         return itertools.product(range(self.rows), repeat=self.hash_bits)
 
     def stated(self) -> OutputDistribution:
@@ -192,7 +196,7 @@ class HadamardResponse(FrequencyOracle):
         return outputs
 
     def small(self) -> Self:
-        """Half as many values, or of two values a bit of hash less."""
+        """See `FrequencyOracle.small`: half as many values, or with two values, one hash bit less."""
         if self.size > 2:
             return replace(self, size=self.size // 2)
         return replace(self, hash_bits=self.hash_bits - 1)
@@ -202,12 +206,12 @@ class HadamardResponse(FrequencyOracle):
         return replace(self, size=size, epsilon=epsilon, hash_bits=min(self.hash_bits, _SMALL_HASH_BITS))
 
     def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each row was drawn, int64, shape (rows,)."""
+        """Return how often each row was drawn, int64, shape (rows,)."""
         return sums[self.rows :]
 
     @property
     def index_bits(self) -> int:
-        """Bits of a report, its first ones, that are row indices."""
+        """Number of bits, the first of a report, that are row indices."""
         return self.hash_bits * self._index_bits
 
     @property
@@ -219,7 +223,7 @@ class HadamardResponse(FrequencyOracle):
         return [self._index_bits] * self.hash_bits + [self.hash_bits]
 
     def _by_sign(self, signed: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """How often each row comes with + and with -, int64, shape (2, rows)."""
+        """Count how often each row comes with + and with -, int64, shape (2, rows)."""
         counts = np.zeros(2 * self.rows, dtype=np.int64)
         for each in signed:
             counts += np.bincount(each, minlength=2 * self.rows)
@@ -227,12 +231,12 @@ class HadamardResponse(FrequencyOracle):
 
 
 def hash_of(value: int, indices: Sequence[int]) -> int:
-    """The signs of a value in these rows: bit i of the hash is that of row i."""
+    """Return the signs of a value in these rows as a hash, whose bit i is for row i."""
     return sum(((index & value).bit_count() & 1) << bit for bit, index in enumerate(indices))
 
 
 def _products(signed: Sequence[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
-    """The product of each non-empty subset of the rows, in the order of a Gray code: each takes one in or out."""
+    """Yield the product of each non-empty subset of the rows, in the order of a Gray code, with one factor a step."""
     product = np.zeros_like(signed[0])
     for step in range(1, 2 ** len(signed)):
         product ^= signed[(step & -step).bit_length() - 1]

@@ -1,4 +1,4 @@
-"""k-RR: of each attribute its value or another one, drawn once and for ever (Warner, 1965, for two values)."""
+"""k-RR: each attribute's value or another one is sent, drawn once and for ever (Warner, 1965, for two values)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["KRR", "KRRSpec"]
 class KRRSpec(MechanismSpec):
     """k-RR as a collection file writes it.
 
-    epsilon: privacy loss, in nats, of the report of one attribute; of a record, so much for each attribute.
+    epsilon: privacy loss, in nats, of the report of one attribute. That of a record is the sum over its attributes.
     """
 
     example: ClassVar[str] = "epsilon=2"
@@ -41,17 +41,17 @@ class KRRSpec(MechanismSpec):
     epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that the report of one attribute may cost")
 
     def of(self, *, sizes: tuple[int, ...]) -> KRR:
-        """The mechanism for attributes of these sizes."""
+        """Return the mechanism for attributes of these sizes."""
         return KRR(sizes=sizes, attribute_epsilon=self.epsilon)
 
     def responses_loss(self, *, responses: int, reports: int) -> float:  # noqa: ARG002
-        """See `MechanismSpec.responses_loss`: a response that is repeated tells nothing more."""
+        """See `MechanismSpec.responses_loss`: a response that is repeated reveals nothing more."""
         with localcontext(PRECISION):
             return round_up(responses * Decimal(self.epsilon))
 
     @classmethod
     def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
-        """See `MechanismSpec.for_budget`: the budget in equal shares to all attributes.
+        """See `MechanismSpec.for_budget`: all attributes get equal shares of the budget.
 
         Raises:
             ValueError: one report is to cost less than all of them, or an epsilon is out of range.
@@ -67,7 +67,7 @@ class KRRSpec(MechanismSpec):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KRR(Mechanism):
-    """Sends the value of each attribute with probability p, or else one of its other values, all alike.
+    """A mechanism that sends each attribute's value with probability p, or else one of its other values, uniformly.
 
     p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1),
     rounded down so that the other values share the remaining of 2^32 words evenly: one word decides, and every
@@ -98,7 +98,7 @@ class KRR(Mechanism):
 
     @property
     def runs(self) -> tuple[int, ...]:
-        """P(a report names one other value), for each attribute, in units of 2^-32."""
+        """P(a report names a given other value), for each attribute, in units of 2^-32."""
         return tuple(_run(size, self.attribute_epsilon) for size in self.sizes)
 
     @property
@@ -108,34 +108,34 @@ class KRR(Mechanism):
 
     @property
     def bits(self) -> int:
-        """Bits of a report: of each attribute's value number, one attribute after another."""
+        """Number of bits of a report: those of each attribute's value number, one attribute after another."""
         return sum(self._widths)
 
     @property
     def words(self) -> tuple[int, ...]:
-        """One word decides what is sent of an attribute."""
+        """Number of words of each attribute: one decides what is sent."""
         return (1,) * len(self.sizes)
 
     @property
     def noise(self) -> tuple[list[Any], ...]:
-        """The name of the mechanism, so that no word is shared with RR-LDP's, and the chance to keep a value."""
+        """The probability to keep a value, and the mechanism's name, so that no word is shared with RR-LDP."""
         return tuple(["k-rr", kept] for kept in self.kept)
 
     @property
     def meaning(self) -> list[Any]:
-        """The chance of each attribute to keep its value, in units of 2^-32."""
+        """The probability of each attribute to keep its value, in units of 2^-32."""
         return list(self.kept)
 
     @property
     def supports(self) -> tuple[Support, ...]:
-        """A report supports the value that it names."""
+        """The support of each attribute's values: a report supports the value that it names."""
         return tuple(
             Support.of_one_value(one=kept / RESOLUTION, zero=run / RESOLUTION)
             for kept, run in zip(self.kept, self.runs, strict=True)
         )
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
-        """The value that is named, shape (n, attributes)."""
+        """Draw the value that is named for each attribute, shape (n, attributes)."""
         sizes = np.array(self.sizes)
         shifts = source.shifts(
             np.broadcast_to(np.array(self.kept), values.shape), np.broadcast_to(sizes - 1, values.shape)
@@ -144,27 +144,27 @@ class KRR(Mechanism):
         return symbols
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:  # noqa: ARG002
-        """The permanent response itself."""
+        """Return the permanent symbols themselves: there is no instantaneous response."""
         return symbols
 
     def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
-        """The numbers of the named values, the least significant bit of each first."""
+        """See `Mechanism.packed`: the numbers of the named values, the least significant bit of each first."""
         return pack(list(symbols.T), self._widths)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Those that name one of each attribute's values."""
+        """See `Mechanism.valid`: rows that name one of each attribute's values are."""
         valid = unused_clear(rows, self.bits)
         for size, named in zip(self.sizes, unpack(rows, self._widths), strict=True):
             valid &= named < size
         return valid
 
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        """The bits of the value numbers."""
+        """See `Mechanism.columns`: the bits of the attributes' value numbers."""
         starts = np.concatenate(([0], np.cumsum(self._widths)))
         return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
-        """The one-hot code of the named values."""
+        """See `Mechanism.supported`: the one-hot code of the named values."""
         ends = np.cumsum([self._widths[each] for each in attributes])[:-1]
         parts = [
             (part.astype(np.int64) @ (1 << np.arange(part.shape[1])))[:, None] == np.arange(self.sizes[each])
@@ -173,7 +173,7 @@ class KRR(Mechanism):
         return np.concatenate(parts, axis=1).astype(np.uint8)
 
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:
-        """Each attribute sends one symbol, its value."""
+        """See `Mechanism.stated`: each attribute has one symbol, its value."""
         return tuple(
             (
                 Symbol(
@@ -185,14 +185,14 @@ class KRR(Mechanism):
         )
 
     def small(self) -> Self:
-        """Two attributes at the most, of three values and of two."""
+        """See `Mechanism.small`: at most two attributes, with at most three values and two."""
         sizes = tuple(min(size, most) for size, most in zip(self.sizes, (3, 2), strict=False))
         return replace(self, sizes=sizes)
 
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, however often the same is sent."""
+        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, however often its value is sent."""
         neighbours = checked_neighbours(neighbours, self.sizes)
         if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
             raise ValueError(f"reports must be a positive whole number or math.inf, got {reports}")
@@ -216,7 +216,7 @@ class KRR(Mechanism):
         *,
         reports_per_user: float,  # noqa: ARG002
     ) -> Plausibility:
-        """Untested: users' data could make any of its reports as frequent as any other."""
+        """See `Mechanism.plausibility`: untested, since users' data can make any report as frequent as any other."""
         return UNTESTED
 
     def implausible(
@@ -226,7 +226,7 @@ class KRR(Mechanism):
         *,
         reports_per_user: float,  # noqa: ARG002
     ) -> NDArray[np.bool_]:
-        """No batch: see `plausibility`."""
+        """See `Mechanism.implausible`: no batch is, as in `plausibility`."""
         return np.zeros(len(counts), dtype=np.bool_)
 
     @property
@@ -236,11 +236,11 @@ class KRR(Mechanism):
 
 @lru_cache
 def _run(size: int, epsilon: float) -> int:
-    """The least P(one other value) whose loss is at most epsilon, in units of 2^-32."""
+    """Return the least P(a given other value) whose loss is at most epsilon, in units of 2^-32."""
     with localcontext(PRECISION):
         return int((RESOLUTION / (Decimal(epsilon).exp() + size - 1)).to_integral_value(ROUND_CEILING))
 
 
 def _table(size: int, kept: int, run: int) -> tuple[tuple[Fraction, ...], ...]:
     true, other = Fraction(kept, RESOLUTION), Fraction(run, RESOLUTION)
-    return tuple(tuple(true if said == value else other for said in range(size)) for value in range(size))
+    return tuple(tuple(true if named == value else other for named in range(size)) for value in range(size))

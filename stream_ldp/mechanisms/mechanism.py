@@ -1,4 +1,4 @@
-"""What every mechanism for a record of a few attributes answers about itself."""
+"""The interface of mechanisms for records of a few attributes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TwoStages:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Symbol:
-    """One symbol of a report and the attribute's values that it depends on.
+    """One symbol of a report, and how it depends on the attribute's values.
 
     A mechanism's symbols are independent of each other, given the record: the bits of a one-hot code, or the one
     value that is sent for an attribute.
@@ -56,9 +56,9 @@ class Symbol:
 
 
 class MechanismSpec(Part, ABC):
-    """A mechanism as a collection file writes it, which does not know its attributes.
+    """The parameters of a mechanism as a collection file writes them, without its attributes.
 
-    kind: names the mechanism.
+    kind: name of the mechanism.
     example: parameters as they are written in one word, such as `f=0.5`.
     """
 
@@ -68,42 +68,43 @@ class MechanismSpec(Part, ABC):
 
     @abstractmethod
     def of(self, *, sizes: tuple[int, ...]) -> Mechanism:
-        """The mechanism for attributes of these sizes.
+        """Return the mechanism for attributes of these sizes.
 
         Raises:
-            ParameterError: the parameters do not do for them.
+            ParameterError: the parameters are not possible with these sizes.
         """
 
     @abstractmethod
     def responses_loss(self, *, responses: int, reports: int) -> float:
-        """Privacy loss, in nats, of so many permanent responses to one attribute, each shown in so many reports.
+        """Return the privacy loss, in nats, of so many permanent responses, each shown in so many reports.
 
-        It is that of a record with so many attributes, and never rounded down.
+        The responses belong to one attribute. Their loss is that of a record with so many attributes, and is never
+        rounded down.
         """
 
     @classmethod
     @abstractmethod
     def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
-        """The parameters that spend at most these epsilons, in nats, on any two records that do not change.
+        """Return the parameters whose loss, for any two records that do not change, is at most these epsilons.
 
-        for_ever, per_report: of all reports of one record, and of one report; without `per_report`, one report may
-            cost as much as all.
+        for_ever, per_report: epsilon of all reports of one record, and of one report, in nats; without `per_report`,
+            one report may cost as much as all.
 
         Raises:
-            ParameterError: no parameters spend that.
+            ParameterError: no parameters have such a loss.
         """
 
 
 class Mechanism(ABC):
-    """Perturbs a record on the user's side, and says what that costs the user and what it tells the decoder.
+    """A mechanism that perturbs records on the user's side, with its privacy loss and what decoding has to know.
 
-    Each attribute is perturbed by itself, in two stages: a permanent response is drawn once for each value and
+    Each attribute is perturbed independently, in two stages: a permanent response is drawn once for each value and
     remembered for ever (recomputed from the user's secret), and an instantaneous response to it is drawn afresh for
     every report. A mechanism may do without the latter.
 
     Every symbol of a report takes one random decision in each stage, in the order of the report's symbols.
 
-    title: what it is called in plans and audits.
+    title: name in plans and audits.
     sizes: number of values of each attribute.
     """
 
@@ -115,7 +116,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Bits of a report."""
+        """Number of bits of a report."""
 
     @property
     @abstractmethod
@@ -125,39 +126,39 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def noise(self) -> tuple[list[Any], ...]:
-        """All that tells the permanent response of each attribute from others of its values, as plain data."""
+        """All that the permanent response to each attribute depends on beside its value, as plain data."""
 
     @property
     @abstractmethod
     def meaning(self) -> list[Any]:
-        """All of the parameters that change the meaning of a report, as plain data."""
+        """All parameters that change the meaning of a report, as plain data."""
 
     @abstractmethod
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
-        """The permanent symbols of records, shape (n, symbols).
+        """Draw the permanent symbols of records, shape (n, symbols).
 
         values: valid value indices, shape (n, attributes).
         """
 
     @abstractmethod
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
-        """The symbols that are sent for permanent ones, shape (n, symbols)."""
+        """Draw the symbols that are sent for permanent ones, shape (n, symbols)."""
 
     @abstractmethod
     def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
-        """Reports of these symbols as packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0."""
+        """Pack symbols into reports: rows, uint8, shape (n, ceil(bits / 8)), unused bits 0."""
 
     @abstractmethod
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which rows are reports that `perturb` can make, bool, shape (n,)."""
+        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
 
     @abstractmethod
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        """Positions, in a report, of the bits that tell of some attributes, in the given order."""
+        """Return the positions in a report of the bits that belong to some attributes, in the given order."""
 
     @abstractmethod
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
-        """Which values reports support: 0 or 1, uint8, shape (n, sum of the attributes' sizes).
+        """Return which values reports support: 0 or 1, uint8, shape (n, sum of the attributes' sizes).
 
         bits: of the `columns` of these attributes, uint8, shape (n, columns).
         """
@@ -165,23 +166,24 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def supports(self) -> tuple[Support, ...]:
-        """What a report tells of each attribute."""
+        """The support of values by reports, for each attribute."""
 
     @abstractmethod
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:
-        """The exact output distribution of each symbol of each attribute, as the parameters state it."""
+        """Return the exact output distribution of each symbol of each attribute, as the parameters state it."""
 
     @abstractmethod
     def small(self) -> Self:
-        """A mechanism of the same parameters and so few values that its reports can all be enumerated."""
+        """Return a mechanism of the same parameters and so few values that all its reports can be enumerated."""
 
     @abstractmethod
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """What `reports` reports of one user (math.inf: for ever) tell about them, and under which assumption.
+        """Return the privacy loss of `reports` reports of one user (math.inf: for ever), with its assumptions.
 
-        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
+        neighbours: number of attributes in which two records may differ; None for all, which are any two records.
+        values: what is assumed of the user's values over these reports.
 
         Raises:
             ValueError: neighbours or reports is out of range.
@@ -197,9 +199,10 @@ class Mechanism(ABC):
         *,
         reports_per_user: float,
     ) -> Plausibility:
-        """Whether reports look as honest ones do, whatever the users' records are.
+        """Test whether reports look as honest ones do, whatever the users' records are.
 
-        bits: of the `columns` of these attributes, uint8, shape (n, columns); counts: how often each row came.
+        bits: of the `columns` of these attributes, uint8, shape (n, columns).
+        counts: how often each row came, shape (n,).
         reports_per_user: sum m^2 / sum m over users with m reports each in what is checked.
         """
 
@@ -207,9 +210,11 @@ class Mechanism(ABC):
     def implausible(
         self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
     ) -> NDArray[np.bool_]:
-        """Which batches no honest client sends, bool, shape (batches,).
+        """Decide which batches no honest client sends, bool, shape (batches,).
 
-        rows: packed reports of all batches one after another; counts: reports of each batch.
+        rows: packed reports of all batches, one after another.
+        counts: number of reports of each batch, int64, shape (batches,).
+        reports_per_user: as for `plausibility`.
         """
 
     def perturb(
@@ -219,12 +224,11 @@ class Mechanism(ABC):
         entropy: Entropy,
         permanent_words: NDArray[np.uint32] | None = None,
     ) -> NDArray[np.uint8]:
-        """Reports of many users: packed rows, uint8, shape (n, ceil(bits / 8)).
+        """Make reports of many users: packed rows, uint8, shape (n, ceil(bits / 8)).
 
-        values: value indices, shape (n, attributes). permanent_words: each user's own words, shape (n, sum of
-        `words`), from `PermanentWords`. Without them the permanent response is drawn afresh from `entropy`, which is
-        right only
-            for users who report once.
+        values: value indices, shape (n, attributes).
+        permanent_words: each user's own words from `PermanentWords`, shape (n, sum of `words`). Without them,
+            permanent responses are drawn afresh from `entropy`, which is right only for users who report once.
 
         Raises:
             ValueError: a value is not one of its attribute's, or the shapes do not agree.
@@ -233,9 +237,9 @@ class Mechanism(ABC):
         return self.packed(self.instantaneous(self.permanent(self._checked(values), source), entropy))
 
     def epsilon(self, *, neighbours: int | None = None, reports: float = 1) -> float:
-        """Privacy loss in nats of `reports` reports (math.inf: for ever) of one record that does not change.
+        """Return the privacy loss in nats of `reports` reports (math.inf: for ever) of one constant record.
 
-        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
+        neighbours: number of attributes in which two records may differ; None for all, which are any two records.
 
         Raises:
             ValueError: neighbours or reports is out of range.
@@ -254,7 +258,7 @@ class Mechanism(ABC):
 
 
 def checked_neighbours(neighbours: int | None, sizes: Sequence[int]) -> int:
-    """The number of attributes in which two records may differ; None stands for all.
+    """Return the number of attributes in which two records may differ; None stands for all.
 
     Raises:
         ValueError: there are not so many attributes.

@@ -22,7 +22,7 @@ Built = TypeVar("Built")
 
 _ORACLES = {oracle.kind: oracle for oracle in ORACLES}
 
-#: How a mechanism is written, by kind.
+#: An example of the notation of each kind.
 EXAMPLES: dict[str, str] = {
     **{kind: f"{kind}:{spec.example},sizes=2x3" for kind, spec in MECHANISMS.items()},
     **{kind: f"{kind}:{oracle.example}" for kind, oracle in _ORACLES.items()},
@@ -30,12 +30,12 @@ EXAMPLES: dict[str, str] = {
 
 
 def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
-    """The mechanism that a word describes.
+    """Read a mechanism from its notation in one word.
 
-    Of a mechanism for records, `sizes` says the number of values of each attribute: `rr-ldp:f=0.5,sizes=2x3`.
+    For a mechanism for records, `sizes` gives the number of values of each attribute: `rr-ldp:f=0.5,sizes=2x3`.
 
     Raises:
-        ParameterError: there is none; says what would be right.
+        ParameterError: the word describes no mechanism; the message says what would be right.
     """
     kind, given = _parts(word, EXAMPLES)
     if kind in _ORACLES:
@@ -50,10 +50,10 @@ def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
 
 
 def read_spec(word: str) -> MechanismSpec:
-    """The parameters of a mechanism for records that a word describes, without attributes: `rr-ldp:f=0.5`.
+    """Read the parameters of a mechanism for records, without attributes, from their notation: `rr-ldp:f=0.5`.
 
     Raises:
-        ParameterError: there are none; says what would be right.
+        ParameterError: the word describes none; the message says what would be right.
     """
     kind, given = _parts(word, MECHANISMS)
     example = f"{kind}:{MECHANISMS[kind].example}"
@@ -87,7 +87,7 @@ def _require(complete: bool, example: str) -> None:
 
 
 class _NotWritten(ParameterError):
-    """A word that lacks a parameter, or has another one."""
+    """A word lacks a parameter, or has an unknown one."""
 
 
 def _built(build: Callable[[], Built], example: str) -> Built:

@@ -15,9 +15,10 @@ __all__ = ["pack", "unpack", "unused_clear"]
 
 
 def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
-    """Packed rows, uint8, shape (n, ceil(sum of widths / 8)); unused bits are 0.
+    """Pack fields into rows, uint8, shape (n, ceil(sum of widths / 8)); unused bits are 0.
 
-    fields: shape (n,) each, below 2^width; widths: bits of each, at most 32.
+    fields: shape (n,) each, below 2^width.
+    widths: number of bits of each field, at most 32.
     """
     rows = np.zeros((len(fields[0]), -(-sum(widths) // 8)), dtype=np.uint8)
     offset = 0
@@ -31,7 +32,7 @@ def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArra
 
 
 def unpack(rows: NDArray[np.uint8], widths: Sequence[int]) -> list[NDArray[np.int64]]:
-    """The fields of packed rows, int64, shape (n,) each.
+    """Unpack the fields of rows, int64, shape (n,) each.
 
     Raises:
         ValueError: the rows have another width.
@@ -50,7 +51,7 @@ def unpack(rows: NDArray[np.uint8], widths: Sequence[int]) -> list[NDArray[np.in
 
 
 def unused_clear(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
-    """Whether the bits of a row beyond its first `bits` are 0, bool, shape (n,).
+    """Decide whether the bits of each row beyond its first `bits` are 0, bool, shape (n,).
 
     Raises:
         ValueError: the rows have another width.

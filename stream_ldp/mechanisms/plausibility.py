@@ -1,7 +1,7 @@
-"""Whether reports look as their mechanism makes them: tests against clients that send what they like.
+"""What tests of plausibility have in common: tests against clients that send what they like.
 
-Each mechanism tests what nobody's data can change in its reports: the number of set bits of RR-LDP, the rows that a
-Hadamard response draws. Here is what those tests have in common.
+Each mechanism tests what nobody's data can change in its reports: the number of set bits of RR-LDP, or the rows that
+a Hadamard response draws.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_FALSE_ALARM", "FALSE_ALARM_RATE", "MIN_EXPECTED", "UNTESTED", "Plausibility", "compared"]
 
-#: Chance that the reports of honest users are flagged, each time they are checked: an estimate with a window a
-#: minute, 525,960 a year, has one false alarm in two years.
+#: Probability that the reports of honest users are flagged, each time they are checked: with a window a minute, which
+#: are 525,960 a year, an estimate has one false alarm in two years.
 FALSE_ALARM_RATE = 1e-6
 
-#: Chance that an honest batch is flagged: a worker that counts a thousand batches a second has at most one false
+#: Probability that an honest batch is flagged: a worker that counts a thousand batches a second has at most one false
 #: alarm in eleven days.
 BATCH_FALSE_ALARM = 1e-9
 
 #: Least expected reports of a cell; smaller ones are pooled with their neighbours. By exact enumeration (10 to 1,000
 #: reports, 1 to 50 attributes of 2 to 20 values, six noise levels, up to four cells each) honest reports then have a
 #: p-value below 1e-6 with a chance of at most 2.4e-6, or 5.9e-6 where one attribute has fewer than 50 reports. The
-#: same cells under Pearson's statistic reach 1.4e-5, and cells of one report 4e-4: it overrates a rare cell.
+#: same cells under Pearson's statistic reach 1.4e-5, and cells of one report 4e-4: that one overrates rare cells.
 MIN_EXPECTED = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plausibility:
-    """How well reports agree with the mechanism that is said to have made them.
+    """The result of a test whether reports agree with the mechanism that is said to have made them.
 
-    statistic: corrected likelihood-ratio statistic of the numbers of set bits, summed over attributes; about
+    statistic: corrected likelihood-ratio statistic, summed over the independent counts that were compared; about
         chi-square distributed for honest reports.
-    degrees_of_freedom: of that distribution; 0 where there are too few reports to say anything.
-    p_value: chance that honest reports agree no better, in [0, 1].
+    degrees_of_freedom: of that distribution; 0 if there are too few reports for a test.
+    p_value: probability that honest reports agree no better, in [0, 1].
     """
 
     statistic: float
@@ -48,17 +48,17 @@ class Plausibility:
 
     @property
     def flagged(self) -> bool:
-        """Whether honest reports would look like this less than once in 1 / `FALSE_ALARM_RATE` checks."""
+        """True if honest reports would agree no better in less than one of 1 / `FALSE_ALARM_RATE` checks."""
         return self.p_value < FALSE_ALARM_RATE
 
 
-#: Where there are too few reports to say anything, or nothing in them that data cannot change.
+#: The result if there are too few reports for a test, or nothing in them that nobody's data can change.
 UNTESTED = Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0)
 
 
 def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Plausibility:
-    """Test independent multinomial counts, each (observed, expected) of one sum."""
-    # Here and not above: who reads a collection tests nothing, and need not wait for the import of SciPy.
+    """Test independent multinomial counts, each an (observed, expected) pair with one sum."""
+    # Not imported above: a program that only reads a collection tests nothing, and need not wait for SciPy.
     from scipy.special import chdtrc, kl_div  # noqa: PLC0415
 
     deviance, bias, degrees_of_freedom = 0.0, 0.0, 0

@@ -1,4 +1,4 @@
-"""Whether reports draw the rows of a Hadamard matrix as honest ones do: uniformly, whatever their users hold."""
+"""Tests whether reports draw the rows of a Hadamard matrix uniformly, as honest ones do, whatever users hold."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def check_draws(draws: NDArray[np.int64]) -> Plausibility:
     draws: how often each row was drawn, int64, shape (m,).
 
     An honest report draws its rows uniformly, whatever its user holds, so nobody's data can change their
-    distribution; reports that push an item come from the rows in which that item has the sign they send. What it
-    cannot see: reports with uniform rows and crafted signs. Neighbouring rows are pooled where reports are few.
+    distribution; reports that push an item come from the rows in which that item has the sign they send. The test
+    cannot find reports with uniform rows and crafted signs. Neighbouring rows are pooled where reports are few.
     """
     rows, reports = len(draws), int(draws.sum())
     least = max(MIN_EXPECTED, _EXPECTED_OF_MANY * rows**0.25)
     together = math.ceil(min(1.0, least / max(reports, 1)) * rows)
-    # What is left over at the end joins the cell before it.
+    # The rows that are left over at the end join the cell before them.
     cells = np.arange(0, rows - together + 1, together)
     expected = np.diff(cells, append=rows) * (reports / rows)
     return compared([(np.add.reduceat(draws, cells).astype(np.float64), expected)])
 
 
 def uneven_draws(indices: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of many batches draw rows as honest reports draw less than once in 10^9 batches, shape (batches,).
+    """Decide which batches draw rows as honest reports do in less than one of 10^9 batches, bool, shape (batches,).
 
     indices: bits of the row numbers that were drawn, 0 or 1, uint8, shape (n, bits), one batch after another.
     counts: reports of each batch, int64, shape (batches,), each at least 1, their sum n.

@@ -48,11 +48,11 @@ class RRLDPSpec(MechanismSpec):
         return self
 
     def of(self, *, sizes: tuple[int, ...]) -> RRLDP:
-        """The mechanism for attributes of these sizes."""
+        """Return the mechanism for attributes of these sizes."""
         return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
 
     def responses_loss(self, *, responses: int, reports: int) -> float:
-        """See `MechanismSpec.responses_loss`: the same whatever the number of the attribute's values."""
+        """See `MechanismSpec.responses_loss`; it does not depend on the number of the attribute's values."""
         return self.of(sizes=(2,) * responses).epsilon(reports=reports)
 
     @classmethod
@@ -64,7 +64,7 @@ class RRLDPSpec(MechanismSpec):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RRLDP(Mechanism):
-    """The mechanism's parameters; what it does to a record is asked of it.
+    """The mechanism RR-LDP for attributes of given sizes.
 
     sizes: number of values of each attribute, each at least 2.
     f: chance that the permanent response (PRR, eq. 6) replaces a bit by a fair coin, in (0, 1).
@@ -72,7 +72,7 @@ class RRLDP(Mechanism):
         0 <= p < q <= 1; both None sends the permanent response itself, as LoPub does (Ren et al., 2018).
 
     Probabilities are realised to 2^-32: f / 2, p and q are rounded to whole multiples of it, and `channel` and
-    `epsilon` speak of the rounded ones.
+    `epsilon` are those of the rounded probabilities.
 
     Raises:
         ParameterError: a parameter is out of its range, or one of p, q is given without the other.
@@ -111,14 +111,14 @@ class RRLDP(Mechanism):
         per_report: float | None = None,
         neighbours: int | None = None,
     ) -> Self:
-        """The mechanism that spends at most these epsilons on a record that does not change; see `rr_parameters`.
+        """Return the mechanism whose loss, for constant records, is at most these epsilons; see `rr_parameters`.
 
         for_ever, per_report: epsilon of all reports of one record and of one report, in nats. Without `per_report`
             there is no IRR, and the first report costs as much as all.
-        neighbours: number of attributes in which two records may differ; None: all of them, any two records.
+        neighbours: number of attributes in which two records may differ; None for all, which are any two records.
 
         Raises:
-            ParameterError: no parameters spend that, or a size is out of its range.
+            ParameterError: no parameters have such a loss, or a size is out of its range.
         """
         f, p, q = rr_parameters(
             for_ever=for_ever, per_report=per_report, neighbours=checked_neighbours(neighbours, sizes)
@@ -127,7 +127,7 @@ class RRLDP(Mechanism):
 
     @property
     def bits(self) -> int:
-        """Bits of a report: the sum of the sizes."""
+        """Number of bits of a report: the sum of the sizes."""
         return sum(self.sizes)
 
     @property
@@ -142,7 +142,7 @@ class RRLDP(Mechanism):
 
     @property
     def thresholds(self) -> tuple[int, int, int]:
-        """(f / 2, p, q) in units of 2^-32: all that the parameters mean. Without an IRR, p is 0 and q is 1."""
+        """The realised f / 2, p and q in units of 2^-32. Without an IRR, p is 0 and q is 1."""
         if self.p is None or self.q is None:
             return self.flip_threshold, 0, RESOLUTION
         return self.flip_threshold, threshold(self.p), threshold(self.q)
@@ -155,17 +155,17 @@ class RRLDP(Mechanism):
 
     @property
     def words(self) -> tuple[int, ...]:
-        """One for each bit."""
+        """Number of words of each attribute: one for each bit."""
         return self.sizes
 
     @property
     def noise(self) -> tuple[list[Any], ...]:
-        """f alone: reports under another p and q show the same permanent response."""
+        """The noise is f alone: reports under another p and q show the same permanent response."""
         return ([self.flip_threshold],) * len(self.sizes)
 
     @property
     def meaning(self) -> list[Any]:
-        """f / 2, p and q, in units of 2^-32."""
+        """The realised f / 2, p and q, in units of 2^-32."""
         return list(self.thresholds)
 
     @property
@@ -174,7 +174,7 @@ class RRLDP(Mechanism):
         return (self.channel(),) * len(self.sizes)
 
     def channel(self) -> Support:
-        """The effective channel of a bit, eqs. 8 and 9."""
+        """Return the effective channel of a bit, eqs. 8 and 9."""
         p, q = self.response
         return Support.of_bits(
             one=(1 - self.flip) * q + self.flip * p,
@@ -184,10 +184,10 @@ class RRLDP(Mechanism):
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """The privacy loss of `epsilon` with what it is a promise of.
+        """See `Mechanism.privacy_loss` and `rr_epsilon`.
 
-        values: what is assumed of the user's record over these reports. Where it may change, one report is all
-            that a formula covers: each new value draws a new permanent response, and the change itself shows.
+        values: what is assumed of the user's record over these reports. If it may change, the formula covers one
+            report only: each new value draws a new permanent response, and the change itself shows.
 
         Raises:
             ValueError: neighbours or reports is out of range.
@@ -208,7 +208,7 @@ class RRLDP(Mechanism):
         )
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
-        """PRR bits, shape (n, bits), of valid `values`, shape (n, attributes)."""
+        """Draw PRR bits, uint8, shape (n, bits), of valid `values`, shape (n, attributes)."""
         hot = np.zeros((len(values), self.bits), dtype=np.bool_)
         offsets = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
         hot[np.arange(len(values))[:, None], values + offsets] = True
@@ -216,7 +216,7 @@ class RRLDP(Mechanism):
         return (hot ^ flipped).view(np.uint8)
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
-        """Fresh IRR bits of PRR bits, shape (n, bits); the PRR bits themselves where there is no IRR."""
+        """Draw IRR bits of PRR bits, uint8, shape (n, bits); without an IRR, return the PRR bits themselves."""
         if self.p is None or self.q is None:
             return symbols
         _, p, q = self.thresholds
@@ -224,24 +224,24 @@ class RRLDP(Mechanism):
         return entropy.below(np.where(symbols, np.uint64(q), np.uint64(p))).view(np.uint8)
 
     def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
-        """The bits of each report, the first one in the least significant place."""
+        """See `Mechanism.packed`: bits are packed from the least significant place."""
         return np.packbits(symbols.astype(np.bool_), axis=1, bitorder="little")
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """All of them: every bit may be set or not."""
+        """See `Mechanism.valid`: all rows are, since every bit may be set or not."""
         return np.ones(len(rows), dtype=np.bool_)
 
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        """A bit for each value."""
+        """See `Mechanism.columns`: there is a bit for each value."""
         starts = np.concatenate(([0], np.cumsum(self.sizes)))
         return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:  # noqa: ARG002
-        """The bits themselves."""
+        """See `Mechanism.supported`: a report supports the values whose bits are set."""
         return bits
 
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:
-        """Every bit is drawn alike: inverted for ever with f / 2, then sent as 1 with p or q."""
+        """See `Mechanism.stated`: each bit is inverted for ever with f / 2, and then sent as 1 with p or q."""
         flip, p, q = (Fraction(each, RESOLUTION) for each in self.thresholds)
         stages = TwoStages(permanent=((1 - flip, flip), (flip, 1 - flip)), response=((1 - p, p), (1 - q, q)))
         return tuple(
@@ -252,7 +252,7 @@ class RRLDP(Mechanism):
         )
 
     def small(self) -> Self:
-        """One attribute of two values, and one of three where there are two attributes: 2^10 decisions a record."""
+        """See `Mechanism.small`: an attribute of two values, and if there are more attributes, one of three."""
         return replace(self, sizes=(2, 3)[: len(self.sizes)])
 
     def plausibility(
@@ -263,7 +263,7 @@ class RRLDP(Mechanism):
         *,
         reports_per_user: float,
     ) -> Plausibility:
-        """By the numbers of set bits; see `stream_ldp.mechanisms.bit_counts.check`."""
+        """See `Mechanism.plausibility`: test the numbers of set bits; see `bit_counts.check`."""
         return check(
             bits,
             counts,
@@ -275,7 +275,7 @@ class RRLDP(Mechanism):
     def implausible(
         self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
     ) -> NDArray[np.bool_]:
-        """By the number of set bits; see `stream_ldp.mechanisms.bit_counts.batch_scores`."""
+        """See `Mechanism.implausible`: test the numbers of set bits; see `bit_counts.batch_scores`."""
         scores = batch_scores(
             rows,
             counts,
@@ -287,11 +287,10 @@ class RRLDP(Mechanism):
         return implausible
 
     def design_effect(self, *, reports_per_user: float) -> float:
-        """Upper bound of how much the variance of counts grows because users report more than once.
+        """Bound from above how much the variance of counts grows because users report more than once.
 
-        reports_per_user: for users with m_1, m_2, ... reports in what is checked, sum m^2 / sum m: how many reports
-        the
-            user of an average report has sent. No report says so; whoever runs the clients knows their interval.
+        reports_per_user: sum m^2 / sum m for users with m reports each in what is checked: how many reports the user
+            of an average report has sent. Reports do not say, but the operator of the clients knows their interval.
 
         The reports of a user share the permanent response and are otherwise independent. For a function h of the
         numbers of set bits, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last

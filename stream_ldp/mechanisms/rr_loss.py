@@ -1,4 +1,4 @@
-"""Privacy loss of RR-LDP in closed form, and the parameters for a wanted one.
+"""The privacy loss of RR-LDP in closed form, and the parameters for a wanted loss.
 
 Two records that differ in m attributes differ in 2m bits, one up and one down in each. The loss of t reports of
 one memoised permanent response is attained by the outputs that send the rising bit t times and the falling bit
@@ -18,7 +18,7 @@ __all__ = ["rr_epsilon", "rr_parameters"]
 
 
 def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, reports: float) -> float:
-    """Epsilon, in nats, of `reports` reports of one constant record; never rounded down.
+    """Return epsilon, in nats, of `reports` reports of one constant record; never rounded down.
 
     flip: f / 2, the chance that the permanent response inverts a bit.
     response: (p, q), the chance to send 1 for a permanent 0 and for a permanent 1; (0, 1) without an IRR.
@@ -40,7 +40,7 @@ def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, r
         if math.isinf(reports):
             return round_up(2 * neighbours * (kept / inverted).ln())
         p, q = (Decimal(value) for value in response)
-        # How much less likely a run of equal bits is from the other permanent bit; in the limit it never happens.
+        # Likelihood ratios of a run of equal bits from the other permanent bit; they go to 0 with the length.
         ones = (p / q) ** int(reports)
         zeros = ((1 - q) / (1 - p)) ** int(reports)
         rising = (kept + inverted * ones) / (inverted + kept * ones)
@@ -51,7 +51,7 @@ def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, r
 def rr_parameters(
     *, for_ever: float, per_report: float | None, neighbours: int
 ) -> tuple[float, float | None, float | None]:
-    """(f, p, q) whose epsilon is at most as wanted, and below it by no more than the resolution of 2^-32 costs.
+    """Return (f, p, q) with at most the wanted epsilon, and less only by what the resolution of 2^-32 takes.
 
     for_ever, per_report: epsilon of all reports and of one, in nats; without `per_report`, or where it leaves
         nothing to an IRR, p and q are None.
@@ -63,7 +63,7 @@ def rr_parameters(
 
     Raises:
         ParameterError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
-            does not do for it.
+            is too coarse.
     """
     for name, epsilon in (("for_ever", for_ever), ("per_report", per_report)):
         if epsilon is not None and not 0 < epsilon < math.inf:

@@ -1,4 +1,4 @@
-"""Set Hadamard response: a whole set answers at once, each of its items with the same chance."""
+"""Set Hadamard response: one report of a whole set, in which all items have the same probability of support."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ if TYPE_CHECKING:
 
 __all__ = ["SetHadamardResponse"]
 
-#: Values and bits of hash of a response whose sets and reports are all enumerated.
+#: Values and hash bits of an oracle whose sets and reports are all enumerated.
 _SMALL_SIZE = 5
 _SMALL_HASH_BITS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetHadamardResponse(FrequencyOracle):
-    """Sends t random rows of the Sylvester-Hadamard matrix, and one hash that favours those of the user's items.
+    """An oracle that sends t random rows of the Sylvester-Hadamard matrix, and a hash that favours the user's items.
 
-    Of the g = 2^t hashes, those of a set's items (of l of them, drawn at random, if there are more) are sent with
-    p = e^epsilon / (g - l + l e^epsilon) each, however many they are; the others share the rest evenly, which leaves
-    each at least the least share of all, that of a set with l hashes. So any two sets differ by a factor e^epsilon at
-    most, and an item of a set of at most l is supported with probability p, an item outside with 1 / g: nothing is
-    lost by sampling one item of l, and the variance grows with l instead of its square. It is the wheel mechanism
-    (Wang et al., 2020, PVLDB 13(8)) with arcs of one hash, and hashes from the rows of `HadamardResponse`, whose
-    reports and counters it shares.
+    There are g = 2^t hashes. Each hash of a set's items is sent with p = e^epsilon / (g - l + l e^epsilon), however
+    many they are; of more than l hashes, l are drawn at random. The other hashes share the rest evenly, and a set
+    with l hashes leaves the least to each of them. So the probabilities of two sets differ by a factor of at most
+    e^epsilon. An item of a set of at most l is supported with probability p, an item outside with 1 / g. As no item
+    is sampled, the variance grows with l instead of its square. It is the wheel mechanism (Wang et al., 2020, PVLDB
+    13(8)) with arcs of one hash, and hashes from the rows of `HadamardResponse`, whose reports and counters it
+    shares.
 
     Hashes are linear in the bits of an item's number, so that 1 / g is exact for sets of one and two items only. An
     item whose number is the exclusive or of three that a set holds, such as 3 of 0, 1 and 2, or item 0 of 1, 2 and 3,
-    is supported a little more or less often. If all users hold one and the same set, its frequency has been seen to
-    be wrong by 0.06 (64 items, l = 4, t = 3) and 0.1 (l = 7, t = 4), and by 0.001 among 1,024 items with l = 20.
+    is supported a little more or less often. If all users hold one and the same set, the measured error of such an
+    item's frequency was 0.06 (64 items, l = 4, t = 3), 0.1 (l = 7, t = 4), and 0.001 among 1,024 items with l = 20.
 
     size: number of values.
     slots: l.
-    epsilon: of a whole set, in nats, as asked for; then, as realised: less by what rounding to 2^-32 takes.
+    epsilon: of a whole set, in nats. The argument is an upper bound; the field is the realised loss, lower by
+        rounding to 2^-32.
     hash_bits: t; 2^t must exceed l.
     kept: p in units of 2^-32.
 
@@ -79,14 +80,14 @@ class SetHadamardResponse(FrequencyOracle):
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """None: for one value it is a `HadamardResponse`."""
+        """See `FrequencyOracle.for_value`: no oracle, since for one value it is a `HadamardResponse`."""
         return []
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
-        """Every number of hash bits that leaves enough hashes to a set of l values.
+        """See `FrequencyOracle.for_set`: one oracle for each number of hash bits with at least 2 l hashes.
 
-        With fewer, sets that are larger than l leave hardly a hash that is not theirs.
+        With fewer hashes, a set that is larger than l leaves hardly a hash that is not one of its own.
         """
         return [
             cls(size=size, slots=padding, epsilon=epsilon, hash_bits=bits)
@@ -96,12 +97,12 @@ class SetHadamardResponse(FrequencyOracle):
 
     @property
     def title(self) -> str:
-        """The kind, and how much of the code is told."""
+        """Name of the oracle in plans: its kind, and the number of signs that are sent."""
         return f"set Hadamard, {self.hash_bits} signs"
 
     @property
     def set_slots(self) -> int | None:
-        """l: of a larger set, as many hashes are drawn."""
+        """Number l of slots: of a set with more hashes, l are drawn."""
         return self.slots
 
     @property
@@ -111,16 +112,16 @@ class SetHadamardResponse(FrequencyOracle):
 
     @property
     def counters(self) -> int:
-        """A sum and a count for each row."""
+        """Number of counters: a sum and a count for each row."""
         return self.code.counters
 
     @property
     def support(self) -> tuple[float, float]:
-        """(p, q) of an item that a set of at most l holds, and of one that it does not hold."""
+        """Probabilities (p, q) of support of an item that a set of at most l holds, and of any other item."""
         return self.kept / RESOLUTION, 1 / self._hashes
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """As `FrequencyOracle.perturb`: sets of one value, or empty ones for dummies."""
+        """See `FrequencyOracle.perturb`: a value is reported as a set of one, a dummy as the empty set."""
         values = checked_values(values)
         held = values < self.size
         offsets = np.concatenate(([0], np.cumsum(held)))
@@ -141,9 +142,9 @@ class SetHadamardResponse(FrequencyOracle):
         hashes = np.zeros(len(values), dtype=np.int64)
         for bit, row in enumerate(rows):
             hashes |= (np.bitwise_count(row[owner] & values) & np.int64(1)) << bit
-        # A user and one of his hashes as one number: in order, and none twice.
+        # A user and one of their hashes make one number; `unique` sorts the numbers and drops repetitions.
         favoured = self._of_at_most_slots(np.unique(owner * self._hashes + hashes), users, entropy)
-        sent = self._answers(favoured, users, entropy)
+        sent = self._sent_hashes(favoured, users, entropy)
         return self.code.packed(rows, sent)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -162,8 +163,8 @@ class SetHadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.supported`."""
         return self.code.supported(rows, values)
 
-    def told(self, *, padding: int) -> int:  # noqa: ARG002
-        """The whole set: every value of it is supported alike."""
+    def scale(self, *, padding: int) -> int:  # noqa: ARG002
+        """See `FrequencyOracle.scale`: 1, since a report is made of the whole set."""
         return 1
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
@@ -171,21 +172,22 @@ class SetHadamardResponse(FrequencyOracle):
         return self.code.neutral_sums(reports)
 
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
-        """By the rows that were drawn."""
+        """See `FrequencyOracle.plausibility`: test which rows were drawn."""
         return self.code.plausibility(sums)
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """By the rows that were drawn."""
+        """See `FrequencyOracle.implausible`: test which rows were drawn."""
         return self.code.implausible(rows, counts)
 
     def stated(self) -> OutputDistribution:
-        """See `FrequencyOracle.stated`: of sets of one value, and of the empty one."""
+        """See `FrequencyOracle.stated`: the inputs are sets of one value, and the empty set for a dummy."""
         return self.stated_sets([*((value,) for value in range(self.size)), ()], padding=self.slots)
 
     def stated_sets(self, sets: Sequence[Sequence[int]], *, padding: int) -> OutputDistribution:  # noqa: ARG002
         """See `FrequencyOracle.stated_sets`.
 
-        Each of at most l hashes of a set, drawn at random from all of them, has the chance p, all others the same.
+        Each of at most l hashes, drawn at random from those of the set, is sent with probability p, and all others
+        with equal probability.
         """
         outputs = no_outputs(len(sets), self.bits)
         p, draws = Fraction(self.kept, RESOLUTION), list(self.code.every_draw())
@@ -200,7 +202,7 @@ class SetHadamardResponse(FrequencyOracle):
         return outputs
 
     def small(self) -> Self:
-        """At most five values and two bits of hash: all of its sets and rows take seconds."""
+        """See `FrequencyOracle.small`: at most five values and two hash bits, whose sets and rows take seconds."""
         if self.size <= _SMALL_SIZE and self.hash_bits <= _SMALL_HASH_BITS:
             return self
         hash_bits = min(self.hash_bits, _SMALL_HASH_BITS)
@@ -223,21 +225,21 @@ class SetHadamardResponse(FrequencyOracle):
         held = np.bincount(favoured // self._hashes, minlength=users)
         return favoured[entropy.subsets(held, self.slots)]
 
-    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         owner, hashes = np.divmod(favoured, self._hashes)
         held = np.bincount(owner, minlength=users)
         first = np.cumsum(held) - held
         favours = entropy.below(held * self.kept)
         drawn = entropy.integers(np.where(favours, held, self._hashes - held))
-        # The hash at place i of a user has (hash - i) others below it: number n of the others comes after it if n is
-        # no less, and is larger than n by one for each.
+        # Other hashes are numbered in ascending order. Below the user's own hash at place i there are (hash - i) of
+        # them. So other hash number n is above it if n >= hash - i, and it is n plus the number of own hashes below.
         passed = hashes - (np.arange(len(favoured)) - first[owner]) <= drawn[owner]
         sent = drawn + np.bincount(owner[passed], minlength=users)
         sent[favours] = hashes[(first + drawn)[favours]]
         return sent
 
     def _largest(self) -> int:
-        """The largest p whose loss is at most epsilon, in units of 2^-32."""
+        """Return the largest p whose loss is at most epsilon, in units of 2^-32."""
         with localcontext(PRECISION):
             odds = Decimal(self.epsilon).exp()
             kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
@@ -249,7 +251,7 @@ class SetHadamardResponse(FrequencyOracle):
         return kept
 
     def _loss(self) -> float:
-        """Of a set with l hashes against one that has another, never rounded down."""
+        """Return the loss of a set with l hashes against one with another hash, never rounded down."""
         with localcontext(PRECISION):
             others = Decimal(RESOLUTION - self.slots * self.kept) / (self._hashes - self.slots)
             return round_up((self.kept / others).ln())

@@ -1,4 +1,4 @@
-"""What a report says of one attribute, as an estimator needs to know it."""
+"""The support of values by reports: what an estimator has to know of a mechanism for one attribute."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["Support"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Support:
-    """How a report's support of the values of one attribute depends on the user's value.
+    """The probabilities with which a report supports the values of one attribute.
 
     A report supports some of the values: those whose bits are set in a one-hot code, or the single one that it names.
-    The estimate of a frequency needs the two chances (a pure protocol; Wang, Blocki, Li and Jha, 2017, section 3),
-    the likelihood of a joint distribution the ratio alone: given the values that a report supports, each of them is
-    as likely to have made it, and each other one less so by the same factor.
+    The estimate of a frequency needs the two probabilities (a pure protocol; Wang, Blocki, Li and Jha, 2017, section
+    3). The likelihood of a joint distribution needs the ratio alone: all values that a report supports are equally
+    likely to have made it, and every other one is less likely by the same factor.
 
     one: P(a report supports the user's value), q* in Chu, Long and Liu (2022), eq. 8.
     zero: P(it supports another value), p* in eq. 9.
     ratio: likelihood of a value that is not supported over that of one that is, in [0, 1).
 
     Raises:
-        ValueError: zero and one cannot be told apart, or the ratio is out of its range.
+        ValueError: zero is not below one, or the ratio is out of its range.
     """
 
     one: float
@@ -39,7 +39,7 @@ class Support:
 
     @classmethod
     def of_bits(cls, *, one: float, zero: float) -> Self:
-        """The support of bits that are independent of each other, one for each value.
+        """Return the support by independent bits, one for each value.
 
         The ratio is 1 / rho, rho = one (1 - zero) / (zero (1 - one)) the posterior odds of Chu, Long and Liu (2022),
         Algorithm 2, lines 14-20.
@@ -48,5 +48,5 @@ class Support:
 
     @classmethod
     def of_one_value(cls, *, one: float, zero: float) -> Self:
-        """The support of the single value that a report names."""
+        """Return the support by reports that name a single value."""
         return cls(one=one, zero=zero, ratio=zero / one if one > 0.0 else 1.0)

@@ -1,4 +1,4 @@
-"""Unary response: one bit for each value, each perturbed by itself."""
+"""Unary response: one bit for each value, each perturbed independently."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_SIZE", "UnaryResponse"]
 
-#: A report of 2^16 bits has 8 KiB; for more values a Hadamard response tells as much in a few bytes.
+#: Most values: a report of 2^16 bits has 8 KiB. For more values, a Hadamard response is as accurate in a few bytes.
 MAX_SIZE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnaryResponse(FrequencyOracle):
-    """Sends the one-hot code of a value, each bit kept with probability e^(epsilon/2) / (1 + e^(epsilon/2)).
+    """An oracle that sends a value's one-hot code, keeping each bit with e^(epsilon/2) / (1 + e^(epsilon/2)).
 
     Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, 2014), symmetric unary encoding in Wang, Blocki, Li and Jha
     (2017, section 4.2). A dummy's code is all zeros.
 
     size: number of values, and of bits of a report.
-    epsilon: in nats, as asked for; then, as realised: less by what rounding to 2^-32 takes.
-    response: how each bit is answered.
+    epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by rounding to 2^-32.
+    response: perturbs each bit.
 
     Raises:
         ParameterError: the size is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
@@ -59,17 +59,17 @@ class UnaryResponse(FrequencyOracle):
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """None: a Hadamard response has no more variance, in a few bits."""
+        """See `FrequencyOracle.for_value`: no oracle, since a Hadamard response is as accurate in a few bits."""
         return []
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """None: see `for_value`."""
+        """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
         return []
 
     @property
     def title(self) -> str:
-        """The kind itself."""
+        """Name of the oracle in plans: its kind."""
         return "unary"
 
     @property
@@ -79,12 +79,12 @@ class UnaryResponse(FrequencyOracle):
 
     @property
     def counters(self) -> int:
-        """One for each bit."""
+        """Number of counters: one for each bit."""
         return self.size
 
     @property
     def support(self) -> tuple[float, float]:
-        """(p, q): a report supports the values whose bits are 1."""
+        """See `FrequencyOracle.support`: a report supports the values whose bits are 1."""
         return self.response.support
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
@@ -99,8 +99,9 @@ class UnaryResponse(FrequencyOracle):
         return unused_clear(rows, self.bits)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """How many reports have each bit, int64, shape (size,)."""
-        # Bytes are counted, not bits: of a byte's 256 values, each has the same bits every time.
+        """Count the reports in which each bit is 1, int64, shape (size,)."""
+        # Each of the 256 values of a byte is counted, and the counts are multiplied by the value's bits, so that no
+        # report is unpacked.
         bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
         sums = [np.bincount(column, minlength=256) @ bits for column in rows.T]
         return np.concatenate(sums)[: self.size]
@@ -125,7 +126,7 @@ class UnaryResponse(FrequencyOracle):
         return outputs
 
     def small(self) -> Self:
-        """Half as many values."""
+        """See `FrequencyOracle.small`: half as many values."""
         return replace(self, size=self.size // 2)
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002

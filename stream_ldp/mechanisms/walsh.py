@@ -47,16 +47,16 @@ def transform(numbers: NDArray[np.float64]) -> None:
 
 
 def _hadamard(order: int) -> NDArray[np.float64]:
-    # Here and not above: a client perturbs without transforming, and need not wait for the import of SciPy.
+    # Not imported above: a client perturbs without transforming, and need not wait for SciPy.
     from scipy.linalg import hadamard  # noqa: PLC0415
 
     return hadamard(order, dtype=np.float64)
 
 
 def _transformed(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """H x. An index is a number of several digits: each product sums over the last digit and puts it in front.
+    """Return H x. An index is a number of several digits: each product sums over the last digit and puts it in front.
 
-    After as many products as digits, all of them are where they were.
+    After as many products as there are digits, all digits are back in their places.
     """
     left = len(numbers)
     while left > 1:

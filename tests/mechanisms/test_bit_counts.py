@@ -45,12 +45,12 @@ def test_the_distribution_of_set_bits_is_that_of_all_reports_of_any_value(size: 
     channel = Support.of_bits(one=0.6875, zero=0.5625)
     for value in range(size):
         chances = [channel.one if bit == value else channel.zero for bit in range(size)]
-        law = np.zeros(size + 1)
+        distribution = np.zeros(size + 1)
         for report in itertools.product((0, 1), repeat=size):
-            law[sum(report)] += math.prod(
+            distribution[sum(report)] += math.prod(
                 chance if bit else 1 - chance for bit, chance in zip(report, chances, strict=True)
             )
-        np.testing.assert_allclose(bit_count_distribution(size, channel), law, rtol=1e-12)
+        np.testing.assert_allclose(bit_count_distribution(size, channel), distribution, rtol=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", [PAPER, LIGHT, PERMANENT_ONLY])
@@ -69,7 +69,7 @@ def test_honest_windows_are_flagged_about_as_rarely_as_stated_however_few_the_re
     channel: Support, reports: int, attributes: int, factor: float
 ) -> None:
     """Exact: all outcomes of a binary attribute with their probabilities, then the sum of independent attributes."""
-    law = bit_count_distribution(2, channel)
+    distribution = bit_count_distribution(2, channel)
     rows = np.array([[0b00], [0b01], [0b11]], dtype=np.uint8)
     outcomes = np.array([(a, b, reports - a - b) for a in range(reports + 1) for b in range(reports + 1 - a)])
     results = [
@@ -81,7 +81,7 @@ def test_honest_windows_are_flagged_about_as_rarely_as_stated_however_few_the_re
     step = 0.01
     cells = np.zeros(2**16)
     places = np.round(np.array([result.statistic for result in results]) / step).astype(int)
-    np.add.at(cells, np.minimum(places, len(cells) - 1), multinomial(reports, law).pmf(outcomes))
+    np.add.at(cells, np.minimum(places, len(cells) - 1), multinomial(reports, distribution).pmf(outcomes))
     summed = np.fft.irfft(np.fft.rfft(cells, 2 * len(cells)) ** attributes)
     limit = chi2.isf(FALSE_ALARM_RATE, attributes * results[0].degrees_of_freedom)
     assert summed[math.ceil(limit / step) :].sum() <= factor * FALSE_ALARM_RATE
@@ -153,11 +153,11 @@ def test_the_design_effect_bounds_what_two_reports_of_a_user_share(
     for permanent in itertools.product((0, 1), repeat=size):
         flips = sum(permanent[1:]) + (1 - permanent[0])
         weight = mechanism.flip**flips * (1 - mechanism.flip) ** (size - flips)
-        law = np.array([1.0])
+        distribution = np.array([1.0])
         for bit in permanent:
             one = high if bit else low
-            law = np.convolve(law, (1 - one, one))
-        together += weight * np.outer(law, law)
+            distribution = np.convolve(distribution, (1 - one, one))
+        together += weight * np.outer(distribution, distribution)
     alone = np.sqrt(together.sum(axis=1))
     _, largest = np.sort(np.linalg.eigvalsh(together / np.outer(alone, alone)))[::-1][:2]
     bound = mechanism.design_effect(reports_per_user=2) - 1
@@ -229,9 +229,9 @@ def test_batch_scores_compare_each_batch_with_its_own_expectation(mechanism: RRL
 def test_small_batches_of_little_noise_exceed_the_limit_no_more_often_than_stated(f: float, reports: int) -> None:
     """Exact, at every score that a batch can have; a plain z score fails it."""
     channel = RRLDP(sizes=(2,), f=f).channel()
-    law = np.array([1.0])
+    distribution = np.array([1.0])
     for _ in range(reports):
-        law = np.convolve(law, bit_count_distribution(2, channel))
+        distribution = np.convolve(distribution, bit_count_distribution(2, channel))
     scores = []
     for set_bits in range(2 * reports + 1):
         both = max(0, set_bits - reports)
@@ -241,7 +241,7 @@ def test_small_batches_of_little_noise_exceed_the_limit_no_more_often_than_state
         ).tolist()
     sizes = np.abs(scores)
     for size in sizes:
-        assert law[sizes >= size].sum() <= 2 * math.exp(-(size**2) / 2) * (1 + 1e-9)
+        assert distribution[sizes >= size].sum() <= 2 * math.exp(-(size**2) / 2) * (1 + 1e-9)
     assert 2 * math.exp(-(BATCH_LIMIT**2) / 2) == pytest.approx(1e-9)
 
 

@@ -1,9 +1,9 @@
-"""Where random decisions come from, and the four kinds of them that a mechanism may take.
+"""Sources of random decisions, and the four kinds of decisions that a mechanism may take.
 
 Every decision is made of 32-bit words that are compared with whole numbers, so that each probability is a multiple of
-2^-32 and exactly a float64: what the decoder assumes is what the client did. A mechanism never sees a word. So
-whoever plays all outcomes of these four decisions, with their probabilities, has the exact output distribution of
-every mechanism (`stream_ldp.privacy.audit.enumerate`).
+2^-32 and exactly a float64: the decoder assumes exactly what the client does. A mechanism never sees a word. So the
+exact output distribution of every mechanism is found by playing all outcomes of these four decisions, with their
+probabilities (`stream_ldp.privacy.audit.enumerate`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "threshold",
 ]
 
-#: Values of a random word; 1 / RESOLUTION is the resolution of every probability in the package.
+#: Number of values of a random word; 1 / RESOLUTION is the resolution of every probability in the package.
 RESOLUTION = 2**32
 
 _WORD_BYTES = 4
@@ -39,14 +39,14 @@ class Entropy(Protocol):
     """A source of independent random decisions."""
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """True with probability threshold / 2^32, for each threshold; bool, of the same shape.
+        """Decide True with probability threshold / 2^32, for each threshold; bool, of the same shape.
 
         thresholds: integers of any shape, each 0 to 2^32.
         """
         ...
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """One uniform integer of each of the ranges 0 to size - 1, int64, of the same shape.
+        """Draw one uniform integer from each of the ranges 0 to size - 1, int64, of the same shape.
 
         sizes: integers of any shape, each 1 to 2^32.
 
@@ -56,7 +56,7 @@ class Entropy(Protocol):
         ...
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
-        """0 with probability kept / 2^32, else uniformly one of 1 to others; int64, of the arguments' common shape.
+        """Draw 0 with probability kept / 2^32, else one of 1 to others uniformly; int64, of the common shape.
 
         Each takes one word, so that a decision taken once and for ever needs no more than one.
 
@@ -69,20 +69,20 @@ class Entropy(Protocol):
         ...
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        """Which members of each of many groups are in a uniformly random subset of it; bool, shape (sum of sizes,).
+        """Draw a uniformly random subset of each of many sets; bool for each member, shape (sum of sizes,).
 
-        sizes: members of each group, shape (groups,); the answer holds the groups one after another.
-        most: members of a subset; of a group that has no more, all are in it and nothing is drawn.
+        sizes: number of members of each set, shape (sets,); the result has the sets one after another.
+        most: number of members of a subset; a set that has no more is its own subset, and nothing is drawn.
         """
         ...
 
 
 class WordEntropy(ABC):
-    """Decisions made of independent uniform 32-bit words."""
+    """A source of decisions that makes them of independent uniform 32-bit words."""
 
     @abstractmethod
     def words(self, n: int) -> NDArray[np.uint32]:
-        """The next `n` words, uint32, shape (n,)."""
+        """Draw the next `n` words, uint32, shape (n,)."""
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
         """See `Entropy.below`: word < threshold."""
@@ -128,10 +128,10 @@ class WordEntropy(ABC):
         return chosen
 
     def _distinct_words(self, group: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """A word for each member, no two of a group alike; `group` ascends.
+        """Draw a word for each member, no two of a group alike; `group` ascends.
 
-        A group with two equal words draws all of its words again. Otherwise the order of its members, in which equal
-        words leave them, would be a little more likely than others.
+        A group with two equal words draws all of its words again. Otherwise the sort would leave the two members in
+        their given order, which would make that order a little more likely than others.
         """
         words = np.empty(len(group), dtype=np.uint32)
         open_ = np.ones(len(group), dtype=np.bool_)
@@ -144,7 +144,7 @@ class WordEntropy(ABC):
 
 
 class OSEntropy(WordEntropy):
-    """Decisions made of the operating system's random words: what a client uses."""
+    """A source of decisions that uses the operating system's random words, as clients do."""
 
     def words(self, n: int) -> NDArray[np.uint32]:
         """Draw all `n` words with one system call: a call a word would cost thirty times as much."""
@@ -152,7 +152,7 @@ class OSEntropy(WordEntropy):
 
 
 class SeededEntropy(WordEntropy):
-    """Reproducible decisions for simulation and tests. Not private: who knows the seed can undo the noise."""
+    """A reproducible source for simulation and tests. It is not private: the seed is enough to undo the noise."""
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
@@ -163,7 +163,7 @@ class SeededEntropy(WordEntropy):
 
 
 class GivenWords(WordEntropy):
-    """Decisions made of words that were drawn before, such as a user's permanent ones, each used once and in order.
+    """A source that uses given words, such as a user's permanent ones, each of them once and in order.
 
     Raises (from every decision):
         ValueError: no words are left for it.
@@ -183,19 +183,19 @@ class GivenWords(WordEntropy):
 
 
 def threshold(probability: float) -> int:
-    """The integer t in [0, 2^32] with P(word < t) nearest to `probability`, which is then t / 2^32 exactly."""
+    """Return the integer t in [0, 2^32] for which P(word < t) = t / 2^32 is nearest to `probability`."""
     return round(probability * RESOLUTION)
 
 
 def random_words(n: int, *, entropy: Entropy) -> NDArray[np.uint32]:
-    """`n` independent uniform 32-bit words, uint32, shape (n,)."""
+    """Draw `n` independent uniform 32-bit words, uint32, shape (n,)."""
     return entropy.integers(np.full(n, RESOLUTION)).astype("<u4")
 
 
 def random_order(n: int, *, entropy: Entropy) -> NDArray[np.intp]:
-    """The numbers 0 to n - 1 in random order, shape (n,).
+    """Draw a random order of the numbers 0 to n - 1, shape (n,).
 
-    Each is placed by 64 random bits: among 2^20 numbers, two share theirs and keep their order once in 3 * 10^7
-    calls.
+    Numbers are sorted by 64 random bits each. Two of 2^20 numbers share theirs, and keep their order, once in
+    3 * 10^7 calls.
     """
     return np.argsort(random_words(2 * n, entropy=entropy).view("<u8"))

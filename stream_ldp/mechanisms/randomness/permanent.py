@@ -1,8 +1,8 @@
-"""Words that a user draws once and for ever: the memory of the permanent randomised response, without a memory.
+"""Words that a user draws once and for ever, which need no memory for permanent responses.
 
 RAPPOR (Erlingsson, Pihur and Korolova, 2014) stores each permanent response. Here it is recomputed from one
-secret: the words are a keyed pseudo-random function of what is being answered, so the same value always gets the
-same response, and another value, attribute, collection or noise level an independent one.
+secret: the words are a keyed pseudo-random function of what is reported, so the same value always gets the same
+response, and another value, attribute, collection or noise level an independent one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SECRET_BYTES", "PermanentWords", "new_secret"]
 
-#: Bytes of a user's secret: the 256-bit security of the function's key.
+#: Bytes of a user's secret, which is the function's key: 256 bits of security.
 SECRET_BYTES = 32
 
 _BLOCK_BYTES = 64  # output of one BLAKE2b call, its maximum
@@ -30,7 +30,7 @@ _PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation
 
 
 def new_secret() -> bytes:
-    """A fresh user secret from the operating system; the one thing that a client keeps."""
+    """Draw a fresh user secret from the operating system, which the client has to keep."""
     return os.urandom(SECRET_BYTES)
 
 
@@ -40,11 +40,11 @@ class PermanentWords:
     The words of (secret, collection, attribute, value) are
     BLAKE2b(key=secret, person="stream-ldp prr 1", data=context(attribute) || value u32 || block u32), where the
     context is the SHA-256 of the collection's name, the attribute's name and its ordered values, and the noise of the
-    mechanism. All of them change what a response means; were one of them left out, two responses would share a word
-    under two meanings, and their comparison would show the value.
+    mechanism. All of them change what a response means. Were one of them left out, two responses with different
+    meanings would share a word, and their comparison would reveal the value.
 
     attributes: the name and the ordered values of each.
-    noise: of each attribute, all that its permanent response depends on besides; see `Mechanism.noise`.
+    noise: all that the permanent response to each attribute depends on besides; see `Mechanism.noise`.
     counts: number of words of each attribute; see `Mechanism.words`.
     """
 
@@ -67,7 +67,7 @@ class PermanentWords:
         self._counts = list(counts)
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
-        """The words of one user's record, uint32, shape (sum of counts,).
+        """Return the words of one user's record, uint32, shape (sum of counts,).
 
         Raises:
             ValueError: the secret is not `SECRET_BYTES` long.
@@ -89,6 +89,6 @@ class PermanentWords:
         return np.frombuffer(bytes(stream), dtype="<u4")
 
     def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
-        """The words of many users, shape (n, sum of counts); `values` has shape (n, attributes)."""
+        """Return the words of many users, uint32, shape (n, sum of counts); `values` has shape (n, attributes)."""
         rows = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
         return np.stack(rows) if rows else np.zeros((0, sum(self._counts)), dtype=np.uint32)

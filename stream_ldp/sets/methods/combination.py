@@ -34,7 +34,7 @@ def phase_estimate(
 ) -> RankingEstimate:
     """Estimate the items asked about by a phase's reports alone; without any, errors are infinite."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
-    factor = inquiry.correction * oracle.told(padding=inquiry.padding)
+    factor = inquiry.correction * oracle.scale(padding=inquiry.padding)
     frequency = frequencies(oracle, sums, reports=reports)
     error = standard_errors(oracle, frequency, reports=reports)
     return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)

@@ -43,7 +43,7 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
         return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
 
     def error(oracle: FrequencyOracle) -> float:
-        factor = oracle.told(padding=padding)
+        factor = oracle.scale(padding=padding)
         return factor**2 * variance(oracle, frequency=min(padding / size, 1.0) / factor)
 
     forms = (form for oracle in ORACLES for form in oracle.for_set(size, padding=padding, epsilon=epsilon))

@@ -287,9 +287,9 @@ class KeepsAllHashes(SetHadamardResponse):
 class FavoursOneHash(SetHadamardResponse):
     """Of the hashes of a set always sends the first one."""
 
-    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         owner, hashes = np.divmod(favoured, 2**self.hash_bits)
-        sent = SetHadamardResponse._answers(self, favoured, users, entropy)
+        sent = SetHadamardResponse._sent_hashes(self, favoured, users, entropy)
         first = np.searchsorted(owner, np.arange(users))
         own = np.isin(np.arange(users) * 2**self.hash_bits + sent, favoured)
         sent[own] = hashes[first[own]]
@@ -299,11 +299,11 @@ class FavoursOneHash(SetHadamardResponse):
 class AnswersForAHigherEpsilon(SetHadamardResponse):
     """Keeps the hashes of a set as if it might spend one nat more."""
 
-    def _answers(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         spendthrift = SetHadamardResponse(
             size=self.size, slots=self.slots, epsilon=self.epsilon + 1, hash_bits=self.hash_bits
         )
-        return spendthrift._answers(favoured, users, entropy)
+        return spendthrift._sent_hashes(favoured, users, entropy)
 
 
 class SendsDummiesPlainly(HadamardResponse):

@@ -47,7 +47,7 @@ def test_no_other_choice_has_less_variance(epsilon: float, padding: int) -> None
             return factor**2 * variance(oracle, frequency=mean / factor)
 
         chosen = _of(size, padding, epsilon)
-        taken = error(chosen, chosen.told(padding=padding)) * (1 - 1e-9)
+        taken = error(chosen, chosen.scale(padding=padding)) * (1 - 1e-9)
         for bits in range(1, 9):
             assert taken <= error(HadamardResponse(size=size, epsilon=epsilon, hash_bits=bits), padding)
             if 1 < padding <= 2**bits / 2:
@@ -86,6 +86,6 @@ def test_the_stated_variance_is_that_of_the_estimates(size: int, padding: int, e
 
 
 def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> None:
-    assert _of(64, 8, 2.0).told(padding=8) == 8
-    assert _of(4_096, 8, 2.0).told(padding=8) == 1
+    assert _of(64, 8, 2.0).scale(padding=8) == 8
+    assert _of(4_096, 8, 2.0).scale(padding=8) == 1
     assert Inquiry(phase=1, candidates=None, padding=8).correction == 1.0

@@ -29,7 +29,6 @@ from tests.client.items import (
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 
-
 SECRET = secret_of_group(2)
 
 

@@ -1,4 +1,4 @@
-"""What `plan` promises before anything runs."""
+"""What a plan promises of a collection of records before anything runs."""
 
 from __future__ import annotations
 

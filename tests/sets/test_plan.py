@@ -1,4 +1,4 @@
-"""What `plan` promises of an item collection before anything runs."""
+"""What a plan promises of an item collection before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for all estimators: brute force, certificate, error, gate, warm start, and the cost of an iteration."""
+"""One suite for all estimators: brute force, certificate, gate, warm start, and the cost of an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The certificate bounds what is left to gain, and the ascent never goes down."""
+"""The certificate bounds what is left to gain, and vanishes where nothing is."""
 
 from __future__ import annotations
 

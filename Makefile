@@ -3,31 +3,35 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
 
+# Tests run side by side, since those on Kafka wait more than they work. A pool of threads in each of the processes
+# would only be in the way of the others.
+TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder
+
 .PHONY: help demo test test-all check format install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/.installed  ## Watch simulated populations being estimated; SECONDS=30 ends by itself
+demo: $(VENV)/.installed  ## Show live answers about simulated users; SECONDS=30 ends by itself
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: $(VENV)/.installed  ## Run the suite, against a real Kafka where there is Java and Maven
-	$(BIN)/pytest
+test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed
+	$(TEST)
 
-test-all: $(VENV)/.installed  ## Run the long tests too: chaos and soak
-	$(BIN)/pytest -m ""
+test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples
+	$(TEST) -m "" --hypothesis-profile=full
 
-check: $(VENV)/.installed  ## Format, lint, strict types, import rules
+check: $(VENV)/.installed  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.installed  ## Rewrite the sources in the house format
+format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-install: $(VENV)/.installed  ## Make .venv with everything in it
+install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,5 +39,5 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[demo,dev]'
 	@touch $@
 
-clean:  ## Remove .venv and caches
+clean:  ## Remove .venv and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 #: The public names, and where each is.
 _PLACES = {
-    "AlreadyAnswered": "stream_ldp.privacy.ledger.ledger",
+    "AlreadyReported": "stream_ldp.privacy.ledger.ledger",
     "Assumption": "stream_ldp.privacy.ledger.ledger",
     "BrokerUnreachable": "stream_ldp.kafka.connection",
     "BudgetExceeded": "stream_ldp.privacy.ledger.ledger",
@@ -48,7 +48,7 @@ _PLACES = {
 }
 
 __all__ = [
-    "AlreadyAnswered",
+    "AlreadyReported",
     "Assumption",
     "BrokerUnreachable",
     "BudgetExceeded",
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from stream_ldp.kinds import load_collection
     from stream_ldp.privacy.audit.enumeration import Enumeration
     from stream_ldp.privacy.ledger.ledger import (
-        AlreadyAnswered,
+        AlreadyReported,
         Assumption,
         BudgetExceeded,
         ReportRefused,

@@ -1,6 +1,6 @@
-"""The kinds of collections: the one list of them, and what is looked up in it.
+"""The kinds of collections: the one table of them, and the functions that depend on it.
 
-A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, an entry in `KINDS`, and a face in
+A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, an entry in `KINDS`, and its commands in
 `stream_ldp.cli.kinds`.
 """
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "kind_of", "load_collection", "parse_collection", "solve"]
 
-#: By name; a file that tells no kind is taken for the first.
+#: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS)}
 
 
 def kind_of(collection: Collection) -> Kind[Any, Any, Any]:
-    """The kind of a collection.
+    """Find the kind of a collection.
 
     Raises:
-        TypeError: it is of no kind in the table.
+        TypeError: no kind in the table has such collections.
     """
     for kind in KINDS.values():
         if kind.collection is type(collection):
@@ -44,27 +44,33 @@ def load_collection(path: str | Path) -> Collection:
     """Read a collection of any kind from a YAML file.
 
     Raises:
-        CollectionError: it cannot be read, or something in it is wrong.
+        CollectionError: the file cannot be read, or something in it is wrong.
     """
     return parse_collection(read_text(path), source=str(path))
 
 
 def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
-    """Read a collection of any kind from YAML text; `source` names it in problems.
+    """Read a collection of any kind from YAML text.
 
-    The kind of its mechanism says what else there has to be.
+    The kind of its mechanism decides which other keys the text must have.
+
+    source: what error messages call the text.
 
     Raises:
-        CollectionError: something in it is wrong.
+        CollectionError: something in the text is wrong.
     """
     root, document = parse_document(text, source=source)
-    kind = _told_by_mechanism(root, document, source=source) or _told_by_keys(document)
+    kind = _kind_by_mechanism(root, document, source=source) or _kind_by_keys(document)
     collection: Collection = parse_model(kind.collection, root, document, source=source)
     return collection
 
 
-def _told_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -> Kind[Any, Any, Any] | None:
-    """The kind that a file's mechanism names; None where it names none."""
+def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -> Kind[Any, Any, Any] | None:
+    """Find the kind that a file's mechanism belongs to; None if the file names no mechanism.
+
+    Raises:
+        CollectionError: no kind has a mechanism of that name.
+    """
     mechanism = document.get("mechanism")
     named = mechanism.get("kind") if isinstance(mechanism, dict) else None
     if not isinstance(named, str):
@@ -77,16 +83,16 @@ def _told_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
     return known[named]
 
 
-def _told_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any]:
-    """The kind that a file without one must mean: what else there is tells."""
-    meant = (kind for kind in KINDS.values() if any(key in document for key in kind.keys))
-    return next(meant, next(iter(KINDS.values())))
+def _kind_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any]:
+    """Find the kind of a file that names no mechanism, by the keys that only one kind has."""
+    candidates = (kind for kind in KINDS.values() if any(key in document for key in kind.keys))
+    return next(candidates, next(iter(KINDS.values())))
 
 
 def solve(collection: Collection, question: Question[Any, Any]) -> Answer:
     """Answer a question.
 
-    Heavy: it belongs on a thread of its own, never on an event loop.
+    This is slow: run it on a thread of its own, never on an event loop.
     """
     answer: Answer = kind_of(collection).solve(collection, question)
     return answer

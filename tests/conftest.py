@@ -12,6 +12,7 @@ import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from tests.profiles import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,20 +20,31 @@ if TYPE_CHECKING:
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes"]
 
-# A slow machine must not decide a test.
-hypothesis.settings.register_profile("unhurried", deadline=None)
-hypothesis.settings.load_profile("unhurried")
+# Unless --hypothesis-profile says otherwise, which is read later.
+hypothesis.settings.load_profile(QUICK)
 
 #: Variables of the machine that fetch and require the broker, and are no settings of a test.
 _KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, before the marks are selected by."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs the broker, before the marks are selected by, and what is run by the same process.
+
+    Where tests run side by side, a process makes a file's fixtures once, and there are two brokers: one for the
+    workers of the service, whose tests take the longest and so begin first, and one for everybody else.
+    """
+    on_kafka = []
     for item in items:
+        group = item.nodeid.partition("::")[0]
         if "kafka" in getattr(item, "fixturenames", ()):
+            on_kafka.append(item)
             item.add_marker(pytest.mark.kafka)
+            group = "workers on Kafka" if item.path.parent.name == "service" else "others on Kafka"
+        item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        on_kafka.sort(key=lambda item: item.path.parent.name != "service")
+        items[:] = on_kafka + [item for item in items if item not in on_kafka]
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,6 @@ def broker(
                 f"Apache Kafka listens on {kafka.bootstrap}, its topics are in {kafka.data}; Ctrl-C ends it."
             )
             code = kafka.wait()
-            fail(f"Kafka ended by itself, with code {code}. The end of its log:\n{kafka.last_words()}")
+            fail(f"Kafka ended by itself, with code {code}. The end of its log:\n{kafka.log_end()}")
     except KeyboardInterrupt:
         console.print("Stopped.")

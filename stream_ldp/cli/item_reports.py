@@ -49,14 +49,14 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
         phase = collection.method.phases[asked.phase - 1]
         typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {shown_epsilon(phase.epsilon)} nats")
 
-    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_answer=tell)
+    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=tell)
     sets = _given(options.items) if options.items is not None else _read(options.path)
     problem = None
     try:
         run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, options.epochs))))
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
-    typer.echo(f"{reporter.answered} answers of one user published")
+    typer.echo(f"{reporter.acknowledged} answers of one user published")
     typer.echo(spent_line(ledger))
     if problem is not None:
         fail(problem)

@@ -1,4 +1,4 @@
-"""What an application imports: reporters send what they have perturbed, subscribers receive what comes of it."""
+"""This package is what an application imports: reporters send perturbed values, subscribers receive the answers."""
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
 from stream_ldp.client.item_population import ItemPopulation
@@ -6,7 +6,7 @@ from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
 from stream_ldp.privacy.ledger.ledger import (
-    AlreadyAnswered,
+    AlreadyReported,
     Assumption,
     BudgetExceeded,
     ReportRefused,
@@ -17,7 +17,7 @@ from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, le
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 __all__ = [
-    "AlreadyAnswered",
+    "AlreadyReported",
     "Assumption",
     "BudgetExceeded",
     "DeliveryError",

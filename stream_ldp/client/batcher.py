@@ -1,4 +1,4 @@
-"""Gathering reports into batches: a pure state machine, time and randomness are arguments."""
+"""This module gathers reports into batches, as a pure state machine: time and randomness are arguments."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Batcher", "batch_of", "most_reports"]
 
-#: A broker takes records of 2^20 bytes unless told otherwise; the rest is for the record's own overhead.
+#: A broker takes records of 2^20 bytes by default; the rest is for the record's own overhead.
 MAX_BATCH_BYTES = 1_000_000
 
 _ID_WORDS = 4  # 16 bytes
 
 
 def most_reports(bits: int) -> int:
-    """How many reports of so many bits fit a record; at least one."""
+    """Return the number of reports of so many bits that fit a record, at least one."""
     return max(1, (MAX_BATCH_BYTES - HEADER_BYTES) // row_width(bits))
 
 
 def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, entropy: Entropy) -> Batch:
-    """Packed reports, uint8, shape (n, row width), as a batch with an id of its own and in random order.
+    """Make a batch of packed reports, uint8, shape (n, row width), with an id of its own and in random order.
 
-    In the order of their making, a report's place would tell when its user answered.
+    In the order in which they were made, a report's place would show when its user reported.
     """
     order = random_order(len(rows), entropy=entropy)
     batch_id = random_words(_ID_WORDS, entropy=entropy).tobytes()
@@ -41,14 +41,18 @@ def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, entro
 
 
 class Batcher:
-    """Fills batches of one collection up to a size.
+    """A batcher fills batches of one collection up to a size.
 
     A batch ends early where the pane changes: it has one event time, and its reports must all belong to the windows
     that this time belongs to. Its time is that of its newest report.
     """
 
     def __init__(self, collection: Collection, *, max_reports: int, entropy: Entropy) -> None:
-        """max_reports: of one batch. entropy: for batch ids and for the order of reports; see `Reporter`."""
+        """Start with no reports.
+
+        max_reports: the most reports of one batch.
+        entropy: source of batch ids and of the order of reports; see `Reporter`.
+        """
         self._collection = collection
         self._max_reports = max_reports
         self._entropy = entropy
@@ -58,27 +62,27 @@ class Batcher:
 
     @property
     def count(self) -> int:
-        """Reports that wait for their batch to fill."""
+        """Number of reports that wait for their batch to fill."""
         return self._count
 
     def add(self, rows: NDArray[np.uint8], *, time_ms: int) -> list[Batch]:
-        """Add packed reports of one time, uint8, shape (n, row width); the batches that this has completed."""
+        """Add packed reports of one time, uint8, shape (n, row width), and return the batches that this completes."""
         window = self._collection.window
         complete = []
         if self._count and pane_of(time_ms, window) != pane_of(self._time_ms, window):
             complete.append(self._cut())
         self._time_ms = time_ms
         while len(rows):
-            taken = rows[: self._max_reports - self._count]
-            self._rows.append(taken)
-            self._count += len(taken)
-            rows = rows[len(taken) :]
+            part = rows[: self._max_reports - self._count]
+            self._rows.append(part)
+            self._count += len(part)
+            rows = rows[len(part) :]
             if self._count == self._max_reports:
                 complete.append(self._cut())
         return complete
 
     def cut(self) -> Batch | None:
-        """The batch as it is, however small; None if there are no reports."""
+        """Return the batch as it is, however small; None if there are no reports."""
         return self._cut() if self._count else None
 
     def _cut(self) -> Batch:

@@ -1,4 +1,4 @@
-"""What can go wrong between an application and the topics it uses."""
+"""This module holds the errors that can occur between an application and the topics it uses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "Unr
 
 
 class DeliveryError(StreamLDPError, RuntimeError):
-    """Reports that the brokers did not acknowledge; they may or may not have arrived.
+    """The brokers did not acknowledge some reports, which may or may not have arrived.
 
-    reports: how many.
+    reports: number of those reports.
     """
 
     def __init__(self, reports: int, topic: str, cause: str) -> None:
@@ -26,11 +26,11 @@ class DeliveryError(StreamLDPError, RuntimeError):
 
 
 class MissingTopic(StreamLDPError, RuntimeError):
-    """A topic that does not exist; the message says how to make it."""
+    """A topic does not exist; the message says how to create it."""
 
 
 class UnreadableAnswer(StreamLDPError, ValueError):
-    """A record of a topic of answers that is none, or is one of a later release."""
+    """A record of a topic of answers is not an answer, or is one of a later release."""
 
     what = "an answer"
 
@@ -42,22 +42,22 @@ class UnreadableAnswer(StreamLDPError, ValueError):
 
 
 class NotAnEstimate(UnreadableAnswer):
-    """A record of an estimates topic that is not an estimate, or is one of a later release."""
+    """A record of an estimates topic is not an estimate, or is one of a later release."""
 
     what = "an estimate"
 
 
 class NotARanking(UnreadableAnswer):
-    """A record of a heavy-hitters topic that is not a ranking, or is one of a later release."""
+    """A record of a heavy-hitters topic is not a ranking, or is one of a later release."""
 
     what = "a ranking"
 
 
 def require_topic(topic: str, existing: Container[str], settings: Settings) -> None:
-    """Make sure of a topic before aiokafka waits for it, which it does without end.
+    """Check that a topic exists, since aiokafka would wait without end for one that does not.
 
     Raises:
-        MissingTopic: it is not among the existing ones.
+        MissingTopic: the topic is not among the existing ones.
     """
     if topic not in existing:
         raise MissingTopic(

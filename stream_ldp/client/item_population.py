@@ -1,4 +1,4 @@
-"""Answering for many users what an item collection asks: a simulation, or a gateway of users without a client."""
+"""This module reports for many users to an item collection: in simulations, or for users without a client."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = ["ItemPopulation"]
 
 
 class ItemPopulation(Sender):
-    """Users of an item collection who answer together.
+    """The users of an item collection who report together.
 
         async with ItemPopulation(films, sets, settings=Settings.load()) as population:
             await population.run(epochs=2)
 
-    What the users have spent is not counted here: whoever answers for real people sees to it that each epoch is
-    answered once, and asks them for its epsilon.
+    The users' spending is not counted here: whoever reports for real people must make sure that each user reports
+    once in each phase of an epoch, and must have their consent to the epoch's epsilon.
     """
 
     def __init__(
@@ -54,16 +54,18 @@ class ItemPopulation(Sender):
         max_in_flight: int = 64,
         delivery_timeout: float = 30.0,
     ) -> None:
-        """sets: what each user holds, items as `ItemCollection.encode` gives them.
+        """Take the users; they report inside the `async with` block.
 
-        secrets: of each user, from which their partition words are drawn. None draws those of an epoch from the
-            entropy, to be remembered as long as the population: right for users who answer through nobody else.
-        entropy: source of the noise and of the order of answering; the operating system's unless this is a
+        sets: the set of each user, items as `ItemCollection.encode` gives them.
+        secrets: the secret of each user, from which their partition words are derived. None draws the words of an
+            epoch from the entropy and keeps them as long as the population lives: right for users who report through
+            nothing else.
+        entropy: source of the noise and of the order of the reports; the operating system's unless this is a
             simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
-        spread: spread the answers evenly over what is left of a phase's window.
-        max_reports: of one batch; fewer where they are so wide that they would not fit a record.
-        max_in_flight: batches on their way at once.
+        spread: spread the reports evenly over what is left of a phase's window.
+        max_reports: the most reports of one batch; fewer where they are so wide that they would not fit a record.
+        max_in_flight: the most batches on their way at once.
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
 
         Raises:
@@ -91,10 +93,10 @@ class ItemPopulation(Sender):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Disconnect, once what has left is acknowledged.
+        """Disconnect, once every batch that was sent is acknowledged.
 
         Raises:
-            DeliveryError: answers were lost.
+            DeliveryError: reports were lost.
         """
         try:
             await self._outbox.flush()
@@ -102,13 +104,13 @@ class ItemPopulation(Sender):
             await super().__aexit__(kind, error, traceback)
 
     async def run(self, *, epochs: int | None = None, on_phase: Callable[[Round, int], None] | None = None) -> None:
-        """Answer every phase of so many epochs, the first that can be answered wholly and those after it.
+        """Report in every phase of so many epochs, from the first epoch in which all users have time to report.
 
-        epochs: None to go on for ever.
-        on_phase: told of every phase that has been answered, and by how many users.
+        epochs: number of epochs; None to go on for ever.
+        on_phase: called after every phase with its round and the number of users who reported.
 
         Raises:
-            DeliveryError: answers were lost.
+            DeliveryError: reports were lost.
             KafkaError: the brokers cannot be asked.
         """
         schedule = self._collection.schedule
@@ -117,10 +119,10 @@ class ItemPopulation(Sender):
         end_ms = None
         if epochs is not None:
             end_ms = schedule.window_of(first + epochs - 1, schedule.phases) + schedule.size_ms
-        answered: set[tuple[int, int]] = set()
+        begun: set[tuple[int, int]] = set()
 
-        async def answer(asked: Round) -> None:
-            users = await self.answer(asked)
+        async def report(asked: Round) -> None:
+            users = await self.report(asked)
             if on_phase is not None:
                 on_phase(asked, users)
 
@@ -129,33 +131,34 @@ class ItemPopulation(Sender):
             async with asyncio.TaskGroup() as tasks:
                 while (asked := await self._feed.next(until_ms=end_ms)) is not None:
                     key = (asked.epoch, asked.phase)
-                    if first <= asked.epoch < after and key not in answered:
+                    if first <= asked.epoch < after and key not in begun:
                         # Rounds of epochs that are over do not come again.
-                        answered = {each for each in answered if each[0] > asked.epoch - schedule.phases} | {key}
-                        tasks.create_task(answer(asked))
+                        begun = {each for each in begun if each[0] > asked.epoch - schedule.phases} | {key}
+                        tasks.create_task(report(asked))
         except BaseExceptionGroup as problems:
             # The first has stopped the others.
             raise problems.exceptions[0] from None
 
-    async def answer(self, asked: Round) -> int:
-        """Ask the users whom the phase asks, and publish what they answer until the round closes.
+    async def report(self, asked: Round) -> int:
+        """Publish a report of each user whom the phase asks, until the round closes.
 
         Returns:
-            Number of answers that were published; users who would have answered later did not.
+            Number of reports that were published; users whose turn would have come later sent none.
 
         Raises:
             RoundRefused: the collection never asks this.
-            DeliveryError: answers were lost.
+            DeliveryError: reports were lost.
         """
         phase = asked.check(self._collection)
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
-        # In random order, or who answers late would be told by their place.
+        # In random order: otherwise the time of a report would show the user's place among the users.
         users = users[random_order(len(users), entropy=self._entropy)]
         method = self._collection.method
         inquiry, fingerprint = asked.inquiry, asked.fingerprint
         size = min(self._max_reports, most_reports(method.oracle(inquiry).bits))
         begin_ms, end_ms = max(self._clock(), asked.start_ms), closes_ms(asked)
-        # As long before the round closes as that is before the window's end: a batch may be late by so much.
+        # A batch may be late by the time from a round's closing to its window's end, so the last one is due so much
+        # before the closing.
         last_ms = max(begin_ms, 2 * end_ms - asked.end_ms) if self._spread else begin_ms
         published = 0
         for first in range(0, len(users), size):
@@ -174,7 +177,7 @@ class ItemPopulation(Sender):
         return published
 
     def _first_epoch(self) -> int:
-        """The earliest whose first phase is open for half a window or more: time for all users to answer."""
+        """Return the earliest epoch whose first phase is open for half a window or more: time for all to report."""
         schedule = self._collection.schedule
         now_ms = self._clock()
         epoch = now_ms // schedule.size_ms // schedule.stride
@@ -182,11 +185,11 @@ class ItemPopulation(Sender):
         return epoch if now_ms < start_ms + schedule.size_ms // 2 else epoch + 1
 
     def _words_in(self, epoch: int) -> NDArray[np.uint32]:
-        """The partition words of all users, the same whenever they are asked for."""
+        """Return the partition words of all users in an epoch, the same at every call."""
         if self._secrets is not None:
             return partition_words(self._secrets, fingerprint=self._collection.fingerprint, epoch=epoch)
         if epoch not in self._words:
-            # While an epoch's last phase is asked, so many others have begun at most.
+            # While the last phase of an epoch is open, at most as many later epochs have begun as there are phases.
             oldest = epoch - self._collection.schedule.phases
             self._words = {each: words for each, words in self._words.items() if each > oldest}
             self._words[epoch] = random_words(len(self._sets), entropy=self._entropy)

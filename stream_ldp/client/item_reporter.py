@@ -1,4 +1,4 @@
-"""Answering for one user what an item collection asks, phase after phase."""
+"""This module reports for one user to an item collection, phase after phase."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger import AlreadyAnswered, BudgetExceeded
+from stream_ldp.privacy.ledger.ledger import AlreadyReported, BudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import partition_words
@@ -33,26 +33,27 @@ log = logging.getLogger(__name__)
 
 
 class ItemReporter(Sender):
-    """Answers for one user what the phases of a collection's epochs ask about their set of items.
+    """An item reporter reports on one user's set of items, in each phase of a collection's epochs that asks the user.
 
         secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
         async with ItemReporter(films, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
             await reporter.hold({"Alien", "Brazil"})
             await reporter.stopped()
 
-    Answers leave by themselves, from the first `hold` to the end of the `async with` block: each phase that asks the
-    user is answered once, for the set held at that moment, of which only one perturbed value is sent. Whoever
-    comes late answers the phases that are still open.
+    Reports leave by themselves, from the first `hold` to the end of the `async with` block: each phase that asks the
+    user gets one report, made from the set held at that moment, of which only one perturbed value is sent. A user who
+    comes late reports in the phases that are still open.
 
-    Privacy does not depend on what the service says. An answer is perturbed by the collection's own method at the
-    collection's own epsilon, and counted in the ledger before it leaves; the ledger refuses a second one to the same
-    phase of an epoch, also after a restart. Rounds that the collection never asks are logged, counted in `refused`,
-    and not answered.
+    Privacy does not depend on what the service says. A report is perturbed by the collection's own method at the
+    collection's own epsilon, and counted in the ledger before it leaves; the ledger refuses a second report to the
+    same phase of an epoch, also after a restart. Rounds that the collection never asks are logged, counted in
+    `refused`, and get no report.
 
-    When the budget does not pay for a phase, it is passed over with a warning; what costs less may still be answered.
-    When it pays for none, answering ends: `hold` and `stopped` raise BudgetExceeded. The end of the block does not,
-    since nothing was lost. Anything else that ends it, such as brokers that do not acknowledge an answer or a ledger
-    that cannot be written, is raised by `hold`, by `stopped` and by the end of the block.
+    When the budget does not pay for a phase, the phase is passed over with a warning; a cheaper phase may still get a
+    report. When the budget pays for no phase, reporting ends: `hold` and `stopped` raise BudgetExceeded. The end of
+    the block does not, since nothing was lost. Anything else that ends reporting, such as brokers that do not
+    acknowledge a report or a ledger that cannot be written, is raised by `hold`, by `stopped` and by the end of the
+    block.
     """
 
     def __init__(
@@ -65,20 +66,21 @@ class ItemReporter(Sender):
         entropy: Entropy | None = None,
         clock: Callable[[], int] = now_ms,
         spread: bool = True,
-        on_answer: Callable[[Round], None] | None = None,
+        on_report: Callable[[Round], None] | None = None,
         delivery_timeout: float = 30.0,
     ) -> None:
-        """secret: the user's, 32 bytes; see `load_or_create_user`.
+        """Take the user; they report inside the `async with` block, once they hold a set.
 
-        ledger: of that user, in a file: one in memory forgets at the end of the process what has been answered.
-        entropy: source of the noise and of the moments; the operating system's unless this is a simulation.
+        secret: the user's secret, 32 bytes; see `load_or_create_user`.
+        ledger: that user's ledger, in a file: one in memory forgets the reports at the end of the process.
+        entropy: source of the noise and of the random moments; the operating system's unless this is a simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
-        spread: answer at a random moment of what is left of a phase's window, so that not all users answer at once.
-        on_answer: told of every answer that the brokers have acknowledged.
-        delivery_timeout: seconds after which an answer that is not acknowledged is lost.
+        spread: report at a random moment of what is left of a phase's window, so that not all users report at once.
+        on_report: called with the round of every report that the brokers have acknowledged.
+        delivery_timeout: seconds after which a report that is not acknowledged is lost.
 
         Raises:
-            ValueError: the secret is not one, or the ledger is not of the user who has it.
+            ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
         if not ledger.is_of(secret):
             raise ValueError("the ledger is of a user with another secret")
@@ -96,26 +98,21 @@ class ItemReporter(Sender):
         self._secret = secret
         self._ledger = ledger
         self._spread = spread
-        self._on_answer = on_answer
+        self._on_report = on_report
         self._set: ItemSets | None = None
         self._holds = asyncio.Event()
-        self._answering = asyncio.Lock()
-        # By epoch and phase: when to answer, and what.
+        self._reporting = asyncio.Lock()
+        # By epoch and phase: when to report, and on what.
         self._due: dict[tuple[int, int], tuple[int, Round]] = {}
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def answered(self) -> int:
-        """Number of answers that the brokers have acknowledged."""
-        return self.acknowledged
-
-    @property
     def refused(self) -> int:
-        """Number of rounds that were not answered because the collection never asks them."""
+        """Number of rounds that got no report because the collection never asks them."""
         return self._feed.refused
 
     async def __aenter__(self) -> Self:
-        """Connect; raises as `Sender`."""
+        """Connect; raises what `Sender` raises."""
         await super().__aenter__()
         self._task = asyncio.create_task(self._follow())
         return self
@@ -123,17 +120,17 @@ class ItemReporter(Sender):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Disconnect, once an answer that is under way has left; what is not due yet is not answered.
+        """Disconnect, once a report that is under way has left; a report that is not due yet is not sent.
 
         Raises:
-            DeliveryError, LedgerError, KafkaError: answering had ended by it.
+            DeliveryError, LedgerError, KafkaError: this error had ended reporting.
         """
         task, self._task = self._task, None
         if task is None:
             return
         try:
-            # An answer that is counted is sent.
-            async with self._answering:
+            # A report that is counted must be sent.
+            async with self._reporting:
                 task.cancel()
             await asyncio.wait([task])
         finally:
@@ -142,15 +139,15 @@ class ItemReporter(Sender):
             task.result()
 
     async def hold(self, items: Iterable[str]) -> None:
-        """Answer for these items from now on, in place of those before.
+        """Report on this set of items from now on, in place of the set before.
 
-        The set may be empty, and larger than the collection's `set_size`: of a larger one, each item is asked about
+        The set may be empty, and larger than the collection's `set_size`: each item of a larger set is reported on
         less often.
 
         Raises:
             ValueError: an item is not one of the collection's; the message never repeats it.
-            BudgetExceeded: nothing more can be answered.
-            DeliveryError, LedgerError, KafkaError: answering has ended by it.
+            BudgetExceeded: the budget pays for no further report.
+            DeliveryError, LedgerError, KafkaError: this error has ended reporting.
             RuntimeError: the reporter is closed.
         """
         task = self._running()
@@ -160,11 +157,11 @@ class ItemReporter(Sender):
         self._holds.set()
 
     async def stopped(self) -> None:
-        """Wait until answering ends: by a failure, by a spent budget, or by the end of the block.
+        """Wait until reporting ends: by a failure, by a spent budget, or by the end of the block.
 
         Raises:
-            BudgetExceeded: no phase can be paid for any more.
-            DeliveryError, LedgerError, KafkaError: what it has ended by.
+            BudgetExceeded: the budget pays for no further report.
+            DeliveryError, LedgerError, KafkaError: this error has ended reporting.
             RuntimeError: the reporter is closed.
         """
         task = self._running()
@@ -188,11 +185,11 @@ class ItemReporter(Sender):
             now = self._clock()
             for key in [key for key, (due_ms, _) in self._due.items() if due_ms <= now]:
                 _, due = self._due.pop(key)
-                async with self._answering:
-                    await self._answer(due)
+                async with self._reporting:
+                    await self._report(due)
 
     def _plan(self, asked: Round) -> None:
-        """Choose the moment of an answer, where this user is asked."""
+        """Choose the moment of a report, if the round asks this user."""
         key = (asked.epoch, asked.phase)
         if key in self._due:
             self._due[key] = (self._due[key][0], asked)
@@ -207,7 +204,7 @@ class ItemReporter(Sender):
         moment = int(self._entropy.integers(np.array([left]))[0]) if self._spread else 0
         self._due[key] = (begin + moment, asked)
 
-    async def _answer(self, asked: Round) -> None:
+    async def _report(self, asked: Round) -> None:
         time_ms = self._clock()
         if self._set is None or not asked.start_ms <= time_ms < closes_ms(asked):
             return
@@ -215,22 +212,22 @@ class ItemReporter(Sender):
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
             await asyncio.to_thread(self._ledger.spend_phase, self._collection, phase=asked.phase, epoch=asked.epoch)
-        except AlreadyAnswered:
+        except AlreadyReported:
             return
         except BudgetExceeded as refusal:
-            log.warning("phase %d of epoch %d is not answered: %s", asked.phase, asked.epoch, refusal)
-            if self._ends(asked, refusal):
+            log.warning("phase %d of epoch %d gets no report: %s", asked.phase, asked.epoch, refusal)
+            if self._pays_for_none(asked, refusal):
                 raise
             return
         # Ids never come from a seed; see `Reporter`.
         batch = batch_of(row, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
         await self._outbox.publish([batch])
         await self._outbox.flush()
-        if self._on_answer is not None:
-            self._on_answer(asked)
+        if self._on_report is not None:
+            self._on_report(asked)
 
-    def _ends(self, asked: Round, refusal: BudgetExceeded) -> bool:
-        """Whether the budget pays for no phase any more."""
+    def _pays_for_none(self, asked: Round, refusal: BudgetExceeded) -> bool:
+        """Decide whether the budget pays for no phase any more."""
         phases = self._collection.method.phases
         cheapest = min(phase.epsilon for phase in phases)
         return phases[asked.phase - 1].epsilon <= cheapest or refusal.left < cheapest

@@ -1,4 +1,4 @@
-"""Batches on their way to a reports topic, every one of them accounted for."""
+"""This module sends batches to a reports topic and accounts for every one of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Outbox"]
 
-#: For the steps between a checked connection and a producer that can send.
+#: Seconds for the steps between a checked connection and a producer that can send.
 START_TIMEOUT_SECONDS = 15.0
 
 
 class Outbox:
-    """Sends batches and remembers each until it is acknowledged. An `async with` block is its connection.
+    """An outbox sends batches and keeps each until it is acknowledged. Its `async with` block is its connection.
 
     aiokafka's own `flush` says nothing of failed sends, and its idempotent producer tries for ever. Here a batch
     that is not acknowledged in time is lost. After that nothing more is sent: the producer cannot leave a batch out,
@@ -34,7 +34,11 @@ class Outbox:
     """
 
     def __init__(self, topic: str, *, settings: Settings, max_in_flight: int, delivery_timeout: float) -> None:
-        """max_in_flight: batches. delivery_timeout: seconds from sending a batch to its acknowledgement."""
+        """Prepare for one reports topic.
+
+        max_in_flight: the most batches on their way at once.
+        delivery_timeout: the most seconds from sending a batch to its acknowledgement.
+        """
         self._topic = topic
         self._settings = settings
         self._max_in_flight = max_in_flight
@@ -49,9 +53,9 @@ class Outbox:
         """Connect and find the topic.
 
         Raises:
-            BrokerUnreachable, SettingsError: no broker can be spoken to, or none takes a producer.
+            BrokerUnreachable, SettingsError: no broker can be reached, or none accepts a producer.
             MissingTopic: the topic does not exist.
-            KafkaError: the brokers refuse us.
+            KafkaError: the brokers refuse this client.
         """
         await check_connection(self._settings)
         try:
@@ -63,7 +67,7 @@ class Outbox:
             await self._producer.stop()
             if isinstance(error, TimeoutError):
                 raise BrokerUnreachable(
-                    f"{self._settings.brokers} answers, but takes no producer within {START_TIMEOUT_SECONDS:g} s"
+                    f"{self._settings.brokers} answers, but accepts no producer within {START_TIMEOUT_SECONDS:g} s"
                 ) from error
             raise
         return self
@@ -71,7 +75,7 @@ class Outbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Disconnect; `flush` comes before."""
+        """Disconnect; call `flush` first."""
         if self._cause is None:
             await self._producer.stop()
         else:
@@ -79,16 +83,16 @@ class Outbox:
 
     @property
     def acknowledged(self) -> int:
-        """Reports that the brokers have."""
+        """Number of reports that the brokers have acknowledged."""
         return self._acknowledged
 
     @property
     def full(self) -> bool:
-        """Whether as many batches are on their way as may be."""
+        """True while as many batches are on their way as may be at once."""
         return len(self._in_flight) >= self._max_in_flight
 
     async def publish(self, batches: Sequence[Batch]) -> None:
-        """Send batches as soon as there is room for each; does not wait until they have arrived.
+        """Send batches as soon as there is room for each, without waiting until they have arrived.
 
         Raises:
             DeliveryError: a batch has been lost, and the rest of these is not sent.
@@ -102,10 +106,10 @@ class Outbox:
                     self._lost += sum(len(batch.rows) for batch in unsent)
                 self._raise_if_lost()
                 self.send(unsent.popleft())
-                # Let the producer at it: a caller that reports in a tight loop would else keep every batch waiting.
+                # Let the producer run: a caller that reports in a tight loop would keep every batch waiting.
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
-            # A batch holds the reports of other callers too: it leaves, though there is no room.
+            # A batch also holds the reports of other callers, so it is sent although there is no room.
             for batch in unsent:
                 self.send(batch)
             raise
@@ -120,7 +124,7 @@ class Outbox:
         """Wait until every batch is acknowledged.
 
         Raises:
-            DeliveryError: one was not.
+            DeliveryError: a batch was lost.
         """
         while self._in_flight:
             await asyncio.wait(self._in_flight)

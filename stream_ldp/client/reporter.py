@@ -1,4 +1,4 @@
-"""Sending records: perturbed at once, gathered in batches, published, and every failure raised."""
+"""This module reports records: it perturbs each at once, gathers reports in batches, and raises every failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Reporter"]
 
 
 class Reporter(Sender):
-    """Reports records to a collection.
+    """A reporter sends reports of records to a collection.
 
         secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
         async with Reporter(collection, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
@@ -36,8 +36,8 @@ class Reporter(Sender):
     A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
     that waits may be cancelled, and several tasks may share a reporter.
 
-    What the user has told is counted in the ledger before it leaves, and stays counted when it is lost on its way or
-    the call is cancelled. A report beyond the ledger's terms is refused.
+    A report is counted in the ledger before it leaves, and stays counted when it is lost on its way or the call is
+    cancelled. A report beyond the ledger's terms is refused.
 
     Nothing is lost silently. When a batch is not acknowledged, the next call raises DeliveryError, and so does every
     later one and the end of the `async with` block; make a new reporter to go on.
@@ -57,19 +57,20 @@ class Reporter(Sender):
         max_in_flight: int = 64,
         delivery_timeout: float = 30.0,
     ) -> None:
-        """secret: of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
+        """Prepare for one collection; reports are taken inside the `async with` block.
 
-        ledger: of that user. Without one, a ledger in memory lets his record not change, and counts only what this
-            reporter sends.
+        secret: secret of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
+        ledger: that user's ledger. Without one, a ledger in memory does not let their record change, and counts only
+            what this reporter sends.
         entropy: source of the noise; the operating system's unless this is a simulation.
         clock: event time of a report, in milliseconds since 1970-01-01 UTC.
-        max_reports: of one batch; fewer where they are so wide that they would not fit a record.
+        max_reports: the most reports of one batch; fewer where they are so wide that they would not fit a record.
         linger: seconds that a report waits for others to share its batch.
-        max_in_flight: batches on their way at once; beyond it, `report` waits.
+        max_in_flight: the most batches on their way at once; beyond it, `report` waits.
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
 
         Raises:
-            ValueError: the secret is not one, or the ledger is not of the user who has it.
+            ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
         super().__init__(
             collection,
@@ -92,7 +93,7 @@ class Reporter(Sender):
         self._open = False
 
     async def __aenter__(self) -> Self:
-        """Connect; raises as `Sender`."""
+        """Connect; raises what `Sender` raises."""
         await super().__aenter__()
         self._open = True
         return self
@@ -132,8 +133,7 @@ class Reporter(Sender):
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
 
-        Raises:
-            As `report`.
+        Raises what `report` raises.
         """
         if self._secret is None or self._ledger is None:
             raise ValueError(
@@ -147,24 +147,24 @@ class Reporter(Sender):
         memoises = self._ledger.terms.assumption is not Assumption.FRESH
         words = self._words.words_of([self._secret] * len(values), values) if memoises else None
         rows = self._collection.mechanism.perturb(values, entropy=self._entropy, permanent_words=words)
-        answers = self._ledger.answers(self._collection, values.tolist())
+        reports = self._ledger.attribute_reports(self._collection, values.tolist())
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        await asyncio.to_thread(self._ledger.spend, answers)
+        await asyncio.to_thread(self._ledger.spend, reports)
         self._require_open()
         await self._gather(rows)
 
     async def report_many(
         self, values: NDArray[np.integer] | Sequence[Sequence[int]], *, secrets: Sequence[bytes] | None
     ) -> None:
-        """Report one record for each of many users. What they have spent is not counted here.
+        """Report one record for each of many users, whose spending is not counted here.
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
-        secrets: of each user, in the order of the values. None draws every permanent response afresh, which is
-            right only for users who never report again: the noise of two such reports averages out.
+        secrets: the secret of each user, in the order of the values. None draws every permanent response afresh,
+            which is right only for users who never report again: the noise of two such reports averages out.
 
         Raises:
-            ValueError: a value is not one of its attribute's (what comes before its batch is sent), there is not
-                one secret for each user, or one is of the user of `report`, whose ledger would not see it.
+            ValueError: a value is not one of its attribute's (the batches before it are sent), there is not one
+                secret for each user, or one belongs to the user of `report`, whose ledger would not count it.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
@@ -208,7 +208,7 @@ class Reporter(Sender):
 
     def _linger_over(self) -> None:
         self._timer = None
-        # A batch that cannot leave goes on filling, and `report` waits once it is full.
+        # A batch for which there is no room goes on filling; once it is full, `report` waits.
         if not self._outbox.full and (batch := self._batcher.cut()):
             self._outbox.send(batch)
         self._start_timer()

@@ -1,4 +1,4 @@
-"""The rounds of an item collection as clients follow them: first phases by the clock, later ones from the topic."""
+"""This module follows the rounds of an item collection: first phases by the clock, later ones from the topic."""
 
 from __future__ import annotations
 
@@ -27,28 +27,31 @@ log = logging.getLogger(__name__)
 #: finds it changed.
 LOOK_MS = 500
 
-#: An answer leaves at least so long before its window ends, in milliseconds, so that a slow disk or network does not
-#: make it late; or this part of the window where that is less.
+#: A report leaves at least so long before its window ends, in milliseconds, so that a slow disk or network does not
+#: make it late; or one part in MARGIN_PART of the window where that is less.
 MARGIN_MS = 500
 MARGIN_PART = 10
 
 
 def closes_ms(asked: Round) -> int:
-    """Event time from which a round is not answered any more."""
+    """Return the event time from which a round gets no more reports, in milliseconds since 1970-01-01 UTC."""
     return asked.end_ms - min(MARGIN_MS, (asked.end_ms - asked.start_ms) // MARGIN_PART)
 
 
 class RoundFeed:
-    """What the collection asks at present and what it asks next.
+    """A round feed hands out the rounds that the collection asks now and those that it asks next.
 
-    A round that has closed is passed over. One that the collection never asks (`Round.check`), or that is
-    asked more than a window ahead, is refused: logged, counted, and never handed out.
+    A round that has closed is passed over. One that the collection never asks (`Round.check`), or that begins more
+    than a window from now, is refused: logged, counted, and never handed out.
 
-    refused: number of records that were.
+    refused: number of records that were refused.
     """
 
     def __init__(self, collection: ItemCollection, *, settings: Settings, clock: Callable[[], int]) -> None:
-        """clock: milliseconds since 1970-01-01 UTC."""
+        """Prepare for one collection; its rounds come inside the `async with` block.
+
+        clock: event time, in milliseconds since 1970-01-01 UTC.
+        """
         self.refused = 0
         self._collection = collection
         self._settings = settings
@@ -78,9 +81,9 @@ class RoundFeed:
         await self._reader.stop()
 
     async def next(self, *, until_ms: int | None = None) -> Round | None:
-        """The next round that has not closed; None when the clock has reached `until_ms`.
+        """Return the next round that has not closed; None when the clock has reached `until_ms`.
 
-        A round may come again, or come anew with other candidates, which then hold.
+        A round may come again, or come anew with other candidates, which then replace those before.
 
         Raises:
             KafkaError: the brokers cannot be asked.
@@ -99,7 +102,7 @@ class RoundFeed:
             self._records.extend(await self._reader.fetch(timeout_ms=wait_ms))
 
     def _first_phase(self, now_ms: int) -> Round | None:
-        """That of the epoch that begins with the present window, once."""
+        """Return the first round of the epoch that begins with the present window, once; None otherwise."""
         schedule = self._collection.schedule
         window_ms = now_ms - now_ms % schedule.size_ms
         if window_ms == self._window_ms:
@@ -109,7 +112,7 @@ class RoundFeed:
         return None if epoch is None else Round.first(self._collection, epoch=epoch)
 
     def _read(self, record: Any, now_ms: int) -> Round | None:
-        """The round of a record, None for one that is over or refused."""
+        """Return the round of a record, or None for one that is over or refused."""
         try:
             asked = Round.from_bytes(record.value or b"")
             if closes_ms(asked) <= now_ms:
@@ -119,14 +122,14 @@ class RoundFeed:
                 raise RoundRefused(f"begins at {asked.start_ms} ms, more than a window after now, {now_ms} ms")
         except ValueError as error:
             self.refused += 1
-            log.warning("%s offset %d is not answered: %s", self._topic, record.offset, error)
+            log.warning("%s offset %d gets no report: %s", self._topic, record.offset, error)
             return None
         return asked
 
     def _open_since_ms(self) -> int:
-        """When the first round that may be open was published, or earlier.
+        """Return a time at or before the one at which the first round that may be open was published.
 
         A round is published after the window before its own has ended: within the last window. One window more makes
-        up for clocks that differ. What is older, up to weeks of it, need not be read.
+        up for clocks that differ. Older rounds, of which the topic may hold weeks, need not be read.
         """
         return self._clock() - 2 * self._collection.schedule.size_ms

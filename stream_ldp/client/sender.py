@@ -1,4 +1,4 @@
-"""What every client that sends reports has: noise, a clock, an outbox, and its connection to the brokers."""
+"""This module holds the base of every client that sends reports: noise, a clock, an outbox, and a connection."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["Sender", "now_ms"]
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970-01-01 UTC."""
+    """Return the time of day, in milliseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000_000
 
 
 class Sender:
-    """Sends reports of one collection, inside an `async with` block."""
+    """A sender sends reports to one collection, inside an `async with` block."""
 
     def __init__(
         self,
@@ -40,7 +40,10 @@ class Sender:
         delivery_timeout: float,
         also: Sequence[AbstractAsyncContextManager[Any]] = (),
     ) -> None:
-        """also: what else has to be open inside the block."""
+        """Prepare for one collection.
+
+        also: other connections to open and close with the block.
+        """
         self._entropy = entropy or OSEntropy()
         self._clock = clock
         self._outbox = Outbox(

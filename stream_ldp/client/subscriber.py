@@ -1,4 +1,4 @@
-"""Receiving estimates and rankings, typed."""
+"""This module receives estimates and rankings as typed messages."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
 
-#: Seconds between the commits of a group member: at most so much is handed out twice after a crash.
+#: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
 COMMIT_INTERVAL = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Answers(Generic[AnswerT]):
-    """One kind of answers: its topic, how a record of it is read, what is raised for one that is none, who reads it.
+    """One kind of answers, as its subscriber reads it.
 
-    read: raises ValidationError for what is not an answer of this kind.
+    topic: name of the topic of a collection's answers.
+    read: reads the value of a record; raises ValidationError for one that is not an answer of this kind.
+    unreadable: error that is raised for such a record.
+    reader: name of the subscriber.
     """
 
     topic: Callable[[TopicNames, str], str]
@@ -51,13 +54,13 @@ _RANKINGS = _Answers(
 
 
 class AnswerSubscriber(Generic[AnswerT]):
-    """The answers of a collection, as an asynchronous iterator.
+    """A subscriber hands out the answers of a collection, as an asynchronous iterator.
 
     A topic of answers has one partition, on which the finals of a series follow each other in the order of their
-    windows. What a delayed worker repeats is left out: an answer, final or not, of a window that is not newer than
-    the last final one of its series.
+    windows. Repeats by a delayed worker are left out: every answer, final or not, of a window that is not newer than
+    that of the last final answer of its series.
 
-    Iteration raises UnreadableAnswer for a record that is none; the next step goes on behind it.
+    Iteration raises UnreadableAnswer for a record that is not an answer; the next step continues after that record.
     """
 
     def __init__(
@@ -71,15 +74,17 @@ class AnswerSubscriber(Generic[AnswerT]):
         follow: bool,
         group: str | None,
     ) -> None:
-        """wanted: whether to hand out an answer that is news.
+        """Prepare for one collection.
 
+        answers: the kind of its answers.
+        wanted: decides whether to hand out an answer that is not a repeat.
         from_beginning, follow, group: see `Subscriber`.
 
         Raises:
-            ValueError: a group that does not follow.
+            ValueError: a group is given, but `follow` is False.
         """
         if group is not None and not follow:
-            raise ValueError("a group member follows: where the others have got to is not known to it")
+            raise ValueError("a group member has to follow: it does not know how far the other members have read")
         self._collection = collection
         self._answers = answers
         self._wanted = wanted
@@ -98,7 +103,7 @@ class AnswerSubscriber(Generic[AnswerT]):
 
         Raises:
             BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-            MissingTopic: the collection's topic of such answers does not exist.
+            MissingTopic: the collection's topic for this kind of answers does not exist.
         """
         await check_connection(self._settings)
         try:
@@ -113,7 +118,7 @@ class AnswerSubscriber(Generic[AnswerT]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Disconnect. After an exception, a group gets the last answer again: it may not have been dealt with."""
+        """Disconnect. After an exception, a group gets the last answer again, as it may not have been processed."""
         try:
             if error is None:
                 await self._commit()
@@ -124,10 +129,10 @@ class AnswerSubscriber(Generic[AnswerT]):
         return self
 
     async def __anext__(self) -> AnswerT:
-        """The next answer that is wanted.
+        """Return the next answer that is wanted.
 
         Raises:
-            UnreadableAnswer: the next record is none.
+            UnreadableAnswer: the next record is not an answer.
         """
         while True:
             if asyncio.get_running_loop().time() >= self._commit_due:
@@ -140,7 +145,7 @@ class AnswerSubscriber(Generic[AnswerT]):
                 answer = self._answers.read(record.value)
             except ValidationError as error:
                 raise self._answers.unreadable(
-                    self._topic, record.partition, record.offset, _explained(error)
+                    self._topic, record.partition, record.offset, _explanation(error)
                 ) from error
             if self._is_news(answer) and self._wanted(answer):
                 return answer
@@ -156,7 +161,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         return True
 
     def _require_topic(self, existing: Container[str]) -> None:
-        """Name the right reader where the collection has answers of another kind."""
+        """Check that the topic exists; if the collection has another kind of answers, name the right subscriber."""
         for other in (_ESTIMATES, _RANKINGS):
             topic = other.topic(self._settings.topic_names, self._collection)
             if self._topic not in existing and topic in existing:
@@ -173,13 +178,13 @@ class AnswerSubscriber(Generic[AnswerT]):
 
 
 class Subscriber(AnswerSubscriber[Estimate]):
-    """The estimates of a collection of records.
+    """A subscriber to the estimates of a collection of records.
 
         async with Subscriber("care-survey", settings=Settings.load(), finals_only=True) as estimates:
             async for estimate in estimates:
                 print(estimate.estimate, estimate.window, estimate.joint())
 
-    Iteration raises NotAnEstimate for a record that is none; the next step goes on behind it.
+    Iteration raises NotAnEstimate for a record that is not an estimate; the next step continues after that record.
     """
 
     def __init__(
@@ -193,16 +198,17 @@ class Subscriber(AnswerSubscriber[Estimate]):
         follow: bool = True,
         group: str | None = None,
     ) -> None:
-        """estimates: names of those wanted; None for all.
+        """Prepare for one collection.
 
+        estimates: names of the estimates to hand out; None for all.
         finals_only: leave out the estimates of windows that are still open.
         from_beginning: begin with the oldest estimate that the topic still has, not with the next one.
-        follow: wait for more; otherwise end where the topic ends as it is entered.
+        follow: wait for more; otherwise stop where the topic ended when the block was entered.
         group: share the estimates with other members of this consumer group, which remembers what has been handed
-            out (each at least once). Without it, every subscriber gets all.
+            out (each estimate at least once). Without a group, every subscriber gets all estimates.
 
         Raises:
-            ValueError: a group that does not follow.
+            ValueError: a group is given, but `follow` is False.
         """
 
         def wanted(estimate: Estimate) -> bool:
@@ -221,13 +227,13 @@ class Subscriber(AnswerSubscriber[Estimate]):
 
 
 class RankingSubscriber(AnswerSubscriber[Ranking]):
-    """The heavy hitters of a collection of item sets.
+    """A subscriber to the heavy hitters of a collection of item sets.
 
         async with RankingSubscriber("films", settings=Settings.load(), results_only=True) as rankings:
             async for ranking in rankings:
                 print(ranking.epoch, [(each.item, each.frequency) for each in ranking.items])
 
-    Iteration raises NotARanking for a record that is none; the next step goes on behind it.
+    Iteration raises NotARanking for a record that is not a ranking; the next step continues after that record.
     """
 
     def __init__(
@@ -240,12 +246,14 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         follow: bool = True,
         group: str | None = None,
     ) -> None:
-        """results_only: one ranking an epoch, its result; leave out what is known after earlier phases and meanwhile.
+        """Prepare for one collection.
 
-        from_beginning, follow, group: as of `Subscriber`.
+        results_only: hand out one ranking of each epoch, its result; leave out those of earlier phases and of windows
+            that are still open.
+        from_beginning, follow, group: see `Subscriber`.
 
         Raises:
-            ValueError: a group that does not follow.
+            ValueError: a group is given, but `follow` is False.
         """
         super().__init__(
             collection,
@@ -258,8 +266,8 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         )
 
 
-def _explained(error: ValidationError) -> str:
-    """The first problem, and how many there are."""
+def _explanation(error: ValidationError) -> str:
+    """Describe the first problem, and say how many there are."""
     problems = error.errors(include_url=False, include_input=False)
     place = ".".join(map(str, problems[0]["loc"]))
     others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""

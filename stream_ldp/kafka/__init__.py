@@ -1,1 +1,1 @@
-"""Everything that is said to a Kafka cluster or asked of one, whoever says it."""
+"""This package holds all that the clients, the service and the commands do with a Kafka cluster."""

@@ -1,4 +1,4 @@
-"""The Kafka cluster as its administrators see it: which topics there are, and how they are set up."""
+"""This module administers the Kafka cluster: which topics there are, how they are set up, and who reads them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "ClusterError"]
 
-#: One of three may fail and another be restarted, without a report lost.
+#: Of three replicas, one may fail while another is restarted, and no report is lost.
 USUAL_REPLICATION = 3
-#: A created topic is known to every broker in well under a second, and so is the first group.
+#: Seconds for a new topic to get its leaders, or the first group its coordinator; both take well under a second.
 LEADER_SECONDS = 10.0
 
 
 class ClusterError(StreamLDPError, RuntimeError):
-    """The cluster refused what was asked of it."""
+    """The cluster refused a request."""
 
 
 class Cluster:
@@ -47,10 +47,10 @@ class Cluster:
     @classmethod
     @asynccontextmanager
     async def connect(cls, settings: Settings) -> AsyncIterator[Cluster]:
-        """Connect for the length of a `with` block.
+        """Connect for the length of an `async with` block.
 
         Raises:
-            BrokerUnreachable, SettingsError: as `check_connection`.
+            BrokerUnreachable, SettingsError: see `check_connection`.
         """
         await check_connection(settings)
         admin = AIOKafkaAdminClient(**settings.client_options())
@@ -61,15 +61,15 @@ class Cluster:
             await admin.close()
 
     async def usual_replication(self) -> int:
-        """USUAL_REPLICATION, or the number of brokers where there are fewer."""
+        """Return USUAL_REPLICATION, or the number of brokers where there are fewer."""
         brokers = (await self._admin.describe_cluster())["brokers"]
         return min(USUAL_REPLICATION, len(brokers))
 
     async def topics(self, names: Sequence[str]) -> dict[str, ExistingTopic]:
-        """Those of the topics that exist.
+        """Describe those of the named topics that exist, by name.
 
         Raises:
-            ClusterError: we may not look at one of them.
+            ClusterError: this user may not describe one of them.
         """
         found = {}
         for topic in await self._admin.describe_topics(list(names)):
@@ -90,15 +90,15 @@ class Cluster:
         }
 
     async def members(self, group: str) -> int:
-        """Number of running members of a consumer group; 0 where there is no such group.
+        """Count the running members of a consumer group; 0 where there is no such group.
 
         Raises:
-            ClusterError: the cluster has no coordinator for the group in time.
+            ClusterError: the group gets no coordinator within LEADER_SECONDS.
         """
         try:
             async with asyncio.timeout(LEADER_SECONDS):
                 while True:
-                    # A cluster that never had a group makes room for groups only when it is first asked for one.
+                    # A cluster that never had a group creates its coordinator only when it is first asked for one.
                     with suppress(GroupCoordinatorNotAvailableError):
                         answers = await self._admin.describe_consumer_groups([group])
                         return sum(len(described[5]) for answer in answers for described in answer.groups)
@@ -107,10 +107,10 @@ class Cluster:
             raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
-        """Create topics, and wait until they can be used. One that exists by now is left as it is.
+        """Create topics, and wait until they can be used. A topic that exists by now is left as it is.
 
         Raises:
-            ClusterError: the cluster refuses one of them, or has no leader for it in time.
+            ClusterError: the cluster refuses one of them, or one gets no leader within LEADER_SECONDS.
         """
         if not specs:
             return
@@ -122,7 +122,7 @@ class Cluster:
                 _raise_unless_fine(name, code, message, needed="Create")
         try:
             async with asyncio.timeout(LEADER_SECONDS):
-                # There is nothing to be told by: the only way to know is to ask again.
+                # Kafka sends no notice of a new leader: the only way to know is to ask again.
                 while not await self._have_leaders([spec.name for spec in specs]):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""Whether the brokers can be spoken to, and if not, why: aiokafka's own exception says only that they cannot."""
+"""This module checks the connection to the brokers and explains failures, which aiokafka's own exception does not."""
 
 from __future__ import annotations
 
@@ -27,38 +27,41 @@ if TYPE_CHECKING:
 
 __all__ = ["BrokerUnreachable", "check_connection"]
 
-#: For each broker. Long enough for a handshake across an ocean, short enough for an operator to wait for.
+#: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
 TIMEOUT_SECONDS = 5.0
-#: For the broker's part in closing a TLS connection, before we leave it to itself.
+#: Seconds to wait for the broker's part in closing a TLS connection.
 CLOSE_SECONDS = 1.0
 
 
 class BrokerUnreachable(StreamLDPError, RuntimeError):
-    """No broker could be spoken to; the message says of each why, and what to change."""
+    """No broker could be reached; the message says of each why, and what to change."""
 
 
 async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-    """Connect, authenticate and ask for metadata as a client would, first at the given addresses and then at one
-    that the brokers advertise, since that is where clients go next.
+    """Connect, authenticate and ask for metadata as a client would.
+
+    This is done first at the given addresses and then at those that the brokers advertise, which clients use next.
+
+    timeout_seconds: the most seconds for each address.
 
     Raises:
         BrokerUnreachable: no given address answers, or none of the advertised ones.
-        SettingsError: a TLS file is not what it should be.
+        SettingsError: a TLS file cannot be used.
     """
     advertised = await _first_answer(settings.broker_addresses, settings, timeout_seconds)
     if not advertised:
-        raise BrokerUnreachable(f"{settings.brokers} answers, but has no broker yet: it is still starting")
+        raise BrokerUnreachable(f"{settings.brokers} answers, but knows no broker yet: it is still starting")
     try:
         await _first_answer(advertised, settings, timeout_seconds)
     except BrokerUnreachable as error:
         raise BrokerUnreachable(
             f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
-            f"(its advertised.listeners), and there:\n{error}"
+            f"(its advertised.listeners), which failed:\n{error}"
         ) from error
 
 
 async def _first_answer(addresses: list[str], settings: Settings, timeout_seconds: float) -> list[str]:
-    """The brokers' advertised addresses, from the first address that answers."""
+    """Return the brokers' advertised addresses, from the first address that answers."""
     problems = []
     for address in addresses:
         try:
@@ -71,11 +74,11 @@ async def _first_answer(addresses: list[str], settings: Settings, timeout_second
 
 async def _ask(address: str, settings: Settings) -> list[str]:
     host, _, port = address.rpartition(":")
-    # Not by create_conn, which would leave a connection that is refused to the garbage collector.
+    # Not by create_conn, which would leave a refused connection open until it is garbage-collected.
     connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
     try:
         await connection.connect()
-        # A broker that wants a password still tells anyone its versions; only a request shows that we are let in.
+        # A broker that wants a password still tells anyone its versions; only a request shows that we have access.
         metadata = await connection.send(MetadataRequest([]))
     except KafkaError:
         await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
@@ -96,9 +99,9 @@ def _why(error: BaseException, settings: Settings, timeout_seconds: float) -> st
                 )
             case UnsupportedSaslMechanismError():
                 others = [each for each in SaslMechanism if each != settings.sasl_mechanism]
-                return f"the broker does not take sasl_mechanism {settings.sasl_mechanism}; try {' or '.join(others)}"
+                return f"the broker rejects sasl_mechanism {settings.sasl_mechanism}; try {' or '.join(others)}"
             case IllegalSaslStateError():
-                return f"this port takes no passwords: security_protocol {protocol} does not belong to it"
+                return f"this port accepts no passwords, so security_protocol {protocol} does not fit it"
             case IncompatibleBrokerVersion():
                 return "what answers here is not a Kafka broker (a controller, perhaps)"
             case ssl.SSLCertVerificationError():
@@ -109,13 +112,13 @@ def _why(error: BaseException, settings: Settings, timeout_seconds: float) -> st
             case ssl.SSLError():
                 return f"TLS: {cause.reason or cause}; security_protocol is {protocol}"
             case socket.gaierror():
-                return "there is no host of this name"
+                return "there is no host with this name"
             case ConnectionRefusedError():
                 return "connection refused: no broker listens on this port"
             case TimeoutError():
                 return f"no answer within {timeout_seconds:.0f} s"
     if any(isinstance(cause, ConnectionResetError | EOFError) for cause in causes):
-        return f"the broker hung up: {_OTHER_PROTOCOLS[protocol]} security_protocol is {protocol}"
+        return f"the broker closed the connection: {_OTHER_PROTOCOLS[protocol]} security_protocol is {protocol}"
     return str(error) or repr(error)
 
 

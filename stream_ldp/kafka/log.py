@@ -1,4 +1,4 @@
-"""One partition read as a log: in the order of its offsets, from a chosen place, to its end or for ever."""
+"""This module reads one partition as a log: by its offsets, from a chosen place, to its end or for ever."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["LogReader"]
 #: Longest wait, in milliseconds, for records of a log that is read to its end.
 POLL_MS = 200
 
-#: Records of one turn on the way to the end. A turn of a rebuild keeps the event loop for about 20 ms.
+#: The most records of one turn on the way to the end. A turn of a rebuild keeps the event loop for about 20 ms.
 MAX_RECORDS = 1_000
 
 
 class LogReader:
-    """Reads one partition.
+    """A log reader reads one partition.
 
-    Without a group it gets every record and moves nobody's position. Of the members of a group, one at a time reads,
-    from where the group has got to.
+    Without a group it gets every record and changes nobody's position. In a group, one member at a time reads, from
+    the position that the group has committed.
     """
 
     def __init__(
@@ -42,7 +42,10 @@ class LogReader:
         group: str | None = None,
         from_beginning: bool = True,
     ) -> None:
-        """from_beginning: begin with the oldest record, not with the next; a group does so only the first time."""
+        """Prepare for one partition.
+
+        from_beginning: begin with the oldest record, not with the next one; a group does so only the first time.
+        """
         self._partition = TopicPartition(topic, partition)
         self._settings = settings
         self._group = group
@@ -54,8 +57,8 @@ class LogReader:
     ) -> None:
         """Connect and find the place to begin.
 
-        check: looks at the names of all topics before ours is asked for, since aiokafka waits without end for one
-            that is not there. What it raises ends the start.
+        check: called with the names of all topics before this one is asked for, since aiokafka waits without end for
+            a topic that does not exist. What it raises ends the start.
         since_ms: begin with the first record of this time or later, milliseconds since 1970-01-01 UTC.
 
         Raises:
@@ -96,40 +99,41 @@ class LogReader:
         await self.stop()
 
     async def end(self) -> int:
-        """Offset of the record that is written next."""
+        """Return the offset of the record that is written next."""
         ends = await self._consumer.end_offsets([self._partition])
         return int(ends[self._partition])
 
     async def position(self) -> int:
-        """Offset of the record that is read next."""
+        """Return the offset of the record that is read next."""
         return int(await self._consumer.position(self._partition))
 
     async def read_to_end(self) -> AsyncIterator[ConsumerRecord]:
-        """The records from here to where the log ends at this moment, perhaps a few that came since; none twice."""
+        """Yield the records from here to the present end of the log and perhaps a few that came since, none twice."""
         end = await self.end()
         while await self.position() < end:
             for record in await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
                 yield record
 
     async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
-        """The next records as soon as there are any, none after so many milliseconds."""
+        """Return the next records as soon as there are any, or none after so many milliseconds."""
         fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
         return list(fetched.get(self._partition, ()))
 
     async def next(self) -> ConsumerRecord:
-        """The next record, however long it takes to come."""
+        """Wait for the next record, however long it takes to come, and return it."""
         return await self._consumer.getone()
 
     async def commit(self, offset: int) -> None:
-        """Let the group go on at this offset. Nothing happens if the partition has gone to another member by now,
-        which begins where the last commit was.
+        """Let the group go on at this offset.
+
+        Nothing happens if the partition has gone to another member by now; it begins at the last commit.
         """
         with suppress(CommitFailedError, IllegalStateError):
             await self._consumer.commit({self._partition: offset})
 
     async def _seek(self, since_ms: int | None) -> None:
-        # At once, not with the first fetch: a record that is written in between would be missed. By its offset, since
-        # aiokafka's seek_to_end can lose against the reset to the beginning that an assignment starts.
+        # Seek at once, not with the first fetch: a record that is written in between would be missed. Seek to an
+        # offset: aiokafka's seek_to_end can lose against the reset to the beginning that an assignment starts.
         place = await self.end()
         if since_ms is not None:
             found = (await self._consumer.offsets_for_times({self._partition: since_ms}))[self._partition]

@@ -1,4 +1,4 @@
-"""Writing records: one idempotent producer, whose every write is acknowledged by all replicas that are in sync."""
+"""This module writes records by one idempotent producer; all replicas in sync acknowledge every write."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Producer", "Record"]
 
-#: Seconds to wait for acknowledgements. An idempotent producer itself never gives up a batch, and a worker that waits
-#: for ever is a member of its groups and does nothing; longer than a broker takes to restart.
+#: Seconds to wait for acknowledgements, longer than a broker takes to restart. An idempotent producer itself never
+#: gives up a batch, and a worker that waits for ever keeps its place in its groups and does nothing.
 ACKNOWLEDGE_SECONDS = 60.0
 
-#: Largest record, in bytes, that brokers take whose topic says nothing else.
+#: Largest record, in bytes, that brokers accept by default.
 USUAL_RECORD_BYTES = 2**20
 
-#: Seconds for attempts under way when a producer is abandoned; they end by themselves unless the broker is frozen.
+#: Seconds for the sends under way when a producer is abandoned; they end by themselves unless the broker is frozen.
 ABANDON_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """One record to write; partition None lets the key choose."""
+    """A record to write; if its partition is None, the key decides."""
 
     topic: str
     key: bytes
@@ -39,7 +39,7 @@ class Record:
 
 
 class Producer:
-    """Writes records, and knows that they are written."""
+    """A producer writes records, and waits until they are written."""
 
     def __init__(self, settings: Settings, *, max_record_bytes: int = USUAL_RECORD_BYTES) -> None:
         self._settings = settings
@@ -47,7 +47,7 @@ class Producer:
         self._producer: Any = None
 
     async def start(self) -> None:
-        """Connect. After a failure, `stop`.
+        """Connect. After a failure, call `stop`.
 
         Raises:
             KafkaError: the brokers cannot be used.
@@ -61,7 +61,7 @@ class Producer:
         await self._producer.start()
 
     async def topics(self) -> set[str]:
-        """Names of all topics that there are and that we may describe."""
+        """Return the names of all existing topics that this user may describe."""
         return set((await self._producer.client.fetch_all_metadata()).topics())
 
     async def send(self, record: Record) -> asyncio.Future[Any]:
@@ -94,7 +94,7 @@ class Producer:
             await self._producer.stop()
 
     async def abandon(self) -> None:
-        """Disconnect without the records that no broker takes: aiokafka's `stop` would wait for them for ever."""
+        """Disconnect without the records that no broker accepts: aiokafka's `stop` would wait for them for ever."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ABANDON_SECONDS):
                 await self._producer._sender.close()

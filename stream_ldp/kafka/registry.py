@@ -1,4 +1,4 @@
-"""The registry: a compacted topic that says what each collection's name means.
+"""This module keeps the registry: a compacted topic that holds what each collection's name means.
 
 Every producer and worker of a name has to agree on the meaning of a report. A name is registered once, and its
 fingerprint never changes; windows and estimates may, when no worker is running.
@@ -25,20 +25,24 @@ if TYPE_CHECKING:
 
 __all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registry", "register"]
 
-#: The cure of a conflict.
+#: What to do about a conflict.
 NEW_NAME = "a name means one thing for ever: give this version of the collection a new name, in its first line"
 
-#: The registry is read in milliseconds; this is for a broker that has just been lost.
+#: Seconds to read the registry: it takes milliseconds, but a broker may just have been lost.
 TIMEOUT_SECONDS = 30.0
 
 
 class RegistryError(StreamLDPError, RuntimeError):
-    """The registry holds something that is not a registration, or cannot be read in time."""
+    """The registry holds a record that is not a registration, or cannot be read in time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registration:
-    """What one name means: `document` is the whole collection, `fingerprint` what a report's meaning hangs on."""
+    """A registration holds what one name means.
+
+    fingerprint: the collection's fingerprint, which changes with the meaning of a report.
+    document: the whole collection, as plain data.
+    """
 
     name: str
     fingerprint: bytes
@@ -46,27 +50,27 @@ class Registration:
 
     @classmethod
     def of(cls, collection: Collection) -> Self:
-        """What registering this collection would write."""
+        """Make the registration of a collection."""
         return cls(name=collection.name, fingerprint=collection.fingerprint, document=collection.document)
 
     @classmethod
     def from_record(cls, key: bytes, value: bytes) -> Self:
-        """The inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
+        """Read a record, the inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
         content = json.loads(value)
         return cls(name=key.decode(), fingerprint=bytes.fromhex(content["fingerprint"]), document=content["document"])
 
     @property
     def key(self) -> bytes:
-        """Record key."""
+        """Key of the record."""
         return self.name.encode()
 
     @property
     def value(self) -> bytes:
-        """Record value, JSON."""
+        """Value of the record, JSON."""
         return json.dumps({"fingerprint": self.fingerprint.hex(), "document": self.document}).encode()
 
     def differences(self, here: Registration) -> str:
-        """What differs between this registration and another of the name."""
+        """Describe the differences between this registration and another of the same name."""
         registered, other = dict(_leaves(self.document)), dict(_leaves(here.document))
         paths = [*registered, *(path for path in other if path not in registered)]
         return ", ".join(
@@ -76,7 +80,7 @@ class Registration:
         )
 
     def conflict(self, here: Registration) -> str:
-        """What to tell someone who comes with another meaning of the name."""
+        """Describe the conflict with a registration that gives the name another meaning."""
         return (
             f"collection {here.name} is registered with fingerprint {self.fingerprint.hex()}, this one has "
             f"{here.fingerprint.hex()}: {self.differences(here) or 'the same file, read by another release'}"
@@ -84,7 +88,7 @@ class Registration:
 
 
 async def read_registry(settings: Settings) -> dict[str, Registration]:
-    """Every registration, by name; the topic has to exist.
+    """Read every registration, by name; the topic has to exist.
 
     Raises:
         RegistryError: a record is not a registration, or the topic cannot be read in time.
@@ -99,7 +103,7 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
 
 
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
-    """Write registrations, whatever was registered before; the caller has compared."""
+    """Write registrations, whatever was registered before; the caller has checked for conflicts."""
     topic = settings.topic_names.collections
     async with AIOKafkaProducer(
         **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
@@ -118,7 +122,7 @@ def _registration(record: Any) -> Registration:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every part of a document with its path, parts of a list under their names."""
+    """Yield every part of a document with its path, parts of a list under their names."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield from _leaves(part, f"{path}.{key}" if path else key)

@@ -1,4 +1,4 @@
-"""Settings of a process: from flags, then the environment, then a YAML file, then defaults."""
+"""This module reads the settings of a process: from flags, then the environment, then a YAML file, then defaults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONNECTION = (
 
 
 class SecurityProtocol(StrEnum):
-    """How a client speaks to a broker, in Kafka's own words."""
+    """The protocol between a client and a broker, by Kafka's own names."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"
@@ -49,17 +49,17 @@ class SecurityProtocol(StrEnum):
 
     @property
     def encrypted(self) -> bool:
-        """Over TLS."""
+        """True for connections over TLS."""
         return self in {self.SSL, self.SASL_SSL}
 
     @property
     def authenticated(self) -> bool:
-        """With a user name and a password."""
+        """True for connections with a user name and a password."""
         return self in {self.SASL_PLAINTEXT, self.SASL_SSL}
 
 
 class SaslMechanism(StrEnum):
-    """How the password is proved to the broker."""
+    """The mechanism by which a client proves its password to a broker."""
 
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"
@@ -67,11 +67,11 @@ class SaslMechanism(StrEnum):
 
 
 class SettingsError(ParameterError):
-    """Settings that cannot be used; one line for each problem, with the names it can be set by."""
+    """Settings cannot be used; the message has a line for each problem, with the names by which it can be set."""
 
 
 class Settings(BaseSettings):
-    """Everything that differs between one deployment and another.
+    """The settings are everything that differs between one deployment and another.
 
     A field is set by the flag --its-name, by STREAM_LDP_ITS_NAME, or by the key its_name of the `config` file.
     """
@@ -82,53 +82,61 @@ class Settings(BaseSettings):
 
     config: Path | None = Field(default=None, description="YAML file with any of these settings.")
     brokers: str = Field(
-        default="127.0.0.1:9092", description="Kafka brokers to begin with, host:port, separated by commas."
+        default="127.0.0.1:9092", description="Kafka brokers to connect to first, host:port, separated by commas."
     )
     security_protocol: SecurityProtocol = Field(
-        default=SecurityProtocol.PLAINTEXT, description="How to speak to the brokers."
+        default=SecurityProtocol.PLAINTEXT, description="Protocol of the connections to the brokers."
     )
     tls_ca_file: Path | None = Field(
-        default=None, description="PEM file of the authority to trust; the system's authorities if not given."
+        default=None, description="PEM file of the certificate authority to trust; the system's if not given."
     )
-    tls_cert_file: Path | None = Field(default=None, description="PEM file of our own certificate.")
+    tls_cert_file: Path | None = Field(default=None, description="PEM file of this client's own certificate.")
     tls_key_file: Path | None = Field(
-        default=None, description="PEM file of its key, not encrypted, if not in the certificate's file."
+        default=None,
+        description="PEM file of the certificate's key, not encrypted; not needed if the certificate's file has it.",
     )
     sasl_mechanism: SaslMechanism = Field(
-        default=SaslMechanism.SCRAM_SHA_512, description="How to prove the password."
+        default=SaslMechanism.SCRAM_SHA_512, description="Mechanism that proves the password to the brokers."
     )
-    sasl_username: str | None = Field(default=None, description="User to authenticate as.")
-    sasl_password: SecretStr | None = Field(default=None, description="Its password.")
-    sasl_password_file: Path | None = Field(default=None, description="File that holds its password.")
-    client_id: str = Field(default="stream-ldp", description="Our name in the brokers' logs and quotas.")
+    sasl_username: str | None = Field(default=None, description="User name to authenticate with.")
+    sasl_password: SecretStr | None = Field(default=None, description="Password of that user.")
+    sasl_password_file: Path | None = Field(default=None, description="File that holds the password of that user.")
+    client_id: str = Field(default="stream-ldp", description="Name of this client in the brokers' logs and quotas.")
     topic_prefix: str = Field(
         default="stream-ldp",
         pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$",
         description="First part of every topic's name.",
     )
     partials_partitions: int = Field(
-        default=4, ge=1, description="Partitions of the partials topic: so many workers can share the merging."
+        default=4, ge=1, description="Partitions of the partials topic; at most so many workers share the merging."
     )
     group: str = Field(
         default_factory=lambda known: str(known.get("topic_prefix", "")),
         min_length=1,
-        description="Consumer group of the workers, and first part of their other groups; topic_prefix if not given.",
+        description="First part of the names of the workers' consumer groups; topic_prefix if not given.",
     )
     session_timeout_ms: int = Field(
-        default=6_000, gt=0, description="Silence, in ms, after which a worker's partitions go to its peers."
+        default=6_000, gt=0, description="Time of silence, in ms, after which a worker's partitions go to its peers."
     )
     heartbeat_interval_ms: int = Field(
         default=1_500, gt=0, description="Time between heartbeats, in ms; also how soon a rebalance is noticed."
     )
     rebalance_timeout_ms: int = Field(
-        default=10_000, gt=0, description="Time, in ms, that a worker gets to flush before it is left behind."
+        default=10_000,
+        gt=0,
+        description="Time, in ms, that a rebalance waits for a worker to flush before it goes on without it.",
     )
     accept_loss: bool = Field(
         default=False,
-        description="Go on where retention deleted reports before they were counted, instead of ending.",
+        description="Go on, instead of ending, when retention has deleted reports before they were counted.",
     )
-    admin_host: str = Field(default="127.0.0.1", description="Address of /metrics, /livez and /readyz.")
-    admin_port: int = Field(default=9464, ge=0, le=65_535, description="Their port; 0 for any free one.")
+    admin_host: str = Field(default="127.0.0.1", description="Address that serves /metrics, /livez and /readyz.")
+    admin_port: int = Field(
+        default=9464,
+        ge=0,
+        le=65_535,
+        description="Port that serves /metrics, /livez and /readyz; 0 for any free one.",
+    )
 
     @classmethod
     def load(cls, **flags: Any) -> Self:
@@ -142,8 +150,8 @@ class Settings(BaseSettings):
         except ValidationError as error:
             problems = error.errors()
             raise SettingsError(
-                # A default that hangs on a wrong value is not a problem of its own.
-                "\n".join(_explained(each) for each in problems if each["type"] != "default_factory_not_called")
+                # A default that depends on a wrong value is not a problem of its own.
+                "\n".join(_explanation(each) for each in problems if each["type"] != "default_factory_not_called")
             ) from None
 
     @classmethod
@@ -155,7 +163,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  part of the hook
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  part of the hook
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, then the file that either of them names."""
+        """Order the sources: flags, the environment, then the file that either of them names."""
         path = init_settings().get("config") or env_settings().get("config")
         return init_settings, env_settings, InitSettingsSource(settings_cls, _read(path))
 
@@ -214,10 +222,10 @@ class Settings(BaseSettings):
         return None if self.sasl_password is None else self.sasl_password.get_secret_value()
 
     def ssl_context(self) -> ssl.SSLContext | None:
-        """For TLS, with the broker's host name checked; None where the protocol is not encrypted.
+        """Make the context for TLS, which checks the broker's host name; None where the protocol is not encrypted.
 
         Raises:
-            SettingsError: a file is not what it should be.
+            SettingsError: a file cannot be used.
         """
         if not self.security_protocol.encrypted:
             return None
@@ -227,7 +235,7 @@ class Settings(BaseSettings):
             raise SettingsError(f"tls_ca_file {self.tls_ca_file} is not a PEM certificate: {error}") from error
         if self.tls_cert_file is not None:
             try:
-                # An empty password, since without one OpenSSL would ask for an encrypted key's at the terminal.
+                # The password is empty: without one, OpenSSL would ask for that of an encrypted key at the terminal.
                 context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password="")
             except ssl.SSLError as error:
                 raise SettingsError(
@@ -236,7 +244,7 @@ class Settings(BaseSettings):
         return context
 
     def connection_options(self) -> dict[str, Any]:
-        """How to connect: for aiokafka's AIOKafkaConnection, and part of `client_options`."""
+        """Return the arguments of aiokafka's AIOKafkaConnection, which are part of `client_options`."""
         options: dict[str, Any] = {
             "client_id": self.client_id,
             "security_protocol": self.security_protocol.value,
@@ -253,8 +261,8 @@ class Settings(BaseSettings):
         return {"bootstrap_servers": self.broker_addresses, **self.connection_options()}
 
     def faust_credentials(self) -> CredentialsT | None:
-        """The same connection for `faust.App(broker_credentials=...)`; None for plaintext."""
-        # Here and not above: a producer need not wait for the import of Faust.
+        """Return the same credentials for `faust.App(broker_credentials=...)`; None for plaintext."""
+        # Imported here, since a producer need not wait for the import of Faust.
         from faust.auth import SASLCredentials, SSLCredentials  # noqa: PLC0415
 
         context = self.ssl_context()
@@ -271,28 +279,28 @@ class Settings(BaseSettings):
     @property
     def topic_names(self) -> TopicNames:
         """Names of all topics of this deployment."""
-        # Here and not above: whoever reads settings need not wait for the import of all kinds of collections.
+        # Imported here, since whoever reads settings need not wait for the import of all kinds of collections.
         from stream_ldp.kafka.topics import TopicNames  # noqa: PLC0415
 
         return TopicNames(prefix=self.topic_prefix)
 
     def ingest_group(self, collection: str) -> str:
-        """Consumer group of the workers that count a collection."""
+        """Name the consumer group of the workers that count a collection."""
         return f"{self.group}.{collection}.ingest"
 
     @property
     def broker_addresses(self) -> list[str]:
-        """The brokers, one host:port each."""
+        """The addresses of the brokers, host:port each."""
         return [address.strip() for address in self.brokers.split(",")]
 
     def printable(self) -> str:
-        """All settings as YAML that `config` takes, without the password."""
+        """Write all settings as YAML that `config` can read, without the password."""
         shown = self.model_dump(mode="json", exclude={"config", "sasl_password"}, exclude_none=True)
         hidden = "" if self.sasl_password is None else "# sasl_password is set, and not shown\n"
         return yaml.safe_dump(shown, sort_keys=False) + hidden
 
     def flags(self) -> str:
-        """For a shell: the flags that reach the same topics on the same cluster, without what is default."""
+        """Write the flags that reach the same topics on the same cluster, for a shell; defaults are left out."""
         given = {name: getattr(self, name) for name in (*CONNECTION, "topic_prefix", "partials_partitions")}
         words = [
             (_flag(name), str(value))
@@ -303,7 +311,7 @@ class Settings(BaseSettings):
 
 
 def _read(path: str | Path | None) -> dict[str, Any]:
-    """The settings in a YAML file; none in one that cannot be read, which validation reports."""
+    """Read the settings in a YAML file; none if it cannot be read, which validation reports."""
     if path is None or not Path(path).is_file():
         return {}
     try:
@@ -322,7 +330,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _explained(problem: Any) -> str:
+def _explanation(problem: Any) -> str:
     message = problem["msg"].removeprefix("Value error, ")
     if not problem["loc"]:
         return str(message)

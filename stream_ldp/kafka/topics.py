@@ -1,4 +1,4 @@
-"""The topics of a deployment as data: their names, partitions and settings, with the reason of each."""
+"""This module declares the topics of a deployment: their names, partitions and settings, with the reason of each."""
 
 from __future__ import annotations
 
@@ -15,69 +15,69 @@ if TYPE_CHECKING:
 __all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "rounds_kept_ms", "topic_specs"]
 
 _HOUR_MS = 3_600_000
-#: Milliseconds.
+#: A day, in milliseconds.
 DAY_MS = 24 * _HOUR_MS
 
-#: Workers may be down this long and still find what they had not finished with.
+#: Workers may be down this long and still find the reports that they had not finished.
 OUTAGE_MS = 7 * DAY_MS
-#: Subscribers may ask for the estimates of a month.
+#: Subscribers find the estimates of a month.
 ESTIMATES_MS = 30 * DAY_MS
-#: Time to look at what was refused and why, with a weekend in it.
+#: Operators have this long to look at refused batches, weekends included.
 DEAD_LETTERS_MS = 14 * DAY_MS
 #: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
 SEGMENT_BYTES = 64 * 2**20
-#: A segment goes when its newest record has expired, so a record outlives its retention by this and a little.
+#: A segment is deleted when its newest record has expired, so a record outlives its retention by this and a little.
 SEGMENT_MS = _HOUR_MS
 #: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
 MAX_RECORD_BYTES = 16 * 2**20
 
-#: A start: more can be added later, since whatever partition a report is in, it is counted the same.
+#: Partitions to begin with. More can be added later, since a report counts the same in whatever partition it is.
 REPORTS_PARTITIONS = 4
 
-#: Settings that must be as declared; any other way of writing the same value will do.
+#: Settings that must have the declared value, in whatever way it is written.
 _EXACT = frozenset({"cleanup.policy", "message.timestamp.type"})
-#: Settings that may be larger than declared; -1 is without limit.
+#: Settings that may be larger than declared; -1 means no limit.
 _AT_LEAST = frozenset({"retention.ms", "max.message.bytes"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicNames:
-    """Names under one prefix, which keeps deployments on the same cluster apart."""
+    """The names of the topics under one prefix, which keeps deployments on the same cluster apart."""
 
     prefix: str
 
     def reports(self, collection: str) -> str:
-        """Batches of reports of one collection."""
+        """Name the topic of the batches of reports of one collection."""
         return f"{self.prefix}.{collection}.reports"
 
     def estimates(self, collection: str) -> str:
-        """Estimates of one collection."""
+        """Name the topic of the estimates of one collection."""
         return f"{self.prefix}.{collection}.estimates"
 
     def heavy_hitters(self, collection: str) -> str:
-        """Rankings of one item collection."""
+        """Name the topic of the rankings of one item collection."""
         return f"{self.prefix}.{collection}.heavy-hitters"
 
     def rounds(self, collection: str) -> str:
-        """What the phases of one item collection ask."""
+        """Name the topic of the rounds of one item collection."""
         return f"{self.prefix}.{collection}.rounds"
 
     def answers(self, collection: Collection) -> str:
-        """Where a collection's answers are published."""
+        """Name the topic of the answers of a collection of either kind."""
         return f"{self.prefix}.{collection.name}.{collection.topics.answers}"
 
     def dead_letters(self, collection: str) -> str:
-        """Batches of one collection that were refused."""
+        """Name the topic of the refused batches of one collection."""
         return f"{self.prefix}.{collection}.dead-letters"
 
     @property
     def partials(self) -> str:
-        """Partial counts and watermarks of all collections."""
+        """Name of the topic of the partial counts and watermarks of all collections."""
         return f"{self.prefix}.partials"
 
     @property
     def collections(self) -> str:
-        """The registry: what each collection's name means."""
+        """Name of the topic of the registry, which holds what each collection's name means."""
         return f"{self.prefix}.collections"
 
 
@@ -93,9 +93,9 @@ class ExistingTopic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicSpec:
-    """A topic as it has to be.
+    """A topic as the service needs it.
 
-    any_partitions: whether another number of partitions serves as well.
+    any_partitions: whether any other number of partitions is as good.
     outlives: name of a topic whose records must expire before this one's.
     """
 
@@ -106,7 +106,7 @@ class TopicSpec:
     outlives: str | None = None
 
     def differences(self, existing: ExistingTopic) -> dict[str, tuple[str, str]]:
-        """Settings of the topic that are not as declared: {setting: (declared, existing)}."""
+        """Find the settings of the topic that are not as declared: {setting: (declared, existing)}."""
         found = {
             setting: (declared, existing.config[setting])
             for setting, declared in self.config.items()
@@ -117,7 +117,7 @@ class TopicSpec:
         return found
 
     def problems(self, existing: Mapping[str, ExistingTopic]) -> list[str]:
-        """Why the service cannot work with the topic as it is, one sentence each; none if it does not exist."""
+        """Say why the service cannot work with the topic as it is, one sentence each; none if it does not exist."""
         if self.name not in existing:
             return []
         topic = existing[self.name]
@@ -147,16 +147,17 @@ def topic_specs(
     partials_partitions: int,
     reports_partitions: int | None = None,
 ) -> tuple[TopicSpec, ...]:
-    """Every topic that these collections need, the shared ones first.
+    """Declare every topic that these collections need, the shared ones first.
 
-    reports_partitions: of each reports topic, so many workers can share its ingest; any number if None, and
-        REPORTS_PARTITIONS for a new topic.
-    partials_partitions: so many workers can share the merging, each collection being merged by one.
+    reports_partitions: number of partitions of each reports topic; at most so many workers share its ingest. None
+        accepts any number, and gives a new topic REPORTS_PARTITIONS.
+    partials_partitions: number of partitions of the partials topic; at most so many workers share the merging, each
+        collection being merged by one.
     """
     names, collections = TopicNames(prefix=prefix), tuple(collections)
     partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
-    # A final estimate says that its window is done with. Were it to expire before the window's partials, a merge
-    # that rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
+    # A final estimate shows that its window is finished. If it expired before the window's partials, a merge that
+    # rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
     estimates_ms = max(ESTIMATES_MS, partials_ms + DAY_MS)
     shared = (
         TopicSpec(
@@ -186,7 +187,7 @@ def _own(
             config={
                 "cleanup.policy": "delete",
                 "retention.ms": str(_whole_days(OUTAGE_MS + _open_ms(collection.window))),
-                # The broker's clock is what producers' clocks are held against, and what decides expiry.
+                # The broker's clock checks producers' event times, and decides expiry.
                 "message.timestamp.type": "LogAppendTime",
             },
         ),
@@ -203,7 +204,7 @@ def _own(
             config={
                 "cleanup.policy": "delete",
                 "retention.ms": str(DEAD_LETTERS_MS),
-                # A refused batch may fill a record of its reports topic, and here it has headers besides.
+                # A refused batch may fill a record of its reports topic, and here it has headers as well.
                 "max.message.bytes": str(MAX_RECORD_BYTES),
             },
         ),
@@ -215,21 +216,21 @@ def _rounds(collection: Collection, names: TopicNames) -> TopicSpec:
         name=names.rounds(collection.name),
         partitions=1,
         config=_compacted_and_deleted(rounds_kept_ms(collection.window))
-        # A writer's own time could lie so far ahead that workers forget all other rounds.
+        # A writer's own time could be so far ahead that workers would forget all other rounds.
         | {"message.timestamp.type": "LogAppendTime"},
     )
 
 
 def rounds_kept_ms(window: Window) -> int:
-    """Retention of rounds, in milliseconds.
+    """Return the retention of rounds, in milliseconds.
 
-    As long as reports may wait to be counted: a batch is an answer only to a round that is still known.
+    It is as long as reports may wait to be counted: a batch can only be counted while its round is known.
     """
     return _whole_days(OUTAGE_MS + _open_ms(window))
 
 
 def _open_ms(window: Window) -> int:
-    """Longest time, by the broker's clock, from a window's first report to its end.
+    """Return the longest time, by the broker's clock, from a window's first report to its closing, in milliseconds.
 
     The first report may come `ahead` before the window begins, and the last ones may be as old as `max_age`. A
     window without idle timeout can be held open for ever by a silent partition; no retention outlasts that.
@@ -239,7 +240,10 @@ def _open_ms(window: Window) -> int:
 
 
 def _remembered_ms(window: Window) -> int:
-    """Longest time that a window's counts are looked at: while it is open and while later windows remember it."""
+    """Return the longest time that a window's counts are needed, in milliseconds.
+
+    They are needed while the window is open and while later windows use them.
+    """
     return _open_ms(window) + (window.memory_windows - 1) * window.size_ms
 
 
@@ -254,7 +258,7 @@ def _compacted_and_deleted(retention_ms: int) -> dict[str, str]:
 
 
 def _whole_days(duration_ms: int) -> int:
-    """Rounded up, so that a collection that comes later seldom needs more than the shared topics have."""
+    """Round up to whole days, so that a collection that comes later seldom needs more than the shared topics have."""
     return math.ceil(duration_ms / DAY_MS) * DAY_MS
 
 

@@ -42,11 +42,11 @@ def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
         oracle = _ORACLES[kind]
         known = {field.name: field for field in fields(oracle) if field.init}  # type: ignore[arg-type]  # a dataclass
         required = {name for name, field in known.items() if field.default is MISSING}
-        _require(kind, required <= given.keys() <= known.keys())
-        return _built(kind, lambda: TypeAdapter(oracle).validate_python(given))
-    _require(kind, "sizes" in given)
+        _require(required <= given.keys() <= known.keys(), EXAMPLES[kind])
+        return _built(lambda: TypeAdapter(oracle).validate_python(given), EXAMPLES[kind])
+    _require("sizes" in given, EXAMPLES[kind])
     sizes = given.pop("sizes")
-    return _built(kind, lambda: _spec(kind, given).of(sizes=_sizes(sizes)))
+    return _built(lambda: _spec(kind, given, EXAMPLES[kind]).of(sizes=_sizes(sizes)), EXAMPLES[kind])
 
 
 def read_spec(word: str) -> MechanismSpec:
@@ -56,7 +56,8 @@ def read_spec(word: str) -> MechanismSpec:
         ParameterError: there are none; says what would be right.
     """
     kind, given = _parts(word, MECHANISMS)
-    return _built(kind, lambda: _spec(kind, given))
+    example = f"{kind}:{MECHANISMS[kind].example}"
+    return _built(lambda: _spec(kind, given, example), example)
 
 
 def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
@@ -66,10 +67,10 @@ def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
     return kind, dict(part.partition("=")[::2] for part in parameters.split(","))
 
 
-def _spec(kind: str, given: Mapping[str, str]) -> MechanismSpec:
+def _spec(kind: str, given: Mapping[str, str], example: str) -> MechanismSpec:
     known = MECHANISMS[kind].model_fields
     required = {name for name, field in known.items() if field.is_required()} - {"kind"}
-    _require(kind, required <= given.keys() <= known.keys() - {"kind"})
+    _require(required <= given.keys() <= known.keys() - {"kind"}, example)
     return MECHANISMS[kind].model_validate({"kind": kind, **given})
 
 
@@ -80,16 +81,16 @@ def _sizes(word: str) -> tuple[int, ...]:
         raise ParameterError(str(error)) from None
 
 
-def _require(kind: str, complete: bool) -> None:
+def _require(complete: bool, example: str) -> None:
     if not complete:
-        raise _NotWritten(f"not a mechanism; write it like {EXAMPLES[kind]}")
+        raise _NotWritten(f"not a mechanism; write it like {example}")
 
 
 class _NotWritten(ParameterError):
     """A word that lacks a parameter, or has another one."""
 
 
-def _built(kind: str, build: Callable[[], Built]) -> Built:
+def _built(build: Callable[[], Built], example: str) -> Built:
     """What `build` builds, or what is wrong in one line and what would be right in another."""
     try:
         return build()
@@ -100,7 +101,7 @@ def _built(kind: str, build: Callable[[], Built]) -> Built:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"{step}: " for step in first["loc"])
         raise ParameterError(
-            f"{place}{first['msg'].removeprefix('Value error, ')}\n  -> write it like {EXAMPLES[kind]}"
+            f"{place}{first['msg'].removeprefix('Value error, ')}\n  -> write it like {example}"
         ) from error
     except ParameterError as error:
-        raise ParameterError(f"{error}\n  -> write it like {EXAMPLES[kind]}") from error
+        raise ParameterError(f"{error}\n  -> write it like {example}") from error

@@ -34,9 +34,13 @@ class RRLDPSpec(MechanismSpec):
     example: ClassVar[str] = "f=0.5,p=0.5,q=0.75"
 
     kind: Literal["rr-ldp"]
-    f: float = Field(description="the chance that the permanent response replaces a bit by a fair coin")
-    p: float | None = Field(default=None, description="the chance to send 1 for a permanent bit of 0; goes with q")
-    q: float | None = Field(default=None, description="the chance to send 1 for a permanent bit of 1; goes with p")
+    f: float = Field(description="chance that the permanent response replaces a bit by a fair coin")
+    p: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 0; goes with q"
+    )
+    q: float | None = Field(
+        default=None, description="chance that a report shows 1 for a permanent bit of 1; goes with p"
+    )
 
     @model_validator(mode="after")
     def _parameters_are_possible(self) -> Self:

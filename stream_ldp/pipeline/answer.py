@@ -1,4 +1,4 @@
-"""What all answers of the service have in common, and the parts of their messages that they share."""
+"""The interface of all answers of the service, and the parts that their messages share."""
 
 from __future__ import annotations
 
@@ -25,23 +25,26 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 class MessagePart(BaseModel):
     """A message, or a part of one; parts can be given as objects that have their fields as attributes."""
 
-    # A later release may add fields; whoever reads the ones known here need not know them.
+    # A later release may add fields; this one must still read its messages.
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
 class Message(MessagePart):
-    """A whole message, the value of a record."""
+    """A whole message, which is the value of a Kafka record."""
 
     def to_bytes(self) -> bytes:
-        """UTF-8 JSON; every number in full precision, so that what is gone on from is what was published."""
+        """Encode the message as UTF-8 JSON.
+
+        Every number has full precision, so that a solver that starts from a published answer starts from its values.
+        """
         return self.model_dump_json().encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Decode what `to_bytes` has encoded.
 
         Raises:
-            ValueError: not such a message, or of a schema version that this release does not read.
+            ValueError: the bytes are no such message, or have a schema version that this release does not read.
         """
         return cls.model_validate_json(data)
 
@@ -65,15 +68,15 @@ class Plausibility(MessagePart):
 
 
 class Answer(Protocol):
-    """What is published of one window, as the message of a topic.
+    """The answer to one window of one series, as the message of a topic.
 
-    collection, fingerprint: whose it is; the fingerprint in hexadecimal.
-    series: which answers it follows, window after window.
-    window: event time of what is counted in it.
+    collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
+    series: name of the series of answers, one a window, that it belongs to.
+    window: event time of the reports counted in it.
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
-    plausibility: whether they look honest.
-    key: record key, of `answer_key`.
+    plausibility: whether the reports look as honest ones do.
+    key: record key, as `answer_key` makes it.
     """
 
     @property
@@ -114,5 +117,9 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
 def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
-    """Record key: one a final window, so that compaction keeps the history; one for the live view."""
+    """Return the record key of an answer.
+
+    Every final answer has a key of its own, so that compaction keeps the history; all provisional answers of a series
+    share one, so that compaction keeps the newest.
+    """
     return f"{series}|{f'final|{window.start_ms}' if final else 'live'}".encode()

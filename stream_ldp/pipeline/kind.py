@@ -1,4 +1,4 @@
-"""A kind of collection as one object: all that the service has to know of it."""
+"""A kind of collection as one object, which holds all that the service needs to know about it."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ __all__ = ["POPULATIONS", "Iteration", "Kind", "Planner", "RoundMessage", "Round
 CollectionT = TypeVar("CollectionT", bound=Collection)
 CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravariant=True)
 
-#: Sizes of population that a plan tells the error for, unless others are asked for.
+#: Numbers of users or reports for which a plan states the error by default.
 POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 
 
 class Planner(Protocol[CollectionT_contra]):
-    """Works out the cost of a collection before it runs."""
+    """A function that works out the cost of a collection before it runs."""
 
     def __call__(self, collection: CollectionT_contra, *, populations: Sequence[int] = POPULATIONS) -> Any:
-        """A plan; what it says is the kind's own affair.
+        """Work out a plan, of a class that belongs to the kind.
 
-        populations: numbers of users, or of reports in a window, to tell the error for.
+        populations: numbers of users, or of reports in a window, for which to state the error.
         """
         ...
 
 
 class RoundMessage(Protocol):
-    """What is asked of the clients in one window, as a record of a rounds topic.
+    """An inquiry as a record of a rounds topic.
 
-    fingerprint: what the batches that answer it carry.
+    fingerprint: the fingerprint of the batches that report to it, 16 bytes.
     key: record key.
     """
 
@@ -51,7 +51,7 @@ class RoundMessage(Protocol):
     def key(self) -> bytes: ...
 
     def to_bytes(self) -> bytes:
-        """The record's value."""
+        """Encode the round as the value of a record."""
         ...
 
 
@@ -60,11 +60,11 @@ RoundT = TypeVar("RoundT", bound=RoundMessage)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rounds(Generic[CollectionT, AnswerT, RoundT]):
-    """How a kind asks what depends on what was answered before.
+    """The functions of a kind whose inquiries depend on earlier answers.
 
-    read: the round in a record; raises ValueError where there is none that the collection may ask.
-    layout: of the batches that answer a round.
-    after: the round that follows from a final answer; None where none does.
+    read: decodes the round in a record; raises ValueError if it is no round that the collection may publish.
+    layout: makes the layout of the batches that report to a round.
+    after: derives the round that follows a final answer; None if none does.
     """
 
     read: Callable[[CollectionT, bytes], RoundT]
@@ -73,10 +73,10 @@ class Rounds(Generic[CollectionT, AnswerT, RoundT]):
 
 
 class Iteration(Protocol):
-    """How an answer was iterated to.
+    """The iteration that produced an answer.
 
-    start: what the iteration started from.
-    iterations: evaluations of the EM map.
+    start: name of the starting point.
+    iterations: number of evaluations of the EM map.
     certified: whether the answer is certified to be within tolerance.
     """
 
@@ -94,17 +94,17 @@ class Iteration(Protocol):
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
 
-    name: by which tables of other rooms know it.
+    name: its name, by which tables in other packages refer to it.
     collection: the class of its collections, whose `topics` and `series` belong to the kind as well.
     mechanisms: every `mechanism.kind` that a file of this kind may name.
-    keys: keys that tell a file of this kind where it names none.
-    layout: of the batches under a collection's own fingerprint.
-    solve: answers a question; heavy, so it belongs on a thread of its own.
+    keys: keys of a file that show its kind if it names no mechanism.
+    layout: makes the layout of the batches under a collection's own fingerprint.
+    solve: answers a question; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
-    messages: all that it publishes with a schema, its answers among them.
-    plan: what a collection costs before it runs.
-    rounds: how later questions are asked; None where all is asked in the collection's file.
-    fit: how an answer was iterated to, for the metrics; None where answers are computed at once.
+    messages: the classes of all messages with a published schema, the answers among them.
+    plan: works out what a collection costs before it runs.
+    rounds: its rounds; None if the collection's file says all that users are asked.
+    fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
     """
 
     name: str

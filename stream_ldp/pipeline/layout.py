@@ -1,4 +1,4 @@
-"""What the batches of one fingerprint hold, when they may come, and what is counted of them under which name."""
+"""The layout of batches: how the reports of one fingerprint are checked and counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Layout"]
 
 
 class Layout(Protocol):
-    """The reports of one fingerprint; see `stream_ldp.pipeline.wire.RowFormat` for its rows."""
+    """The layout of the batches of one fingerprint, which is also a `stream_ldp.pipeline.wire.RowFormat`."""
 
     @property
     def fingerprint(self) -> bytes: ...
@@ -27,11 +27,14 @@ class Layout(Protocol):
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]: ...
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether its reports may belong to the panes that begin at these times."""
+        """Decide which panes its reports may belong to.
+
+        panes: starts, event time in milliseconds, int64, shape (n,); the result is bool, of the same shape.
+        """
         ...
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
-        """New tallies for a pane, by what they count."""
+        """Make empty tallies for a pane, by the names of their statistics."""
         ...
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
@@ -39,8 +42,9 @@ class Layout(Protocol):
         ...
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which batches no honest client sends, bool, shape (batches,).
+        """Decide which batches do not look as those of honest clients do; bool, shape (batches,).
 
-        rows: packed reports of all batches one after another; counts: reports of each batch.
+        rows: packed reports of all batches, one after another.
+        counts: number of reports of each batch, shape (batches,).
         """
         ...

@@ -1,7 +1,8 @@
-"""Partials of all source partitions, merged into the windows of one collection.
+"""The merge of the partials of all source partitions into the windows of one collection.
 
-A pure fold of the partials log: it replaces, never adds, so any order, repetition and restart gives the same
-windows. What has been published is told to it, and is never decided again.
+It is a pure fold of the partials log. A partial replaces an earlier one and is never added to it, so any order,
+repetition and restart give the same windows. The merge also takes note of the final answers on the log, and never
+asks for them again.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Merge"]
 
-#: Final answers that are kept of each series: the newest and the one before it. In pipelined epochs, phase 1 of a
-#: window is answered before phase 2 of the same window, which goes on from phase 1 of the window before: that is the
-#: last but one by then.
+#: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a
+#: window is solved before phase 2 of the same window, which starts from phase 1 of the window before: by then that is
+#: the last but one.
 _FINALS = 2
 
 
@@ -33,25 +34,28 @@ class Merge:
     """The windows of one collection."""
 
     def __init__(self, collection: Collection, *, partitions: int) -> None:
-        """`partitions`: number of source partitions, each of which has to close a window before it is final."""
+        """Begin without partials.
+
+        partitions: number of source partitions; a window is final when each of them has closed it.
+        """
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        # Of each source partition, the furthest that each generation of its owners has come.
+        # By source partition and generation: the latest watermark.
         self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
-        # Of each pane and statistic, the partial of each source partition and segment.
+        # By pane and statistic: the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
-        self._starts: list[int] = []  # of the panes, ascending
-        # Of each series, the newest final answers, in the order of their windows.
+        self._starts: list[int] = []  # starts of the panes, ascending
+        # By series: the newest final answers, in the order of their windows.
         self._decided: dict[str, list[Answer]] = {}
         self._forgotten_before: int | None = None
         self._series = tuple(collection.series)
         self._undecided = UndecidedWindows(self._series, collection.window)
-        # Panes of which it may have changed whether they hold reports of a series.
-        self._changed: set[int] = set()
+        # Panes that may have begun or ceased to hold reports of a series since `_refresh` looked.
+        self._stale: set[int] = set()
 
     @property
     def watermark_ms(self) -> int | None:
-        """Event time that every source partition has passed; None until each has one."""
+        """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
         times = self._watermarks.values()
         return min(max(generations.values()) for generations in times) if all(times) else None
 
@@ -64,7 +68,7 @@ class Merge:
         """Take a record of the partials topic into account.
 
         Raises:
-            PartialError: it was made under another collection, or for a partition that the topic does not have.
+            PartialError: it was made for another collection, or for a partition that the topic does not have.
         """
         if record.fingerprint != self._fingerprint:
             raise PartialError(
@@ -82,7 +86,7 @@ class Merge:
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
         ):
-            # Of a window length used before, or repeated by a delayed worker: no window that is still to come has it.
+            # The collection had another window length, or a delayed worker repeats itself: nobody needs this pane.
             return
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
@@ -91,19 +95,19 @@ class Merge:
         held = sources.setdefault((record.partition, record.segment), record)
         if (held.generation, held.end) < (record.generation, record.end):
             sources[record.partition, record.segment] = record
-        self._changed.add(record.pane_ms)
+        self._stale.add(record.pane_ms)
 
     def _advance(self, record: Watermark) -> None:
-        """Note that a generation closed panes; what a former one counted in them may lose its place, or get it."""
+        """Note that a generation closed panes; this may invalidate, or validate, what another counted in them."""
         generations = self._watermarks[record.partition]
         before = generations.get(record.generation)
         if before is None or before < record.time_ms:
             generations[record.generation] = record.time_ms
             first = 0 if before is None else self._number_closed(before)
-            self._changed.update(self._starts[first : self._number_closed(record.time_ms)])
+            self._stale.update(self._starts[first : self._number_closed(record.time_ms)])
 
     def _number_closed(self, time_ms: int) -> int:
-        """Number of the panes held that a watermark of `time_ms` closes."""
+        """Count the panes held that a watermark of `time_ms` closes."""
         return bisect_right(self._starts, time_ms, key=self._closes_at)
 
     def decide(self, answer: Answer) -> None:
@@ -113,8 +117,8 @@ class Merge:
         kept = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
         self._decided[answer.series] = kept
         self._undecided.decide(answer.series, kept[-1].window.end_ms)
-        # What is asked in a window can depend on finals of the window before, and on no others: see `_before`.
-        self._changed.update(each.window.start_ms + self.collection.window.size_ms for each in finals.values())
+        # What a window asks can depend on finals of the window before, and on no others: see `_before`.
+        self._stale.update(each.window.start_ms + self.collection.window.size_ms for each in finals.values())
 
     @property
     def decided(self) -> list[Answer]:
@@ -125,24 +129,24 @@ class Merge:
         )
 
     def due(self) -> list[tuple[int, Series]]:
-        """Windows, by their start, and series that can be made final now; in the order in which they must be.
+        """List the windows, by their start, and series to make final now, in the order in which that must be done.
 
-        Each starts from the final before it, which may even say that there is another in between: decide the first,
-        then ask again.
+        Each answer starts from the final before it, which may even add another window in between: decide the first,
+        then call this again.
         """
         watermark = self.watermark_ms
         if watermark is None:
             return []
-        self._look_again()
+        self._refresh()
         return self._undecided.closed(watermark)
 
     def open(self) -> list[tuple[int, Series]]:
-        """Windows that hold reports and cannot be made final yet, and their series, earliest first."""
-        self._look_again()
+        """List the windows, by their start, and series that hold reports but are not closed yet, earliest first."""
+        self._refresh()
         return self._undecided.open(self.watermark_ms)
 
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
-        """All that the estimate of one window depends on, as of now."""
+        """Put together all that the answer to one window depends on, as of now."""
         window = self.collection.window
         before = self._before(window_ms, series)
         of = series.statistic(before)
@@ -158,13 +162,13 @@ class Merge:
         )
 
     def _before(self, window_ms: int, series: Series) -> Answer | None:
-        """The final answer that one of a window goes on from: see `Series.follows`."""
+        """Find the final answer that the answer to a window starts from: see `Series.follows`."""
         name, start_ms = series.follows(window_ms)
         finals = [each for each in self._decided.get(name, ()) if start_ms in (None, each.window.start_ms)]
         return finals[-1] if finals else None
 
     def forget(self) -> None:
-        """Drop the panes that no window still to come looks at; call it when nothing is due."""
+        """Drop the panes that no later window needs; call this when nothing is due."""
         watermark = self.watermark_ms
         if watermark is None:
             return
@@ -178,8 +182,8 @@ class Merge:
         for start in forgotten:
             del self._panes[start]
         del self._starts[: len(forgotten)]
-        self._changed.update(forgotten)
-        # Nor does it look for generations that closed no more than those, but for the furthest of each partition.
+        self._stale.update(forgotten)
+        # Generations that closed no other panes are not needed either, but for the furthest of each partition.
         first_close = closes_at(self._forgotten_before, window)
         for partition, generations in self._watermarks.items():
             furthest = max(generations.values())
@@ -189,18 +193,24 @@ class Merge:
                 if time_ms >= min(first_close, furthest)
             }
 
-    def _look_again(self) -> None:
-        """Look at the panes of which something has changed: at no others, or a long outage would take for ever."""
-        for pane in self._changed:
+    def _refresh(self) -> None:
+        """Bring the undecided windows up to date.
+
+        Only stale panes are looked at: were all of them, the work after a long outage would grow with its square.
+        """
+        for pane in self._stale:
             for series in self._series:
-                if self._counted(pane, series):
+                if self._holds_reports(pane, series):
                     self._undecided.fill(pane, series)
                 else:
                     self._undecided.empty(pane, series)
-        self._changed.clear()
+        self._stale.clear()
 
-    def _counted(self, pane: int, series: Series) -> bool:
-        """Whether a pane holds reports of a series; where those depend on the answer before, it is a whole window."""
+    def _holds_reports(self, pane: int, series: Series) -> bool:
+        """Decide whether a pane holds reports of a series.
+
+        For a series whose statistic depends on the answer before, a pane is a whole window.
+        """
         return any(self._partials(pane, series.statistic(self._before(pane, series))))
 
     def _closes_at(self, pane: int) -> int:
@@ -214,10 +224,10 @@ class Merge:
         )
 
     def _partials(self, pane: int, of: tuple[str, ...] | None) -> Iterator[Partial]:
-        """What was counted in a pane.
+        """Iterate over the valid partials of a pane.
 
-        The generation that closes a pane has counted all of it. What a former one wrote that it did not replace
-        came after that.
+        The generation that closes a pane has counted all of it. A partial of an earlier generation that it has not
+        replaced was written after that, and does not count.
         """
         if of is None:
             return

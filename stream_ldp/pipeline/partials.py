@@ -1,8 +1,8 @@
-"""What ingest says to the merge: partial statistics and watermarks, as records of the partials topic.
+"""Partial statistics and watermarks: the records of the partials topic, which ingest writes for the merge.
 
-A partial is a pure function of a prefix of one source partition and of the idle advances that its owner knows, so the
-furthest one of the latest owner replaces all others; nothing is ever added twice. The key names the writer, so that
-compaction never drops a record for an older one that a delayed worker wrote after it.
+A partial is a pure function of a prefix of one source partition and of the idle advances that its owner knows. So the
+furthest one of the latest owner replaces all others, and nothing is ever added twice. The key names the writer, so
+that compaction never drops a record in favour of an older one that a delayed worker wrote after it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class PartialError(StreamLDPError, ValueError):
 class Partial:
     """The statistic of one pane, from one source partition.
 
-    collection, fingerprint: whose reports; the fingerprint in hexadecimal.
+    collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     partition: the source partition.
-    generation: of the ownership that counted it; see `stream_ldp.pipeline.source_partition.Checkpoint`.
+    generation: that of the ownership that counted it; see `stream_ldp.pipeline.source_partition.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
-    of: what is counted: the attributes whose rows, or the phase whose answers, and to which round.
-    segment: which piece of the statistic this is.
-    end: it covers all of the partition before this offset.
+    of: name of the statistic: the attributes whose rows are counted, or the phase and round whose reports are.
+    segment: number of this piece of the statistic.
+    end: offset before which all of the partition is covered.
     """
 
     collection: str
@@ -57,9 +57,9 @@ class Partial:
 class Watermark:
     """A promise of a source partition's owner: every partial of the panes closed by `time_ms` is on the log.
 
-    collection, fingerprint: whose reports; the fingerprint in hexadecimal.
+    collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     partition: the source partition.
-    generation: of the ownership that committed it.
+    generation: that of the ownership that committed it.
     time_ms: event time, in milliseconds.
     """
 
@@ -71,16 +71,20 @@ class Watermark:
 
 
 def partition_of(collection: str, *, partitions: int) -> int:
-    """The partition of the partials topic that holds a collection: one, so that it has one merge at a time."""
+    """Return the partition of the partials topic that holds a collection.
+
+    It is a single one, so that a collection has one merge at a time.
+    """
     return zlib.crc32(collection.encode()) % partitions
 
 
 def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
-    """Key and value of a record; equal records have equal values, and a record replaces those of its key.
+    """Encode a record as its key and value.
 
-    A generation is called an epoch there.
+    Equal records have equal values, and a record replaces those with the same key. On the wire, a generation is
+    called an epoch.
 
-    writer: names one ownership of the source partition.
+    writer: name of one ownership of the source partition.
     """
     header: dict[str, Any] = {
         "collection": record.collection,
@@ -104,10 +108,10 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
 
 
 def decode(value: bytes) -> Partial | Watermark:
-    """The inverse of `encode`.
+    """Decode the value of a record that `encode` has made.
 
     Raises:
-        PartialError: not such a record.
+        PartialError: the value is no such record.
     """
     try:
         text, _, payload = value.partition(_SEPARATOR)

@@ -1,4 +1,4 @@
-"""What is asked of one window."""
+"""The question that the pipeline asks about one window."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ SeriesT = TypeVar("SeriesT", bound=Series)
 class Question(Generic[SeriesT, AnswerT]):
     """All that the answer to one window depends on.
 
-    window_ms: its start, event time in milliseconds.
-    windows: (weight, counts to be added up) of the window itself, weight 1, and, with memory, of those remembered.
-    before: the final answer that this one starts from; None where there is none.
+    series: the series of answers that asks it.
+    window_ms: start of the window, event time in milliseconds.
+    final: whether the answer will be final.
+    windows: (weight, counts to be added up) of the window itself, with weight 1, then of each remembered window.
+    before: the final answer that this one starts from; None if there is none.
     """
 
     series: SeriesT

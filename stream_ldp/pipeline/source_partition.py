@@ -1,7 +1,7 @@
-"""One source partition, counted: records in log order become partials, a checkpoint and a watermark.
+"""The counting of one source partition: records in log order become partials, a checkpoint and a watermark.
 
-A pure state machine. What it holds of the open panes is a function of the log and of the idle advances that were
-committed, so that after a crash another worker arrives at the same partials by reading again from the checkpoint.
+It is a pure state machine. Its counts of the open panes are a function of the log and of the committed idle advances,
+so that after a crash another worker arrives at the same partials by reading again from the checkpoint.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
 
-#: Fingerprints that are remembered from one turn to the next: of more rounds than have open windows, and few enough
-#: to look for each of them in every batch.
+#: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
+#: few enough to compare each of them with every batch.
 MAX_LAYOUTS = 16
 
-#: Fields of a checkpoint by their keys in the metadata of a commit, where a generation is called an epoch.
+#: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
 _METADATA = {
     "epoch": "generation",
     "position": "position",
@@ -46,13 +46,13 @@ _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """What a commit remembers of a source partition.
+    """The state of a source partition that a commit keeps.
 
-    generation: number of the ownership that committed it; each has a higher one than those before it.
-    offset: of the first report of the oldest open pane; reading begins here after a restart.
-    position: all before this offset has been counted, and its refusals told; what is read again up to here is silent.
-    watermark_ms: event time, in milliseconds; None before the first batch. Lateness after a restart is decided by it.
-    watermark_generation: of the ownership that brought the watermark to where it stands.
+    generation: number of the ownership that committed it; it rises from one ownership to the next.
+    offset: that of the first report of the oldest open pane; reading begins here after a restart.
+    position: offset before which all is counted and every rejection is reported, neither of which is done twice.
+    watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
+    watermark_generation: that of the ownership which advanced the watermark to this time.
     """
 
     generation: int
@@ -62,16 +62,16 @@ class Checkpoint:
     watermark_generation: int
 
     def metadata(self) -> str:
-        """What goes beside the offset into the commit."""
+        """Encode all but the offset as the metadata of a commit."""
         return json.dumps({key: getattr(self, name) for key, name in _METADATA.items()})
 
     def moved_to(self, beginning: int) -> Self:
-        """The same, where the log now begins at `beginning` and what was before it is gone."""
+        """Return the checkpoint for a log that begins at `beginning`, since what came before has been deleted."""
         return replace(self, offset=beginning, position=max(self.position, beginning))
 
     @classmethod
     def parse(cls, offset: int, metadata: str) -> Self:
-        """The inverse of `metadata`; without any, as an operator's reset of the group leaves it, all begins anew.
+        """Decode a commit; one without metadata, as an operator's reset of the group leaves it, begins anew.
 
         Raises:
             ValueError: the commit was not made by this software.
@@ -89,13 +89,13 @@ class Checkpoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counted:
-    """What became of some records. Reports that were read before, in an earlier life, are not told again.
+    """The outcome of counting some records, without those that an earlier owner had read.
 
-    reports: reports counted for the first time.
-    duplicates: reports of batches that had been counted before.
-    late: reports of batches whose pane had closed.
-    implausible: batches, counted all the same, with more or fewer set bits than honest reports have.
-    rejected: (index of the record, why) of every batch that was not counted, the late ones among them.
+    reports: number of reports counted for the first time.
+    duplicates: number of reports in batches that had been counted before.
+    late: number of reports in batches whose pane had closed.
+    implausible: number of batches that do not look as honest ones do; their reports are counted all the same.
+    rejected: (index of the record, rejection) of every batch that cannot be counted, the late ones among them.
     """
 
     reports: int
@@ -107,7 +107,7 @@ class Counted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """What a flush has to write, in this order: partials, then the checkpoint, then the watermark.
+    """The records that a flush has to write, in this order: partials, then the checkpoint, then the watermark.
 
     The checkpoint is the fence: only a worker that still owns the partition can commit it, and no pane closes
     before its watermark is on the log.
@@ -119,19 +119,21 @@ class Changes:
 
 
 class _Verdict(IntEnum):
-    """What becomes of a batch that could be decoded."""
+    """What happens to a batch that could be decoded."""
 
     COUNTED = 0
     DUPLICATE = 1
-    AHEAD = 2  # of the broker's clock, out of reach
-    BEHIND = 3  # it, out of reach
-    CLOSED = 4  # the phase that it answers
+    AHEAD = 2  # too far ahead of the broker's clock
+    BEHIND = 3  # too far behind the broker's clock
+    CLOSED = 4  # its phase is asked in another window
     LATE = 5
-    OLD = 6  # read again after a restart: what became of it has been told
+    OLD = 6  # read again after a restart: its verdict has been reported
 
 
 @dataclass(kw_only=True, slots=True)
 class _Pane:
+    """An open pane: the offset of its first report, the tallies of each fingerprint, the ids of its batches."""
+
     first_offset: int
     tallies: dict[bytes, dict[tuple[str, ...], Tally]] = field(default_factory=dict)
     batch_ids: set[bytes] = field(default_factory=set)
@@ -150,11 +152,11 @@ class SourcePartition:
         checkpoint: Checkpoint | None = None,
         generation: int = 1,
     ) -> None:
-        """Begin at `checkpoint`, or, where nothing was committed yet, at offset `start`.
+        """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
-        layout: of the batches under the collection's own fingerprint.
-        generation: number of this ownership, unless the checkpoint's already is as high. The time of day serves
-            well: it is beyond every ownership before, even where their commits have been deleted.
+        layout: layout of the batches under the collection's own fingerprint.
+        generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
+            good choice: it is above all earlier ones, even if their commits have been deleted.
         """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
@@ -174,9 +176,9 @@ class SourcePartition:
         )
         self._claimed = False
         self._silent_ms = 0.0
-        #: Offset of the record that is to be counted next.
+        #: Offset of the next record to count.
         self.position = self._checkpoint.offset
-        # What becomes of the records before this offset has been told.
+        # The verdicts on the records before this offset have been reported.
         self._news_from = self._checkpoint.position
         self._watermark = _NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
@@ -189,27 +191,27 @@ class SourcePartition:
 
     @property
     def replaying(self) -> bool:
-        """Whether it still reads what an earlier owner had read; it says nothing until it has caught up."""
+        """Whether it still reads what an earlier owner had read; until it has caught up, a flush writes nothing."""
         return self.position < self._news_from
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Whether batches of a fingerprint can be counted."""
+        """Decide whether batches of a fingerprint can be counted."""
         return fingerprint in self._layouts
 
     def learn(self, layout: Layout) -> None:
-        """Count batches of another fingerprint in the next records, and as long as not MAX_LAYOUTS others come."""
+        """Count batches of another fingerprint, until `MAX_LAYOUTS` later ones have been learnt."""
         self._layouts[layout.fingerprint] = layout
 
     @property
     def open_panes(self) -> int:
-        """Number of panes that it holds counts of."""
+        """Number of panes that are open."""
         return len(self._panes)
 
     def count(self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes]) -> Counted:
         """Count records in log order.
 
         offsets: ascending, the first not below `position`.
-        appended_ms: when the broker appended each, by its clock.
+        appended_ms: time at which the broker appended each, by its clock, in milliseconds since 1970-01-01 UTC.
         """
         window, layouts = self._collection.window, list(self._layouts.values())
         decoded = wire.decode(records, formats=self._layouts)
@@ -219,13 +221,14 @@ class SourcePartition:
         ahead, behind = time > appended + window.ahead_ms, time < appended - window.max_age_ms
         within_reach = ~(ahead | behind)
 
-        # The clock of a producer that runs ahead moves its own reports, never the watermark of everyone's.
+        # A producer's clock that runs ahead must not advance the watermark beyond the broker's clock, or the reports
+        # of all others would be late.
         reached = np.where(within_reach, np.minimum(time, appended), _NEVER)
         watermarks = np.maximum.accumulate(np.concatenate(([self._watermark], reached)))
         pane = pane_of(np.where(within_reach, time, 0), window)
-        closed = ~_taken(layouts, decoded, pane)
+        closed = ~_within_phase(layouts, decoded, pane)
         late = closes_at(pane, window) <= watermarks[:-1]
-        # The first fault of a batch is the one that is told.
+        # The first fault of a batch gives the reason.
         verdicts = np.select(
             [ahead, behind, closed, late],
             [_Verdict.AHEAD, _Verdict.BEHIND, _Verdict.CLOSED, _Verdict.LATE],
@@ -234,9 +237,9 @@ class SourcePartition:
         duplicate = self._add(layouts, decoded, verdicts == _Verdict.COUNTED, pane, offset)
         verdicts[duplicate] = _Verdict.DUPLICATE
 
-        # Only now: records that answer many old rounds must not make it forget the one that the next of them answers.
-        _own, *learned = self._layouts
-        for oldest in learned[:-MAX_LAYOUTS]:
+        # Only now that all are counted: among records of many old rounds, none may be without its layout.
+        _own, *rounds = self._layouts
+        for oldest in rounds[:-MAX_LAYOUTS]:
             del self._layouts[oldest]
 
         self._watermark = self._watermark_of_data = int(watermarks[-1])
@@ -251,7 +254,7 @@ class SourcePartition:
         for reason, verdict, rule in (
             (Reason.FUTURE_TIME, _Verdict.AHEAD, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
             (Reason.PAST_TIME, _Verdict.BEHIND, f"more than {window.max_age_ms} ms behind the broker's clock"),
-            (Reason.CLOSED_PHASE, _Verdict.CLOSED, "the phase that it answers is asked in another window"),
+            (Reason.CLOSED_PHASE, _Verdict.CLOSED, "the phase that it reports to is asked in another window"),
             (Reason.LATE, _Verdict.LATE, "its window had closed"),
         ):
             rejected += [
@@ -274,7 +277,7 @@ class SourcePartition:
         panes: NDArray[np.int64],
         offset: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Add the batches that are on time to their panes; tells which had been added before."""
+        """Add the batches that are on time to their panes; return which are duplicates, bool, shape (good,)."""
         duplicate = np.zeros(len(panes), dtype=np.bool_)
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
@@ -283,66 +286,67 @@ class SourcePartition:
                 pane = self._panes[start] = _Pane(first_offset=int(offset[decoded.accepted[members[0]]]))
             ids = [decoded.batch_ids[i] for i in members.tolist()]
             if len(set(ids)) < len(ids) or not pane.batch_ids.isdisjoint(ids):
-                again = _repeats(ids, pane.batch_ids)
-                duplicate[members[again]] = True
-                members = members[~again]
+                repetition = _duplicates(ids, pane.batch_ids)
+                duplicate[members[repetition]] = True
+                members = members[~repetition]
             pane.batch_ids.update(ids)
-            chosen = np.zeros(len(panes), dtype=np.bool_)
-            chosen[members] = True
+            fresh = np.zeros(len(panes), dtype=np.bool_)
+            fresh[members] = True
             for place, layout in enumerate(layouts):
                 ours = decoded.formats == place
-                if not chosen[ours].any():
+                if not fresh[ours].any():
                     continue
                 if layout.fingerprint not in pane.tallies:
                     pane.tallies[layout.fingerprint] = layout.tallies()
-                rows = _rows(decoded.rows[place], chosen[ours], decoded.counts[ours])
+                rows = _rows(decoded.rows[place], fresh[ours], decoded.counts[ours])
                 layout.count(pane.tallies[layout.fingerprint], rows)
         return duplicate
 
     def observe_silence(self, elapsed_ms: float) -> bool:
-        """Note that nothing came for another `elapsed_ms`; tells whether the partition counts as idle now.
+        """Note that nothing came for another `elapsed_ms`, and return whether the partition counts as idle now.
 
-        Time is added up from what the reader really waited, never taken from a clock's difference, so that a
-        worker that was stopped does not wake up to idle partitions.
+        The reader adds up the times that it really waited. The difference of two clock readings would also count the
+        time for which a worker was suspended, and make it take its partitions for idle.
         """
         self._silent_ms += elapsed_ms
         idle_ms = self._collection.window.idle_timeout_ms
         return idle_ms is not None and self._silent_ms >= idle_ms and not self.replaying
 
     def interrupt_silence(self) -> None:
-        """Note that nothing could have come: the wait for the idle timeout begins again."""
+        """Note that nothing could be read: the wait for the idle timeout begins again."""
         self._silent_ms = 0.0
 
     def advance_idle(self, others_ms: int | None) -> None:
         """Let an idle partition stop holding windows open.
 
-        It follows the furthest of the collection's other partitions, and its own clock ticks on from its last
-        report, so that the last windows close when everyone has fallen silent. It takes effect with the next flush,
-        whose commit makes it known, unless something is counted before: were reports judged late by an advance that
-        was never committed, the next owner would count other reports up to the same offset.
+        Its watermark follows the furthest of the collection's other partitions, and also advances with the time since
+        its last report, so that the last windows close when all partitions are silent. The advance takes effect with
+        the next flush, which commits it, unless a record is counted before. It must not take effect sooner: were
+        reports late by an advance that was never committed, the next owner would count other reports up to the same
+        offset.
 
-        others_ms: the furthest committed watermark of the other partitions; None where there is none.
+        others_ms: the furthest committed watermark of the other partitions, in milliseconds; None if there is none.
         """
         window = self._collection.window
         target = _NEVER if others_ms is None else others_ms
         if self._watermark_of_data != _NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
-        # A step that closes no pane is not worth a commit.
+        # An advance that closes no pane is not worth a commit.
         if _panes_closed(target, window) > _panes_closed(self._watermark, window):
             self._watermark_if_idle = target
 
     def take_changes(self) -> Changes | None:
-        """What a flush has to write, or None; closed panes are forgotten with it.
+        """Return what a flush has to write, or None if there is nothing, and drop the panes that it closes.
 
-        The first flush of an ownership only claims the partition: it commits the last checkpoint again, under a
-        generation of its own. What an owner of before writes on, which does not know of the idle advances since, can
-        then be told from what the owner counted that closed the pane.
+        The first flush of an ownership only claims the partition: it commits the last checkpoint again, with a
+        generation of its own. An earlier owner that does not know of later idle advances may still write partials;
+        the generation distinguishes them from those of the owner that closed the pane.
 
-        Every write has to succeed, or this state must be dropped and begun again from the last checkpoint.
+        Every write must succeed; otherwise this object must be replaced by one begun from the last checkpoint.
         """
         if not self._claimed:
             self._claimed = True
-            # The owner before may have died between its commit and its watermark, so it is said again.
+            # The owner before may have died between its commit and its watermark, so the watermark is written again.
             return Changes(partials=[], checkpoint=self._checkpoint, watermark=self._watermark_of(self._checkpoint))
         if self.replaying:
             return None
@@ -396,17 +400,18 @@ class SourcePartition:
         )
 
 
-def _taken(layouts: Sequence[Layout], decoded: wire.Decoded, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which batches are of a fingerprint that may come in their pane."""
-    taken = np.zeros(len(panes), dtype=np.bool_)
+def _within_phase(layouts: Sequence[Layout], decoded: wire.Decoded, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Decide which batches have a fingerprint whose reports may belong to their pane; bool, shape (good,)."""
+    within = np.zeros(len(panes), dtype=np.bool_)
     for place, layout in enumerate(layouts):
         ours = decoded.formats == place
         if ours.any():
-            taken[ours] = layout.takes(panes[ours])
-    return taken
+            within[ours] = layout.takes(panes[ours])
+    return within
 
 
 def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np.bool_]:
+    """Decide which batches do not look as those of honest clients do; bool, shape (good,)."""
     implausible = np.zeros(len(decoded.formats), dtype=np.bool_)
     for place, layout in enumerate(layouts):
         ours = decoded.formats == place
@@ -415,20 +420,21 @@ def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np
     return implausible
 
 
-def _rows(rows: NDArray[np.uint8], chosen: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The rows of the chosen batches, of `counts` rows each."""
-    return rows if chosen.all() else rows[np.repeat(chosen, counts)]
+def _rows(rows: NDArray[np.uint8], batches: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Select the rows of some batches; `counts` is the number of rows of every batch."""
+    return rows if batches.all() else rows[np.repeat(batches, counts)]
 
 
-def _repeats(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:
-    seen = set(known)
-    again = np.zeros(len(ids), dtype=np.bool_)
+def _duplicates(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:
+    """Decide which ids are known or repeat an earlier one; bool, shape (ids,)."""
+    earlier = set(known)
+    duplicate = np.zeros(len(ids), dtype=np.bool_)
     for i, batch_id in enumerate(ids):
-        again[i] = batch_id in seen
-        seen.add(batch_id)
-    return again
+        duplicate[i] = batch_id in earlier
+        earlier.add(batch_id)
+    return duplicate
 
 
 def _panes_closed(watermark_ms: int, window: Window) -> int:
-    """Number of panes, since ever, that a watermark closes."""
+    """Count the panes since 1970-01-01 UTC that a watermark closes."""
     return (watermark_ms - window.grace_ms) // window.pane_ms

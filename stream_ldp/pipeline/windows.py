@@ -1,4 +1,4 @@
-"""Event time: which pane a report belongs to, when a pane closes, which windows a pane is part of.
+"""Panes and windows of event time.
 
 Time is cut into panes, one hop long. A window is the run of panes that ends with its last one: one pane in a
 tumbling window, size / hop of them in a sliding one. A pane closes, for good, when the watermark has passed its end
@@ -22,20 +22,20 @@ __all__ = ["closes_at", "pane_of", "panes_of", "windows_of"]
 
 
 def pane_of(time_ms: Time, window: Window) -> Time:
-    """Start of the pane that an event time falls into; panes are aligned to 1970-01-01 UTC."""
+    """Return the start of the pane that an event time falls into; panes are aligned to 1970-01-01 UTC."""
     return time_ms - time_ms % window.pane_ms
 
 
 def closes_at(pane: Time, window: Window) -> Time:
-    """The watermark at which a pane takes no more reports."""
+    """Return the watermark at which a pane closes."""
     return pane + window.pane_ms + window.grace_ms
 
 
 def panes_of(start: int, window: Window) -> range:
-    """Starts of the panes of the window that begins at `start`."""
+    """List the starts of the panes of the window that begins at `start`."""
     return range(start, start + window.size_ms, window.pane_ms)
 
 
 def windows_of(pane: int, window: Window) -> range:
-    """Starts of the windows that a pane is part of, earliest first."""
+    """List the starts of the windows that a pane is part of, earliest first."""
     return range(pane - window.size_ms + window.pane_ms, pane + window.pane_ms, window.pane_ms)

@@ -1,4 +1,4 @@
-"""Batches of reports as bytes; the only place that knows the layout. Byte-level specification: docs/wire.md."""
+"""The wire format of batches of reports; docs/wire.md specifies every byte."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 MAGIC = b"SLDP"
 VERSION = 1
 
-#: Every field little-endian. The checksum covers all that follows it, so that one slice is summed.
+#: Every field is little-endian. The checksum covers all bytes after it, so that it is computed over one slice.
 _HEADER = np.dtype(
     [
         ("magic", "S4"),
@@ -48,7 +48,7 @@ _HEADER = np.dtype(
 HEADER_BYTES = _HEADER.itemsize
 _CHECKED_FROM = 8
 
-#: Reports of one batch: at one byte a report, the least there is, they fill Kafka's default record limit of 1 MB.
+#: Most reports of one batch: at the least width, one byte, they fill Kafka's default record limit of 1 MB.
 MAX_REPORTS = 2**20
 
 
@@ -56,7 +56,7 @@ MAX_REPORTS = 2**20
 class Batch:
     """Reports of one collection that are published together.
 
-    fingerprint: the collection's, 16 bytes.
+    fingerprint: that of the collection or round, 16 bytes.
     batch_id: 16 random bytes, the same in every copy of this batch and in no other.
     time_ms: event time of all its reports, milliseconds since 1970-01-01 UTC.
     rows: packed reports, uint8, shape (count, ceil(bits / 8)).
@@ -69,10 +69,10 @@ class Batch:
 
 
 def encode(batch: Batch) -> bytes:
-    """The bytes of a batch.
+    """Encode a batch.
 
     Raises:
-        ValueError: no reports or too many, or an id of another length.
+        ValueError: there are no reports or too many, or an id has another length than 16 bytes.
     """
     count, width = batch.rows.shape
     if not 1 <= count <= MAX_REPORTS:
@@ -87,15 +87,15 @@ def encode(batch: Batch) -> bytes:
 
 
 class RowFormat(Protocol):
-    """What the reports of one fingerprint look like."""
+    """The format of the reports of one fingerprint."""
 
     @property
     def bits(self) -> int:
-        """Bits of a report."""
+        """Number of bits of a report."""
         ...
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which packed rows, uint8, shape (n, ceil(bits / 8)), are reports; bool, shape (n,)."""
+        """Decide which packed rows, uint8, shape (n, ceil(bits / 8)), are reports; bool, shape (n,)."""
         ...
 
 
@@ -103,13 +103,13 @@ class RowFormat(Protocol):
 class Decoded:
     """The batches of many records, those that can be counted and those that cannot.
 
-    accepted: positions of the good records, int64, shape (good,), ascending; the other arrays follow them.
-    time_ms: event times, int64, shape (good,).
-    batch_ids: 16 bytes each.
-    counts: reports of each, int64, shape (good,).
-    formats: position, among the formats that were given, of each one's, int64, shape (good,).
+    accepted: positions of the good records, int64, shape (good,), ascending; the other arrays are in this order.
+    time_ms: event time of each, int64, shape (good,).
+    batch_ids: batch id of each, 16 bytes.
+    counts: number of reports of each, int64, shape (good,).
+    formats: position of the format of each among the given ones, int64, shape (good,).
     rows: for each format, all its reports in order, uint8, shape (sum of its counts, width).
-    rejected: (position, why) of every other record.
+    rejected: (position, rejection) of every other record.
     """
 
     accepted: NDArray[np.int64]
@@ -122,7 +122,7 @@ class Decoded:
 
 
 def fingerprints(records: Sequence[bytes]) -> set[bytes]:
-    """The fingerprints that records are said to be made under, whatever else is wrong with them."""
+    """Collect the fingerprints in the headers of records, whatever else is wrong with them."""
     field = _HEADER.fields["fingerprint"]  # type: ignore[index]
     first = field[1]
     return {record[first : first + 16] for record in records if len(record) >= HEADER_BYTES}
@@ -131,7 +131,7 @@ def fingerprints(records: Sequence[bytes]) -> set[bytes]:
 def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> Decoded:
     """Decode many records of one collection at once; never raises for what a record holds.
 
-    formats: of the reports of each fingerprint that is known.
+    formats: by fingerprint, the format of its reports; records of any other fingerprint are rejected.
     """
     lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
     whole = np.flatnonzero(lengths >= HEADER_BYTES)
@@ -141,9 +141,9 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
     found = np.full(len(whole), -1, dtype=np.int64)
     for place, fingerprint in enumerate(formats):
         found[headers["fingerprint"] == np.void(fingerprint)] = place
-    # The last is for those that are unknown, whose width nobody asks for.
+    # The last entry is for unknown fingerprints: they are rejected before their width matters.
     widths = np.array([*(row_width(each.bits) for each in formats.values()), 0])
-    # In this order: the first check that fails names the reason.
+    # The order matters: the first check that fails gives the reason.
     faults = [
         (Reason.BAD_MAGIC, headers["magic"] != MAGIC),
         (Reason.UNKNOWN_VERSION, (headers["version"] != VERSION) | (headers["reserved"] != 0)),
@@ -170,7 +170,7 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
         owner = np.repeat(members, count[members])
         for reason, spoiled, rule in (
             (Reason.PADDING_BITS, _padded(ours, each.bits), f"a report has {each.bits} bits, the rest must be 0"),
-            (Reason.UNKNOWN_VALUE, ~each.valid(ours), "a report names a value that there is not"),
+            (Reason.UNKNOWN_VALUE, ~each.valid(ours), "a report names a value that does not exist"),
         ):
             if spoiled.any():
                 for i in np.unique(owner[spoiled]):
@@ -189,7 +189,7 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
 
 
 def _padded(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
-    """Which rows have a bit set behind the last of a report."""
+    """Decide which rows have a bit set beyond the last bit of a report."""
     if bits % 8 == 0:
         return np.zeros(len(rows), dtype=np.bool_)
     behind: NDArray[np.bool_] = (rows[:, -1] >> (bits % 8)) != 0
@@ -206,7 +206,7 @@ def _bodies(records: Sequence[bytes], width: int) -> NDArray[np.uint8]:
 
 
 def _detail(reason: Reason, header: np.void, length: int, width: int) -> str:
-    """What was wrong and what would be right, in terms of the header alone."""
+    """Describe what is wrong and what would be right, in terms of the header alone."""
     match reason:
         case Reason.BAD_MAGIC:
             return f"begins with {bytes(header['magic']).hex()}, a batch with {MAGIC.hex()}"

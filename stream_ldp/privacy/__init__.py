@@ -1,1 +1,1 @@
-"""A mechanism's promise: kept on the client by a ledger, checked from outside by enumeration and by attack."""
+"""Privacy: a ledger keeps the promise of a mechanism on the client, and audits check it by enumeration and attack."""

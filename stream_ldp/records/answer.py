@@ -1,4 +1,4 @@
-"""An estimate as it is published: JSON, self-contained, with its own error and privacy."""
+"""The message that publishes an estimate: self-contained JSON, with the estimate's error and privacy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Privacy(MessagePart):
 class Estimate(Message):
     """A joint distribution over one window; the message of an estimates topic."""
 
-    #: Grows when a field changes its meaning or goes; a new optional field leaves it.
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
     schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
@@ -90,7 +90,7 @@ class Estimate(Message):
 
     @property
     def series(self) -> str:
-        """Which answers it follows, window after window."""
+        """Name of the series of estimates, one a window, that it belongs to."""
         return self.estimate
 
     @property
@@ -106,18 +106,21 @@ class Estimate(Message):
         return self
 
     def joint(self) -> NDArray[np.float64]:
-        """The probabilities as an array of `shape`."""
+        """Return the probabilities as an array of `shape`."""
         return np.array(self.probability, dtype=np.float64)
 
     def standard_errors(self) -> NDArray[np.float64]:
-        """Their standard errors as an array of `shape`."""
+        """Return the standard errors of the probabilities as an array of `shape`."""
         return np.array(self.standard_error, dtype=np.float64)
 
     @property
     def key(self) -> bytes:
-        """See `answer_key`."""
+        """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)
 
     def distance(self, truth: NDArray[np.float64]) -> float:
-        """Average variation distance to a distribution of the same shape (Chu, Long and Liu, 2022, eq. 12)."""
+        """Compute the average variation distance to another distribution (Chu, Long and Liu, 2022, eq. 12).
+
+        truth: the other distribution, of the same shape.
+        """
         return float(0.5 * math.fsum(np.abs(self.joint() - truth).ravel()))

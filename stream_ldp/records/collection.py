@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribute", "JointCollection"]
 
-#: Cells of one estimate: at 40 bytes of JSON each, an estimate then stays below 6 MB, well within the 16 MiB that
-#: an estimates topic takes in one record.
+#: Most cells of one estimate: at 40 bytes of JSON a cell, it has less than 6 MB, well within the 16 MiB that an
+#: estimates topic accepts in one record.
 MAX_CELLS = 2**17
 
 
 class Attribute(Part):
-    """One question: its name and its possible answers, in the order of their bits."""
+    """An attribute of a record: its name and its possible values, in the order of their bits."""
 
     name: Label
     values: tuple[Label, ...] = Field(min_length=2)
@@ -37,7 +37,7 @@ class Attribute(Part):
 
 
 class JointCollection(Collection):
-    """What a collection file says of records.
+    """A collection of records, as a collection file describes it.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -81,13 +81,13 @@ class JointCollection(Collection):
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The mechanism, which both perturbs and tells the decoder its probabilities."""
+        """The mechanism, which perturbs records and knows the probabilities that an estimator needs."""
         return self.mechanism_spec.of(sizes=self.sizes)
 
     def permanent_words(self, *, least: int = 1) -> PermanentWords:
-        """The keyed words of its users' permanent responses.
+        """Make the source of the keyed words of its users' permanent responses.
 
-        least: words of each attribute, where the mechanism needs fewer.
+        least: number of words of each attribute for which the mechanism needs fewer.
         """
         return PermanentWords(
             collection=self.name,
@@ -97,19 +97,19 @@ class JointCollection(Collection):
         )
 
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:
-        """The attributes of an estimate, in the order of its axes."""
+        """List the attributes of an estimate, in the order of its axes."""
         return tuple(self.attributes[self._positions[name]] for name in estimate.of)
 
     def sizes_of(self, estimate: EstimateSpec) -> tuple[int, ...]:
-        """The shape of an estimate."""
+        """Return the shape of an estimate: the number of values of each axis."""
         return tuple(len(attribute.values) for attribute in self.attributes_of(estimate))
 
     def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
-        """Places of some attributes among the collection's, in the given order."""
+        """Find the positions of some attributes, given by name, among the collection's; in the given order."""
         return tuple(self._positions[name] for name in of)
 
     def bits_of(self, of: Sequence[str]) -> tuple[int, ...]:
-        """Positions, in a report, of the bits of some attributes, in the given order."""
+        """Find the positions in a report of the bits of some attributes, given by name; in the given order."""
         return self.mechanism.columns(self.positions_of(of))
 
     @property
@@ -119,7 +119,7 @@ class JointCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """[name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]]."""
+        """The fingerprint's input: [name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]]."""
         return [
             self.name,
             self.mechanism_spec.kind,
@@ -128,7 +128,7 @@ class JointCollection(Collection):
         ]
 
     def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
-        """The value indices of a record that gives every attribute one of its values.
+        """Convert a record, which gives every attribute one of its values, to value indices.
 
         Raises:
             DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.

@@ -1,4 +1,4 @@
-"""How far estimates lie from the truth: a known population reports with noise, again and again."""
+"""Evaluation of estimators on a known population that reports with noise, again and again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Trial:
     """One estimate of one repeat.
 
     avd: average variation distance to the joint of the repeat's own users.
-    seconds: of the estimate alone, without drawing, perturbing and counting.
+    seconds: time that the estimate alone took, without drawing, perturbing and counting.
     iterations, certified: as in `Solution`.
     """
 
@@ -41,11 +41,11 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A method over all repeats.
+    """The score of a method over all repeats.
 
     avd, seconds, iterations: means.
-    avd_sd: standard deviation of the distance between repeats, with n - 1; 0 for a single one.
-    certified: whether every repeat was.
+    avd_sd: standard deviation of the distance over the repeats, with n - 1; 0 for a single one.
+    certified: whether every repeat is certified.
     """
 
     method: Method
@@ -58,7 +58,7 @@ class Score:
 
     @classmethod
     def of(cls, repeats: Sequence[Trial]) -> Self:
-        """The score of one method's trials, at least one."""
+        """Summarise the trials, at least one, of one method."""
         distances = [each.avd for each in repeats]
         return cls(
             method=repeats[0].method,
@@ -81,12 +81,14 @@ def trials(
     estimators: Sequence[Estimator],
     clock: Callable[[], float],
 ) -> Iterator[Trial]:
-    """Every repeat draws users and noise of its own, the same for all estimators; the seed settles both.
+    """Run every estimator on every repeat.
+
+    Each repeat draws users and noise of its own, the same for all estimators; the seed determines both.
 
     population: value indices, shape (rows, attributes), each below its attribute's size.
-    mechanism: of exactly these attributes.
-    users: of a repeat, each with one report: nobody twice where there are enough rows, else drawn with replacement.
-    clock: seconds, from any origin.
+    mechanism: the mechanism of exactly these attributes.
+    users: number of users in a repeat, each with one report, drawn with replacement only if there are fewer rows.
+    clock: returns seconds, from any origin.
     """
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         sampling, noise = repeat.spawn(2)
@@ -111,7 +113,7 @@ def trials(
 
 
 def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """One score for each method, in the order in which they first appear."""
+    """Make one score for each method, in the order in which the methods first appear."""
     by_method: dict[Method, list[Trial]] = {}
     for each in outcomes:
         by_method.setdefault(each.method, []).append(each)
@@ -119,7 +121,7 @@ def scores(outcomes: Iterable[Trial]) -> list[Score]:
 
 
 def average_variation_distance(first: FloatArray, second: FloatArray) -> float:
-    """Half the sum of |P - Q| over the cells, in [0, 1] (Chu, Long and Liu, 2022, eq. 12)."""
+    """Compute half the sum of |P - Q| over the cells, in [0, 1] (Chu, Long and Liu, 2022, eq. 12)."""
     return 0.5 * float(np.abs(first - second).sum())
 
 

@@ -1,4 +1,4 @@
-"""Collections of records, as a kind."""
+"""The kind of the collections of records."""
 
 from __future__ import annotations
 

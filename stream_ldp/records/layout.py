@@ -1,4 +1,4 @@
-"""What the batches of a collection of records hold."""
+"""The layout of the batches of a collection of records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["JointLayout"]
 
 
 class JointLayout:
-    """Reports of a collection's attributes."""
+    """The layout of the reports of all attributes of a collection, a `stream_ldp.pipeline.layout.Layout`."""
 
     def __init__(self, collection: JointCollection) -> None:
         self.fingerprint = collection.fingerprint
@@ -30,23 +30,23 @@ class JointLayout:
         self._reports_per_user = collection.window.reports_per_user
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """As the mechanism says."""
+        """Decide which rows are reports of the mechanism."""
         return self._mechanism.valid(rows)
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """At any time."""
+        """Accept every pane: records are reported at any time."""
         return np.ones(len(panes), dtype=np.bool_)
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
-        """One for the attributes of each estimate."""
+        """Make one tally for the attributes of each estimate."""
         return {of: RowTally(len(columns)) for of, columns in self._columns.items()}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
-        """Each tally gets the bits of its attributes."""
+        """Count the bits of its attributes in each tally."""
         bits = np.unpackbits(rows, axis=1, count=self.bits, bitorder="little")
         for of, tally in tallies.items():
             tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """As the mechanism says."""
+        """Decide which batches the mechanism finds implausible."""
         return self._mechanism.implausible(rows, counts, reports_per_user=self._reports_per_user)

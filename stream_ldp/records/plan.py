@@ -1,4 +1,4 @@
-"""What a collection will cost before it runs: bits, privacy, memory, and the error to expect."""
+"""The plan of a collection of records: its bits, privacy, memory and expected error, before it runs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
 
-#: Numbers of reports that privacy is told for: once, twice, daily for a week, a month, a year, and for ever.
-REPORTS_SEEN = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
+#: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
+REPORTS_PER_USER = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
 
-_COUNT_BYTES = 8  # of a counter in memory
-_SENT_COUNT_BYTES = 4  # of a counter in a partial
+_COUNT_BYTES = 8  # bytes of a counter in memory
+_SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EstimatePlan:
-    """One estimate.
+    """The plan of one estimate.
 
-    cells: of the joint.
-    bits: of a report that it looks at.
-    state_bytes: of one window in memory, for each source partition; where it grows with the reports, of one report.
-    grows: whether it does.
-    errors: (reports, standard error to expect of a cell) pairs.
+    of: its attributes.
+    cells: number of cells of the joint.
+    bits: number of bits of a report that it uses.
+    state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
+    grows: whether the memory is in proportion to the number of reports.
+    errors: pairs (reports, expected standard error of a cell).
     """
 
     name: str
@@ -48,10 +49,10 @@ class EstimatePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A collection.
+    """The plan of a collection.
 
-    bits, report_bytes: of one report.
-    privacy: losses of one attribute and of any two records, for each of `REPORTS_SEEN`.
+    bits, report_bytes: size of one report.
+    privacy: privacy losses of one attribute and of any two records, for each of `REPORTS_PER_USER`.
     """
 
     collection: str
@@ -65,7 +66,7 @@ class Plan:
 def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
     """Work out the cost of a collection.
 
-    populations: numbers of reports in a window to tell the error for.
+    populations: numbers of reports in a window for which to state the error.
     """
     mechanism = collection.mechanism
     relations = sorted({1, len(collection.attributes)})
@@ -77,19 +78,19 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         privacy=tuple(
             mechanism.privacy_loss(neighbours=neighbours, reports=reports)
             for neighbours in relations
-            for reports in REPORTS_SEEN
+            for reports in REPORTS_PER_USER
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
     )
 
 
 def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
-    """The collection with the mechanism that spends at most these epsilons, in nats, on any two records.
+    """Give a collection the mechanism that spends at most these epsilons, in nats, on any two records.
 
     for_ever, per_report: see `MechanismSpec.for_budget`.
 
     Raises:
-        ParameterError: no parameters spend that.
+        ParameterError: no parameters of the mechanism keep within them.
     """
     spec = type(collection.mechanism_spec).for_budget(
         sizes=collection.sizes, for_ever=for_ever, per_report=per_report
@@ -98,17 +99,17 @@ def for_budget(collection: JointCollection, *, for_ever: float, per_report: floa
 
 
 def cell_error(supports: Sequence[Support], sizes: Sequence[int], *, reports: int) -> float:
-    """Standard error to expect of one cell of a joint of attributes of these sizes, by the linear estimate.
+    """Compute the expected standard error of one cell of a joint of attributes of these sizes, by linear estimation.
 
     The unbiased estimate of a cell's share is the mean over reports of a product over its attributes of
-    (T - p*) / (q* - p*), T whether it supports the cell's value. With s(pi) the second moment of that factor for a
-    bit that is 1 with probability pi,
+    (T - p*) / (q* - p*), with T = 1 if the report supports the cell's value and 0 otherwise. With s(pi) the second
+    moment of that factor for a bit that is 1 with probability pi,
 
         s(pi) = pi (q* - 2 p* q* + p*^2) / (q* - p*)^2 + (1 - pi) p* (1 - p*) / (q* - p*)^2,
 
     its variance is (prod s(1 / r) - c^2) / N for a cell, c = 1 / cells, of N reports whose values are evenly spread
     (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
-    to one do better where this is large: read it as where to expect a signal at all.
+    to one do better where this error is large: use it to see whether any signal is to be expected.
     """
     moment = 1.0
     for support, size in zip(supports, sizes, strict=True):

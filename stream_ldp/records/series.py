@@ -1,4 +1,4 @@
-"""The estimates of a collection of records, each of them answered window after window."""
+"""The estimates of a collection of records: one series of answers each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EstimateSpec(Part):
     of: the attributes, in the order of the axes of the result.
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
-    every: time between two provisional estimates of an open window, in milliseconds.
+    every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 
     name: Name
@@ -36,9 +36,9 @@ class EstimateSpec(Part):
         return self
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
-        """The counts of its attributes' rows, in every window."""
+        """Name its statistic: the counts of its attributes' rows, in every window."""
         return self.of
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
-        """The last one of its own: its joint is where the solver starts from."""
+        """Name the answer before: its own latest final, from whose joint the solver starts."""
         return self.name, None

@@ -1,4 +1,4 @@
-"""A question about records becomes an estimate."""
+"""The solver of collections of records: it answers a question with an estimate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["row_counts", "solve", "supported", "warm_start"]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
-    """Answer a question about a window of one estimate."""
+    """Answer a question about one window of one estimate."""
     spec, window = question.series, collection.window
     mechanism = collection.mechanism
     counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
@@ -61,10 +61,10 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
 
 
 def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
-    """All the counts of a question in one, weighted, their sum the effective number of reports.
+    """Add up all counts of a question with their weights, scaled to sum to the effective number of reports.
 
-    That is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): the number of equally
-    weighted reports that say as much, so that errors and tests made from these counts are right.
+    That number is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): so many equally
+    weighted reports hold as much information, so errors and tests that use these counts are right.
     """
     sums = [
         (weight, RowCounts.sum([part for part in parts if isinstance(part, RowCounts)], bits=bits))
@@ -79,15 +79,15 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
 
 
 def supported(counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]) -> RowCounts:
-    """How often the reports' attributes support each pattern of values, as one bit for each value.
+    """Convert counts of report rows to counts of the patterns of values that they support, one bit for each value.
 
-    counts: of rows whose bits are the mechanism's `columns` of these attributes.
+    counts: counts of rows whose bits are the mechanism's `columns` of these attributes.
     """
     bits = mechanism.supported(counts.unpacked(), attributes)
     return RowCounts(bits=bits.shape[1], rows=np.packbits(bits, axis=1, bitorder="little"), counts=counts.counts)
 
 
 def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """The joint that the solver starts from; None where no estimate of this shape is before it."""
+    """Return the joint that the solver starts from; None if the answer before is missing or has another shape."""
     before = question.before
     return before.joint() if before is not None and before.shape == sizes else None

@@ -1,6 +1,6 @@
-"""JSON Schemas of the messages that others read, generated from the models and published with the package.
+"""JSON Schemas of the published messages, generated from the models and shipped with the package.
 
-`python -m stream_ldp.schemas` writes them anew; a test holds them against the models.
+`python -m stream_ldp.schemas` writes them anew; a test compares them with the models.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMAS", "schema_of", "schema_path"]
 
-#: The messages with a published schema, and its version.
+#: The version of the schema of each message that has one.
 SCHEMAS: dict[type[BaseModel], int] = {
     message: message.model_fields["schema_version"].default for kind in KINDS.values() for message in kind.messages
 }
 
 
 def schema_path(message: type[BaseModel]) -> Path:
-    """Where the schema of a message is published."""
+    """Return the file that holds the schema of a message."""
     return Path(__file__).parent / f"{message.__name__.lower()}-v{SCHEMAS[message]}.json"
 
 
 def schema_of(message: type[BaseModel]) -> str:
-    """The text that its file must have: JSON Schema, draft 2020-12."""
+    """Generate the text of the schema of a message: JSON Schema, draft 2020-12."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:stream-ldp:{message.__name__.lower()}:{SCHEMAS[message]}",
-        # Of what is written; more than that is read.
+        # The schema describes what this release writes; it also reads messages with additional fields.
         **message.model_json_schema(mode="serialization"),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from stream_ldp.client.sender import now_ms
 from stream_ldp.sets.collection import ItemCollection
 from tests.client.fakes import FakeBroker
-from tests.client.items import answers_sent, film_round, films, films_text
+from tests.client.items import film_round, films, films_text, reports_sent
 
 __all__ = ["QUICK", "answers", "data_file", "epochs_to_come", "written"]
 
@@ -41,5 +41,5 @@ def answers(broker: FakeBroker) -> tuple[int, int]:
         for epoch in range(epochs_to_come(collection)[0] - 20, epochs_to_come(collection)[0] + 2)
     ]
     first = film_round(1, epoch=rounds[0].epoch, collection=collection)
-    totals = [each.total for each in answers_sent(broker, first, *rounds, collection=collection)]
+    totals = [each.total for each in reports_sent(broker, first, *rounds, collection=collection)]
     return totals[0], sum(totals[1:])

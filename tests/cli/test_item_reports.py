@@ -12,7 +12,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.sets.collection import ItemCollection
 from tests.cli.films import QUICK, answers, data_file, epochs_to_come
 from tests.client.fakes import FakeBroker
-from tests.client.items import answers_sent, film_round, films
+from tests.client.items import film_round, films, reports_sent
 
 Run = Callable[..., Result]
 
@@ -42,7 +42,7 @@ def test_a_user_holds_the_set_on_the_last_line_of_a_file(
     collection = films(**QUICK)
     first = film_round(1, epoch=0, collection=collection)
     layouts = [film_round(2, epoch=each, collection=collection, candidates=range(4)) for each in recent(collection)]
-    found, *_ = answers_sent(broker, first, *layouts, collection=collection)
+    found, *_ = reports_sent(broker, first, *layouts, collection=collection)
     assert found.total >= 1
     assert found.supports[[2, 5]].sum() == found.supports.sum() == found.total
 

@@ -1,4 +1,4 @@
-"""Small collections and estimates to test with."""
+"""This module has small collections and estimates to test with."""
 
 from __future__ import annotations
 
@@ -36,18 +36,21 @@ def _text(name: str = "care-survey", *, window: str = "grace: 5s", mechanism: st
 
 @cache
 def collection_of(**changes: str) -> JointCollection:
-    """Two attributes, two and three values; windows of a minute. Changes of `name`, `window`, `mechanism`."""
+    """Make a collection of two attributes, of two and three values, in windows of a minute.
+
+    The fields `name`, `window` and `mechanism` can be changed.
+    """
     return JointCollection.parse(_text(**changes))
 
 
 def write_survey(path: Path, **changes: str) -> Path:
-    """The same as a file."""
+    """Write the same collection to a file."""
     path.write_text(_text(**changes), encoding="utf-8")
     return path
 
 
 def estimate_of(**changes: Any) -> Estimate:
-    """An estimate of `bathing` and `mobility` over the first minute of 1970, with some fields changed."""
+    """Make an estimate of `bathing` and `mobility` over the first minute of 1970, with some fields changed."""
     fields: dict[str, Any] = {
         "collection": "care-survey",
         "fingerprint": collection_of().fingerprint.hex(),

@@ -1,4 +1,4 @@
-"""A broker in memory that does as it is told, for the client's own logic."""
+"""This module has a broker in memory that obeys the test, for the client's own logic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnyTimeline = TypeVar("AnyTimeline", bound=Timeline)
 
 @dataclass
 class FakeBroker:
-    """What reached it, and how it answers: at once, with an error, or not until it is told to.
+    """A broker that keeps what it is sent, and acknowledges it at once, with an error, or only when released.
 
     sent: (topic, arguments of send) of every record.
     """
@@ -57,14 +57,14 @@ class FakeBroker:
         return answer
 
     def release(self) -> None:
-        """Acknowledge all that is held."""
+        """Acknowledge every record that is held back."""
         self.holding = False
         for answer in self._waiting:
             if not answer.done():
                 answer.set_result(None)
 
     def decoded(self, collection: JointCollection | None = None) -> wire.Decoded:
-        """All batches as a worker reads them; every one must be good."""
+        """Decode all batches as a worker reads them; every one must be good."""
         collection = collection or collection_of()
         values = [arguments["value"] for _, arguments in self.sent]
         decoded = wire.decode(values, formats={collection.fingerprint: JointLayout(collection)})
@@ -104,7 +104,7 @@ class FakeProducer:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
-    """The broker that every `Reporter` of the test talks to."""
+    """Replace the broker of every `Reporter` of the test."""
     fake = FakeBroker()
 
     async def reachable(settings: object) -> None:
@@ -117,18 +117,18 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
 
 @pytest.fixture
 def timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> Timeline:
-    """The time, and the rounds topic, of every client of the example item collection in the test."""
+    """Replace the time and the rounds topic of every client of the example item collection in the test."""
     return followed(Timeline(now_ms=minutes(0)), monkeypatch, broker)
 
 
 @pytest.fixture
 def loop_timeline(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> LoopTimeline:
-    """The same in the time of the event loop."""
+    """Replace the same by those of the event loop's time."""
     return followed(LoopTimeline(now_ms=minutes(0)), monkeypatch, broker)
 
 
 def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> AnyTimeline:
-    """Let every client of item collections follow this line; hands it back."""
+    """Let every client of item collections follow this timeline, and return it."""
     broker.topics |= {"stream-ldp.films.reports", "stream-ldp.films.rounds"}
 
     async def reachable(settings: object) -> None:
@@ -141,7 +141,7 @@ def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBro
 
 @pytest.fixture
 def os_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many words each call has drawn from the operating system."""
+    """Record the number of words that each call draws from the operating system."""
     drawn: list[int] = []
     original = OSEntropy.words
 
@@ -155,7 +155,7 @@ def os_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def command_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Result]]:
-    """Runs a client command in this process; it must not end by an exception that nobody meant."""
+    """Run a client command in this process; it must not end by an unexpected exception."""
     logger = logging.getLogger("aiokafka")
     level = logger.level
     monkeypatch.setenv("COLUMNS", "200")
@@ -172,5 +172,5 @@ def command_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Resu
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
-    """The file of the example collection."""
+    """Write the file of the example collection."""
     return write_survey(tmp_path / "survey.yaml")

@@ -1,4 +1,4 @@
-"""Item collections, rounds and a virtual time to test their clients with."""
+"""This module has item collections, rounds and a virtual time to test their clients with."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = [
     "EPOCH",
     "NOISELESS",
-    "Answers",
     "FakeRoundsConsumer",
     "LoopTimeline",
+    "SentReports",
     "Timeline",
-    "answers_sent",
     "film_round",
     "films",
     "films_text",
     "minutes",
-    "secret_of_group",
+    "reports_sent",
+    "secret_asked_in",
 ]
 
 #: Of the first minute of a day in 2024, in collections with three phases of a minute.
@@ -49,26 +49,26 @@ window: {{size: {size}, grace: 300ms, idle_timeout: 300ms}}
 epochs: {epochs}
 """
 
-#: Little noise: an answer supports what it was made from, but for one in 100,000.
+#: Little noise: all but one report in 100,000 support what they were made from.
 NOISELESS = "{kind: gfim, epsilon: 36, k: 2, k_max: 4, set_size: 2}"
 GFIM = "{kind: gfim, epsilon: 2, k: 2, k_max: 4, set_size: 2}"
 
 
 def films_text(*, mechanism: str = GFIM, size: str = "60s", epochs: str = "sequential") -> str:
-    """A collection file of eight films."""
+    """Write a collection file of eight films."""
     return _FILMS.format(mechanism=mechanism, size=size, epochs=epochs)
 
 
 @cache
 def films(**changes: str) -> ItemCollection:
-    """The same as a collection: phases of a minute, of which the second and the third ask different users."""
+    """Load the same as a collection: phases of a minute, of which the second and the third ask different users."""
     return ItemCollection.parse(films_text(**changes))
 
 
 def film_round(
     phase: int, *, epoch: int = EPOCH, collection: ItemCollection | None = None, candidates: Iterable[int] = (4, 2, 0)
 ) -> Round:
-    """What a phase asks, with some fields changed afterwards by `model_copy`."""
+    """Make the round of a phase; tests change its fields by `model_copy`."""
     collection = collection or films()
     inquiry = collection.method.first()
     if phase > 1:
@@ -76,8 +76,8 @@ def film_round(
     return Round.of(collection, inquiry, epoch=epoch)
 
 
-def secret_of_group(phase: int, *, collection: ItemCollection | None = None, epoch: int = EPOCH) -> bytes:
-    """Of a user whom this phase of the epoch asks."""
+def secret_asked_in(phase: int, *, collection: ItemCollection | None = None, epoch: int = EPOCH) -> bytes:
+    """Find the secret of a user whom this phase of the epoch asks."""
     collection = collection or films()
     for number in range(1, 1_000):
         secret = number.to_bytes(32, "big")
@@ -89,7 +89,7 @@ def secret_of_group(phase: int, *, collection: ItemCollection | None = None, epo
 
 @dataclass
 class Timeline:
-    """A rounds topic in a time that passes only while a client waits for it, as far as it is let.
+    """A rounds topic in a time that passes only while a client waits for it, and only as far as the test lets it.
 
     records: (when it is published, its bytes), in the order of offsets.
     """
@@ -102,7 +102,7 @@ class Timeline:
     _there: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __call__(self) -> int:
-        """The clock."""
+        """Return the time, in milliseconds."""
         return self.now_ms
 
     def publish(self, asked: Round | bytes, *, at_ms: int | None = None) -> None:
@@ -119,7 +119,7 @@ class Timeline:
             await self._there.wait()
 
     async def wait(self, timeout_ms: int, offset: int) -> list[tuple[int, bytes]]:
-        """What a consumer at an offset gets within so long."""
+        """Return what a consumer at an offset gets within so long."""
         deadline = self.now_ms + timeout_ms
         while True:
             if ready := [record for record in self.records[offset:] if record[0] <= self.now_ms]:
@@ -138,14 +138,14 @@ class Timeline:
 
 @dataclass
 class LoopTimeline(Timeline):
-    """The same in the time of the event loop, for `run_in_virtual_time`."""
+    """A timeline in the time of the event loop, for `run_in_virtual_time`."""
 
     def __call__(self) -> int:
-        """The clock."""
+        """Return the time, in milliseconds."""
         return self.now_ms + round(asyncio.get_running_loop().time() * 1_000)
 
     async def wait(self, timeout_ms: int, offset: int) -> list[tuple[int, bytes]]:
-        """What a consumer at an offset gets within so long."""
+        """Return what a consumer at an offset gets within so long."""
         deadline = self() + timeout_ms
         while (
             not (ready := [record for record in self.records[offset:] if record[0] <= self()]) and self() < deadline
@@ -201,10 +201,11 @@ class FakeRoundsConsumer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
-    """What was sent in answer to one round.
+class SentReports:
+    """The reports that were sent to one round.
 
-    supports: number of answers that support each of its values.
+    times_ms, counts: event time and number of reports of each batch.
+    supports: number of reports that support each of the round's values.
     """
 
     times_ms: list[int]
@@ -216,8 +217,8 @@ class Answers:
         return sum(self.counts)
 
 
-def answers_sent(broker: FakeBroker, *rounds: Round, collection: ItemCollection | None = None) -> list[Answers]:
-    """The answers to each of some rounds as a worker reads them; there must be no others."""
+def reports_sent(broker: FakeBroker, *rounds: Round, collection: ItemCollection | None = None) -> list[SentReports]:
+    """Decode the reports to each of some rounds as a worker reads them; there must be no others."""
     collection = collection or films()
     made = [PhaseLayout(collection, None if each.phase == 1 else each) for each in rounds]
     # First phases of all epochs have one fingerprint, and so one layout.
@@ -232,7 +233,7 @@ def answers_sent(broker: FakeBroker, *rounds: Round, collection: ItemCollection 
         mine = decoded.formats == place
         rows = decoded.rows[place]
         found.append(
-            Answers(
+            SentReports(
                 times_ms=decoded.time_ms[mine].tolist(),
                 counts=decoded.counts[mine].tolist(),
                 supports=layout.oracle.supports(layout.oracle.sums(rows), reports=len(rows)),
@@ -242,5 +243,5 @@ def answers_sent(broker: FakeBroker, *rounds: Round, collection: ItemCollection 
 
 
 def minutes(count: float) -> int:
-    """Event time so many minutes after the beginning of `EPOCH`."""
+    """Return the event time so many minutes after the beginning of `EPOCH`."""
     return 3 * EPOCH * MINUTE_MS + int(count * MINUTE_MS)

@@ -1,4 +1,4 @@
-"""A small collection of item sets and rankings of it to test with."""
+"""This module has a small collection of item sets, and rankings of it, to test with."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _FREQUENCIES = {"Casablanca": 0.5, "Alien": 0.25, "Brazil": 0.125, "Eraserhead":
 
 @cache
 def films() -> ItemCollection:
-    """Six items of which the best two are wanted; epochs of two phases, a minute each."""
+    """Load a collection of six items of which the best two are wanted; epochs have two phases, a minute each."""
     return ItemCollection.parse(FILMS)
 
 
 def write_films(path: Path) -> Path:
-    """The same as a file."""
+    """Write the same collection to a file."""
     path.write_text(FILMS, encoding="utf-8")
     return path
 
 
 def ranking_of(*, epoch: int, phase: int, items: dict[str, float] | None = None, **changes: Any) -> Ranking:
-    """A final ranking after a phase of an epoch, with some fields changed.
+    """Make a final ranking after a phase of an epoch, with some fields changed.
 
     items: the best ones and their frequencies.
     """
@@ -76,5 +76,5 @@ def ranking_of(*, epoch: int, phase: int, items: dict[str, float] | None = None,
 
 
 def result_of(epoch: int, **changes: Any) -> Ranking:
-    """The result of an epoch."""
+    """Make the result of an epoch."""
     return ranking_of(epoch=epoch, phase=2, **changes)

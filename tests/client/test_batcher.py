@@ -1,4 +1,4 @@
-"""Gathering reports into batches."""
+"""Tests of the batcher, which gathers reports into batches."""
 
 from __future__ import annotations
 

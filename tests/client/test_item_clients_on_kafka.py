@@ -1,4 +1,4 @@
-"""Clients of item collections on a real broker: what the topic of rounds holds, and what they make of it."""
+"""Tests of the clients of item collections on a real broker: how they follow the topic of rounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECRET = bytes(range(32))
 
 @pytest.fixture
 async def topics(settings: Settings) -> Settings:
-    """Settings of a cluster that has the collection's topics."""
+    """Create the collection's topics on the cluster and return its settings."""
     names = settings.topic_names
     async with admin(settings) as client:
         await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
@@ -40,8 +40,8 @@ async def publish(settings: Settings, *rounds: Round) -> None:
             await producer.send_and_wait(topic, key=asked.key, value=asked.to_bytes(), partition=0)
 
 
-async def answers_to(settings: Settings, asked: Round) -> int:
-    """Number of answers to a round on the reports topic."""
+async def reports_on(settings: Settings, asked: Round) -> int:
+    """Count the reports to a round on the reports topic."""
     layout = PhaseLayout(COLLECTION, None if asked.phase == 1 else asked)
     partition = TopicPartition(settings.topic_names.reports("films"), 0)
     consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")
@@ -58,7 +58,7 @@ async def answers_to(settings: Settings, asked: Round) -> int:
 
 
 class Clock:
-    """Goes on from the beginning of the last second phase: there is time, however slow the machine."""
+    """A clock that goes on from the beginning of the last second phase: there is time, however slow the machine."""
 
     def __init__(self) -> None:
         size = COLLECTION.schedule.size_ms
@@ -73,7 +73,7 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
     topics: Settings, tmp_path: Path
 ) -> None:
     ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
-    clock, answers = Clock(), asyncio.Queue[Round]()
+    clock, reported = Clock(), asyncio.Queue[Round]()
 
     def user() -> ItemReporter:
         return ItemReporter(
@@ -83,7 +83,7 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
             ledger=ledger,
             clock=clock,
             spread=False,
-            on_answer=answers.put_nowait,
+            on_report=reported.put_nowait,
         )
 
     stale, asked = (film_round(2, epoch=each, collection=COLLECTION) for each in (clock.epoch - 1, clock.epoch))
@@ -91,7 +91,7 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
     await publish(topics, stale, forged, asked)
     async with asyncio.timeout(50), user() as reporter:
         await reporter.hold({"Alien"})
-        assert await answers.get() == asked
+        assert await reported.get() == asked
     assert reporter.refused == 1
 
     sets = ItemSets.of([[1]] * 10)
@@ -100,14 +100,14 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
         ItemPopulation(COLLECTION, sets, settings=topics, clock=clock, spread=False) as others,
     ):
         await reporter.hold({"Alien"})
-        assert await others.answer(asked) == 10
-    assert reporter.answered == 0
-    assert await answers_to(topics, asked) == 11
+        assert await others.report(asked) == 10
+    assert reporter.acknowledged == 0
+    assert await reports_on(topics, asked) == 11
 
 
 async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: Settings) -> None:
     ledger = PrivacyLedger.in_memory(secret=SECRET)
-    clock, answers = Clock(), asyncio.Queue[Round]()
+    clock, reported = Clock(), asyncio.Queue[Round]()
     asked = film_round(2, epoch=clock.epoch, collection=COLLECTION)
     async with (
         asyncio.timeout(50),
@@ -118,12 +118,12 @@ async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: S
             ledger=ledger,
             clock=clock,
             spread=False,
-            on_answer=answers.put_nowait,
+            on_report=reported.put_nowait,
         ) as reporter,
     ):
         await reporter.hold(())
         # By now it waits; before, it would find the round as one that was there.
         await asyncio.sleep(0.5)
         await publish(topics, asked)
-        assert await answers.get() == asked
-    assert await answers_to(topics, asked) == 1
+        assert await reported.get() == asked
+    assert await reports_on(topics, asked) == 1

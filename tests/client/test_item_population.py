@@ -1,4 +1,4 @@
-"""Many users' answers: everybody who is asked, once, in time, and nobody by two disjoint phases."""
+"""Tests of many users' reports: everybody who is asked reports once, in time, and nobody in two disjoint phases."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.client.items import (
     NOISELESS,
     FakeRoundsConsumer,
     LoopTimeline,
-    answers_sent,
     film_round,
     films,
     minutes,
+    reports_sent,
 )
 from tests.client.virtual_time import run_in_virtual_time
 
@@ -52,7 +52,7 @@ def clear_round(phase: int, **options: Any) -> Round:
 
 
 def publish_epochs(timeline: LoopTimeline, *epochs: int, **options: Any) -> list[Round]:
-    """All rounds of some epochs, the later phases on the topic ten seconds after their windows have begun."""
+    """Return all rounds of some epochs, and publish the later ones ten seconds after their windows have begun."""
     rounds = [clear_round(phase, epoch=epoch, **options) for epoch in epochs for phase in (1, 2, 3)]
     for asked in rounds:
         if asked.phase > 1:
@@ -68,23 +68,23 @@ def test_every_user_reports_in_exactly_the_phases_that_ask_them(
     broker: FakeBroker, loop_timeline: LoopTimeline
 ) -> None:
     rounds = publish_epochs(loop_timeline, EPOCH, EPOCH + 1, candidates=range(8))
-    told: list[tuple[Round, int]] = []
+    phases: list[tuple[Round, int]] = []
 
     async def scenario() -> None:
         async with population(loop_timeline) as users:
-            await users.run(epochs=2, on_phase=lambda asked, answers: told.append((asked, answers)))
+            await users.run(epochs=2, on_phase=lambda asked, reports: phases.append((asked, reports)))
         assert loop_timeline() == minutes(6), "it ends with the last window"
         assert users.acknowledged == 2 * 2 * USERS
 
     play(scenario())
-    answers = answers_sent(broker, *rounds, collection=CLEAR)
+    sent = reports_sent(broker, *rounds, collection=CLEAR)
     # First phases have one fingerprint in all epochs.
-    assert answers[0].total == answers[3].total == 2 * USERS
+    assert sent[0].total == sent[3].total == 2 * USERS
     for second, third in ((1, 2), (4, 5)):
-        assert answers[second].total + answers[third].total == USERS
+        assert sent[second].total + sent[third].total == USERS
         # Seeded; else standard deviation 22.
-        assert abs(answers[second].total - USERS / 2) < 110
-    assert told == [(asked, USERS if asked.phase == 1 else answers[i].total) for i, asked in enumerate(rounds)]
+        assert abs(sent[second].total - USERS / 2) < 110
+    assert phases == [(asked, USERS if asked.phase == 1 else sent[i].total) for i, asked in enumerate(rounds)]
 
 
 def test_a_report_is_about_an_item_of_its_users_set(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
@@ -92,39 +92,39 @@ def test_a_report_is_about_an_item_of_its_users_set(broker: FakeBroker, loop_tim
 
     async def scenario() -> None:
         async with population(loop_timeline, sets=held, spread=False) as users:
-            assert await users.answer(clear_round(1)) == 1_000
+            assert await users.report(clear_round(1)) == 1_000
 
     play(scenario())
-    (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
-    assert answers.supports.sum() == 1_000
-    assert answers.supports[[3, 5]].sum() >= 999
-    assert abs(answers.supports[3] - 500) < 100, "seeded; else 6 standard deviations"
+    (sent,) = reports_sent(broker, clear_round(1), collection=CLEAR)
+    assert sent.supports.sum() == 1_000
+    assert sent.supports[[3, 5]].sum() >= 999
+    assert abs(sent.supports[3] - 500) < 100, "seeded; else 6 standard deviations"
 
 
 def test_the_user_partition_holds_for_an_epoch_and_is_drawn_anew_in_the_next(
     broker: FakeBroker, loop_timeline: LoopTimeline
 ) -> None:
-    # Each of 8 users shows himself by the one film he holds.
+    # Each of 8 users is known by the one film they hold.
     held = ItemSets.of([user] for user in range(8))
 
-    async def answered(users: ItemPopulation, asked: Round) -> frozenset[int]:
+    async def reporting(users: ItemPopulation, asked: Round) -> frozenset[int]:
         broker.sent.clear()
-        await users.answer(asked)
-        (answers,) = answers_sent(broker, asked, collection=CLEAR)
-        return frozenset(np.flatnonzero(answers.supports))
+        await users.report(asked)
+        (sent,) = reports_sent(broker, asked, collection=CLEAR)
+        return frozenset(np.flatnonzero(sent.supports))
 
     async def scenario() -> None:
         async with population(loop_timeline, sets=held, spread=False) as users:
-            groups = []
+            halves = []
             for epoch in range(EPOCH, EPOCH + 20):
                 loop_timeline.now_ms = minutes(3 * (epoch - EPOCH) + 1)
-                second = await answered(users, clear_round(2, epoch=epoch, candidates=range(8)))
+                second = await reporting(users, clear_round(2, epoch=epoch, candidates=range(8)))
                 loop_timeline.now_ms += MINUTE_MS
-                third = await answered(users, clear_round(3, epoch=epoch, candidates=range(8)))
+                third = await reporting(users, clear_round(3, epoch=epoch, candidates=range(8)))
                 assert second | third == set(range(8))
                 assert not second & third
-                groups.append(second)
-            assert len(set(groups)) > 10
+                halves.append(second)
+            assert len(set(halves)) > 10
 
     play(scenario())
 
@@ -140,7 +140,7 @@ def test_users_with_secrets_keep_their_place_in_the_user_partition_after_a_resta
         for seed in range(2):
             entropy = SeededEntropy(seed)
             async with population(loop_timeline, secrets=secrets, entropy=entropy, spread=False) as users:
-                totals.append(await users.answer(clear_round(2)))
+                totals.append(await users.report(clear_round(2)))
         assert totals[0] == totals[1]
 
     play(scenario())
@@ -155,14 +155,14 @@ def test_reports_are_spread_evenly_over_the_rest_of_the_window(
 
     async def scenario() -> None:
         async with population(loop_timeline, max_reports=20) as users:
-            assert await users.answer(clear_round(1)) == USERS
+            assert await users.report(clear_round(1)) == USERS
 
     play(scenario())
-    (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
-    assert answers.counts == [20] * 100
-    assert minutes(0.25) == answers.times_ms[0]
-    assert minutes(0.95) < answers.times_ms[-1] < minutes(1) - 1_000, "a batch may be half a second late"
-    gaps = np.diff(answers.times_ms)
+    (sent,) = reports_sent(broker, clear_round(1), collection=CLEAR)
+    assert sent.counts == [20] * 100
+    assert minutes(0.25) == sent.times_ms[0]
+    assert minutes(0.95) < sent.times_ms[-1] < minutes(1) - 1_000, "a batch may be half a second late"
+    gaps = np.diff(sent.times_ms)
     assert gaps.min() >= gaps.max() - 1, "in milliseconds"
 
 
@@ -171,13 +171,13 @@ def test_a_users_place_does_not_tell_when_they_report(broker: FakeBroker, loop_t
 
     async def scenario() -> None:
         async with population(loop_timeline, sets=held, max_reports=100) as users:
-            await users.answer(clear_round(1))
+            await users.report(clear_round(1))
 
     play(scenario())
     del broker.sent[1:]
-    (answers,) = answers_sent(broker, clear_round(1), collection=CLEAR)
+    (sent,) = reports_sent(broker, clear_round(1), collection=CLEAR)
     # Seeded; else standard deviation 5.
-    assert abs(answers.supports[[0, 4]].sum() - 50) < 25
+    assert abs(sent.supports[[0, 4]].sum() - 50) < 25
 
 
 def test_a_closed_round_gets_no_reports(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
@@ -185,7 +185,7 @@ def test_a_closed_round_gets_no_reports(broker: FakeBroker, loop_timeline: LoopT
 
     async def scenario() -> None:
         async with population(loop_timeline) as users:
-            assert await users.answer(clear_round(1)) == 0
+            assert await users.report(clear_round(1)) == 0
 
     play(scenario())
     assert broker.sent == []
@@ -223,7 +223,7 @@ def test_epochs_that_overlap_do_not_wait_for_each_other(broker: FakeBroker, loop
         assert loop_timeline() == minutes(4)
 
     play(scenario())
-    totals = [each.total for each in answers_sent(broker, *rounds, collection=pipelined)]
+    totals = [each.total for each in reports_sent(broker, *rounds, collection=pipelined)]
     assert totals[1] + totals[2] == totals[4] + totals[5] == USERS
 
 
@@ -236,7 +236,7 @@ def test_a_repeated_round_gets_no_further_reports(broker: FakeBroker, loop_timel
             await users.run(epochs=1)
 
     play(scenario())
-    assert answers_sent(broker, clear_round(1), clear_round(2), collection=CLEAR)[1].total < USERS
+    assert reports_sent(broker, clear_round(1), clear_round(2), collection=CLEAR)[1].total < USERS
 
 
 def test_a_seed_repeats_the_reports_but_not_the_batch_ids(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
@@ -246,11 +246,11 @@ def test_a_seed_repeats_the_reports_but_not_the_batch_ids(broker: FakeBroker, lo
 
         async def scenario(seed: int = seed) -> None:
             async with population(loop_timeline, collection=noisy, entropy=SeededEntropy(seed)) as users:
-                await users.answer(film_round(1))
+                await users.report(film_round(1))
 
         play(scenario())
         ids = {arguments["key"] for _, arguments in broker.sent}
-        runs.append((answers_sent(broker, film_round(1))[0].supports.tolist(), ids))
+        runs.append((reports_sent(broker, film_round(1))[0].supports.tolist(), ids))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     assert not runs[0][1] & runs[1][1]
 
@@ -259,7 +259,7 @@ def test_a_forged_round_is_refused(broker: FakeBroker, loop_timeline: LoopTimeli
     async def scenario() -> None:
         async with population(loop_timeline) as users:
             with pytest.raises(RoundRefused, match=r"allows"):
-                await users.answer(clear_round(1).model_copy(update={"epsilon": 99.0}))
+                await users.report(clear_round(1).model_copy(update={"epsilon": 99.0}))
 
     play(scenario())
     assert broker.sent == []
@@ -281,9 +281,9 @@ def test_the_end_of_the_block_waits_for_reports_in_flight(broker: FakeBroker, lo
     async def scenario() -> None:
         broker.holding = True
         async with population(loop_timeline, max_reports=100) as users:
-            answering = asyncio.create_task(users.answer(clear_round(1)))
+            reporting = asyncio.create_task(users.report(clear_round(1)))
             await asyncio.sleep(20)
-            answering.cancel()
+            reporting.cancel()
             asyncio.get_running_loop().call_later(5, broker.release)
         assert users.acknowledged == 100 * len(broker.sent) > 0
 

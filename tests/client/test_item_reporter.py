@@ -1,4 +1,4 @@
-"""One user's answers to what an item collection asks: each phase once, and never what the collection never asks."""
+"""Tests of one user's reports: one to each phase, and none to what the collection never asks."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from tests.client.items import (
     EPOCH,
     NOISELESS,
     Timeline,
-    answers_sent,
     film_round,
     films,
     minutes,
-    secret_of_group,
+    reports_sent,
+    secret_asked_in,
 )
 
 SETTINGS = Settings.load(brokers="nowhere:1")
-SECRET = secret_of_group(2)
+SECRET = secret_asked_in(2)
 CLEAR = films(mechanism=NOISELESS)
 
 
@@ -59,37 +59,37 @@ def rounds() -> list[Round]:
 
 
 def publish_epoch(timeline: Timeline) -> None:
-    """Each later phase ten seconds after its window has begun."""
+    """Publish each later phase ten seconds after its window has begun."""
     for asked in rounds()[1:]:
         timeline.publish(asked, at_ms=asked.start_ms + 10_000)
 
 
 async def test_a_user_reports_in_exactly_the_phases_that_ask_them(broker: FakeBroker, timeline: Timeline) -> None:
     publish_epoch(timeline)
-    told: list[Round] = []
-    async with reporter(timeline, on_answer=told.append) as sender:
+    reported: list[Round] = []
+    async with reporter(timeline, on_report=reported.append) as sender:
         await sender.hold({"Alien"})
         await timeline.reach(minutes(3) - 1)
-    answers = answers_sent(broker, *rounds())
-    assert [each.total for each in answers] == [1, 1, 0]
-    assert told == rounds()[:2]
-    assert sender.answered == 2
-    for each, asked in zip(answers[:2], rounds(), strict=False):
+    sent = reports_sent(broker, *rounds())
+    assert [each.total for each in sent] == [1, 1, 0]
+    assert reported == rounds()[:2]
+    assert sender.acknowledged == 2
+    for each, asked in zip(sent[:2], rounds(), strict=False):
         assert asked.start_ms <= each.times_ms[0] < asked.end_ms - 500
-    assert answers[1].times_ms[0] >= rounds()[1].start_ms + 10_000, "before it was asked"
+    assert sent[1].times_ms[0] >= rounds()[1].start_ms + 10_000, "before it was asked"
 
 
 async def test_a_report_is_about_the_set_that_is_held_when_it_is_made(broker: FakeBroker, timeline: Timeline) -> None:
     asked = [film_round(phase, collection=CLEAR) for phase in (1, 2)]
     timeline.publish(asked[1], at_ms=minutes(1))
-    secret = secret_of_group(2, collection=CLEAR)
+    secret = secret_asked_in(2, collection=CLEAR)
     async with reporter(timeline, collection=CLEAR, secret=secret) as sender:
         await sender.hold({"Brazil"})
         await sender.hold(["Gilda", "Heat", "Gilda"])
         await timeline.reach(minutes(1))
         await sender.hold({"Eraserhead"})
         await timeline.reach(minutes(2))
-    first, second = answers_sent(broker, *asked, collection=CLEAR)
+    first, second = reports_sent(broker, *asked, collection=CLEAR)
     assert first.supports[[6, 7]].sum() == 1, "both slots are taken"
     assert second.supports[0] == 1, "the first candidate is item 4"
 
@@ -103,8 +103,8 @@ async def test_a_user_with_no_items_and_one_with_all_items_each_send_a_report(
             await sender.hold(held)
             await timeline.reach(minutes(1))
         timeline.now_ms = minutes(0)
-    (answers,) = answers_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
-    assert answers.total == 2
+    (sent,) = reports_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
+    assert sent.total == 2
 
 
 async def test_an_unknown_item_is_not_repeated_and_does_not_change_the_set_held(
@@ -118,8 +118,8 @@ async def test_an_unknown_item_is_not_repeated_and_does_not_change_the_set_held(
         await timeline.reach(minutes(1))
     assert "telltale" not in str(refusal.value) + caplog.text
     assert "Brazil" not in caplog.text + repr(broker.sent) + repr(sender)
-    (answers,) = answers_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
-    assert answers.supports[[1, 6]].sum() == 1
+    (sent,) = reports_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
+    assert sent.supports[[1, 6]].sum() == 1
 
 
 async def test_a_user_reports_only_after_saying_what_they_hold(broker: FakeBroker, timeline: Timeline) -> None:
@@ -131,7 +131,7 @@ async def test_a_user_reports_only_after_saying_what_they_hold(broker: FakeBroke
         timeline.now_ms = minutes(0.5)
         await sender.hold(())
         await timeline.reach(minutes(1))
-    assert answers_sent(broker, film_round(1))[0].total == 1
+    assert reports_sent(broker, film_round(1))[0].total == 1
 
 
 async def test_a_user_who_joins_late_reports_in_the_current_epoch(broker: FakeBroker, timeline: Timeline) -> None:
@@ -140,7 +140,7 @@ async def test_a_user_who_joins_late_reports_in_the_current_epoch(broker: FakeBr
     async with reporter(timeline) as sender:
         await sender.hold({"Alien"})
         await timeline.reach(minutes(3) - 1)
-    assert [each.total for each in answers_sent(broker, *rounds())] == [0, 1, 0]
+    assert [each.total for each in reports_sent(broker, *rounds())] == [0, 1, 0]
 
 
 async def test_report_times_are_spread_over_what_is_left_of_the_window(
@@ -152,10 +152,10 @@ async def test_report_times_are_spread_over_what_is_left_of_the_window(
         async with reporter(timeline, entropy=SeededEntropy(seed)) as sender:
             await sender.hold(())
             await timeline.reach(minutes(1))
-    times = np.array(answers_sent(broker, film_round(1))[0].times_ms) - minutes(0)
+    times = np.array(reports_sent(broker, film_round(1))[0].times_ms) - minutes(0)
     assert len(times) == 60
     assert begun <= times.min() <= times.max() < MINUTE_MS - 500
-    assert len(set(times)) > 50, "who comes late does not answer at once"
+    assert len(set(times)) > 50, "users who come late do not report at once"
     # Seeded; else each quarter is empty with probability 0.75^60 = 3e-8.
     assert np.histogram(times, bins=4, range=(begun, MINUTE_MS - 500))[0].min() > 0
 
@@ -165,7 +165,7 @@ async def test_a_report_that_need_not_be_spread_is_sent_at_once(broker: FakeBrok
     async with reporter(timeline, spread=False) as sender:
         await sender.hold(())
         await timeline.reach(minutes(2))
-    first, second = answers_sent(broker, film_round(1), film_round(2))
+    first, second = reports_sent(broker, film_round(1), film_round(2))
     assert first.times_ms == [minutes(0)]
     assert second.times_ms == [minutes(1.25)]
 
@@ -181,7 +181,7 @@ async def test_a_window_that_is_nearly_over_gets_no_report(broker: FakeBroker, t
 async def test_a_window_that_the_machine_slept_through_gets_no_report(broker: FakeBroker, timeline: Timeline) -> None:
     for woken in (minutes(1) - 500, minutes(1), minutes(2)):
         timeline.now_ms = minutes(0)
-        # Seeded: the answer is due after more than a second.
+        # Seeded: the report is due after more than a second.
         async with reporter(timeline, entropy=SeededEntropy(1)) as sender:
             await sender.hold(())
             await timeline.reach(minutes(0) + 1_000)
@@ -195,7 +195,7 @@ async def test_a_window_that_the_machine_slept_through_gets_no_report(broker: Fa
 
 @pytest.fixture
 def ledger_file(tmp_path: Path) -> Path:
-    """The file of a new ledger."""
+    """Create a ledger and return its file."""
     PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
     return tmp_path / "ledger"
 
@@ -229,7 +229,7 @@ async def test_a_repeated_round_gets_no_second_report(broker: FakeBroker, timeli
     async with reporter(timeline, spread=False) as sender:
         await sender.hold(())
         await timeline.reach(minutes(2))
-    assert [each.total for each in answers_sent(broker, film_round(1), film_round(2))] == [1, 1]
+    assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 1]
     assert sender.refused == 0
 
 
@@ -242,7 +242,7 @@ async def test_a_round_revised_before_its_report_is_due_is_reported_on_as_revise
     async with reporter(timeline) as sender:
         await sender.hold(())
         await timeline.reach(minutes(2))
-    assert [each.total for each in answers_sent(broker, film_round(1), before, after)] == [1, 0, 1]
+    assert [each.total for each in reports_sent(broker, film_round(1), before, after)] == [1, 0, 1]
 
 
 async def test_a_report_leaves_only_after_it_is_counted(
@@ -251,7 +251,7 @@ async def test_a_report_leaves_only_after_it_is_counted(
     receive, counted = broker.receive, []
 
     def received(topic: str, **arguments: Any) -> asyncio.Future[None]:
-        counted.append(sum(each.answers for each in opened(ledger_file).spending.phases))
+        counted.append(sum(each.reports for each in opened(ledger_file).spending.phases))
         return receive(topic, **arguments)
 
     monkeypatch.setattr(broker, "receive", received)
@@ -279,7 +279,7 @@ async def test_the_end_of_the_block_still_sends_a_report_that_is_being_counted(
         await sender.hold({"Alien"})
         await begun.wait()
     assert len(broker.sent) == 1
-    assert sender.answered == 1
+    assert sender.acknowledged == 1
 
 
 @given(st.data())
@@ -317,8 +317,8 @@ async def test_a_cheap_phase_gets_a_report_although_a_dearer_one_exceeds_the_bud
         await sender.hold({"Brazil"})
         await timeline.reach(minutes(2))
         await sender.hold({"Brazil"})
-    assert [each.total for each in answers_sent(broker, *rounds())] == [0, 1, 0]
-    assert "phase 1 of epoch 9500000 is not answered: to report this would cost 1.200 nats" in caplog.text
+    assert [each.total for each in reports_sent(broker, *rounds())] == [0, 1, 0]
+    assert "phase 1 of epoch 9500000 gets no report: to report this would cost 1.200 nats" in caplog.text
 
 
 @pytest.mark.parametrize("left", [0.0, 0.3])
@@ -335,7 +335,7 @@ async def test_a_spent_budget_raises_an_error_and_is_never_exceeded(
             await waiting
         with pytest.raises(BudgetExceeded):
             await sender.hold({"Brazil"})
-    assert sender.answered == 2
+    assert sender.acknowledged == 2
 
 
 async def test_reports_to_another_collection_count_against_the_budget(broker: FakeBroker, timeline: Timeline) -> None:
@@ -390,7 +390,7 @@ async def test_a_full_disk_raises_an_error_and_lets_no_report_out(
     assert broker.sent == []
 
 
-# Misuse gets a clear answer.
+# Misuse raises a clear error.
 
 
 @pytest.mark.parametrize("topic", ["reports", "rounds"])

@@ -1,4 +1,4 @@
-"""Reporter and subscriber on a real broker: nothing lost, nothing twice, no waiting for what will not come."""
+"""Tests of reporter and subscriber on a real broker: nothing lost, nothing twice, no wait for what will not come."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ async def create_topics(settings: Settings) -> None:
 
 @pytest.fixture
 async def topics(settings: Settings) -> Settings:
-    """Settings of a cluster that has the topics of the collection."""
+    """Create the collection's topics on the cluster and return its settings."""
     await create_topics(settings)
     return settings
 
 
 @pytest.fixture
 def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
-    """A broker of this test alone, to be killed; where the shared one cannot be had, neither can this."""
+    """Start a broker for this test alone, to be killed; skipped wherever the shared broker is."""
     with EmbeddedKafka() as broker:
         yield broker
 
@@ -72,7 +72,7 @@ def revive(broker: EmbeddedKafka) -> None:
 
 
 async def batches_of(settings: Settings) -> wire.Decoded:
-    """Every batch on the reports topic; each must be good."""
+    """Decode every batch on the reports topic; each must be good."""
     topic = settings.topic_names.reports("care-survey")
     partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     consumer = AIOKafkaConsumer(**settings.client_options(), auto_offset_reset="earliest")

@@ -1,4 +1,4 @@
-"""The producer SDK against a broker that fails on demand."""
+"""Tests of the reporter against a broker that fails on demand."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ from tests.client.fakes import FakeBroker
 from tests.client.items import (
     EPOCH,
     Timeline,
-    answers_sent,
     film_round,
     films,
     minutes,
-    secret_of_group,
+    reports_sent,
+    secret_asked_in,
 )
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 
-SECRET = secret_of_group(2)
+SECRET = secret_asked_in(2)
 
 
 def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
@@ -64,10 +64,10 @@ async def test_a_forged_round_gets_no_report_and_a_later_honest_one_does(
     async with reporter(timeline, spread=False) as sender:
         await sender.hold({"Alien"})
         await timeline.reach(minutes(1.5) - 1)
-        assert [each.total for each in answers_sent(broker, film_round(1))] == [1]
+        assert [each.total for each in reports_sent(broker, film_round(1))] == [1]
         assert sender.refused == 1
         await timeline.reach(minutes(2))
-    assert [each.total for each in answers_sent(broker, film_round(1), film_round(2))] == [1, 1]
+    assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 1]
     (warning,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert "rounds offset 0 is not answered: " in warning.getMessage()
 
@@ -82,7 +82,7 @@ async def test_a_record_that_is_not_a_round_is_passed_over(
         await sender.hold({"Alien"})
         await timeline.reach(minutes(2))
     assert sender.refused == 1
-    assert sender.answered == 2
+    assert sender.acknowledged == 2
 
 
 async def test_rounds_that_are_over_get_no_report_and_do_not_count_as_refused(
@@ -94,5 +94,5 @@ async def test_rounds_that_are_over_get_no_report_and_do_not_count_as_refused(
     async with reporter(timeline) as sender:
         await sender.hold({"Alien"})
         await timeline.reach(minutes(3) - 1)
-    assert [each.total for each in answers_sent(broker, film_round(1))] == [1]
+    assert [each.total for each in reports_sent(broker, film_round(1))] == [1]
     assert sender.refused == 0

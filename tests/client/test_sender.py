@@ -1,4 +1,4 @@
-"""What a sender opens it closes, whatever fails."""
+"""Tests that a sender closes what it opens, whatever fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subscriber hands out, leaves out and refuses, with a topic in memory."""
+"""Tests of what a subscriber hands out, leaves out and refuses, with a topic in memory."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ async def test_a_subscriber_of_the_wrong_kind_is_told_which_one_to_use(topic: To
 
 
 def test_a_group_member_that_does_not_follow_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a group member follows"):
+    with pytest.raises(ValueError, match=r"a group member has to follow"):
         subscribe(group="readers", follow=False)
 
 

@@ -1,4 +1,4 @@
-"""An event loop whose time passes only while everybody waits, and then at once."""
+"""This module has an event loop whose time passes only while everybody waits, and then at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Lets time pass where another would wait for it. Of the loop it is told afterwards."""
+    """A selector that lets time pass where another would wait for it. It gets its loop after it is made."""
 
     loop: _Loop
 
@@ -25,7 +25,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Its time is that of what has been waited for, from 0."""
+    """An event loop whose time is the total that has been waited for, from 0."""
 
     def __init__(self) -> None:
         selector = _Selector()
@@ -38,6 +38,6 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def run_in_virtual_time(work: Coroutine[Any, Any, Result]) -> Result:
-    """As `asyncio.run`, but sleeping takes no time. Threads cannot be waited for."""
+    """Run like `asyncio.run`, but sleeping takes no time. Threads cannot be waited for."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(work)

@@ -1,4 +1,4 @@
-"""Why a broker cannot be spoken to, on a real one with TLS, passwords and access rules."""
+"""Tests of the reasons why a broker cannot be reached, on a real one with TLS, passwords and access rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ estimates: [{name: bathing, of: [bathing]}]
 
 
 class SecuredKafka(EmbeddedKafka):
-    """A broker with two more ports, where nobody but the administrator may do anything.
+    """An embedded broker with two more ports, where nobody but the administrator may do anything.
 
     One is for TLS and passwords. The other sends its clients to a port where nobody listens, as a broker behind a
     wrong port mapping does.
@@ -69,7 +69,7 @@ class SecuredKafka(EmbeddedKafka):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ca.pem, broker.pem made by it for 127.0.0.1, and other-ca.pem."""
+    """Make ca.pem, broker.pem signed by it for 127.0.0.1, and other-ca.pem."""
     directory = tmp_path_factory.mktemp("certificates")
 
     def openssl(arguments: str) -> None:
@@ -88,14 +88,14 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def secured(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
-    """Asks for the other broker first, for its rule of when to skip and when to fail."""
+    """Start the guarded broker; the shared one is asked for first, for its rule of when to skip and when to fail."""
     with SecuredKafka(certificates) as broker:
         yield broker
 
 
 @pytest.fixture
 def admitted(secured: SecuredKafka) -> dict[str, Any]:
-    """Flags of the administrator."""
+    """Return the settings of the administrator."""
     return {
         "brokers": f"127.0.0.1:{secured.secured_port}",
         "security_protocol": "SASL_SSL",
@@ -134,7 +134,7 @@ async def test_a_wrong_password_or_an_unknown_user_is_named_as_the_cause(
 
 async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:
     problem = await _refused(**admitted, sasl_mechanism="PLAIN")
-    assert problem == "the broker does not take sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
+    assert problem == "the broker rejects sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
 
 
 async def test_an_untrusted_broker_certificate_is_named_with_the_authorities_in_use(
@@ -155,19 +155,23 @@ async def test_a_certificate_for_another_host_is_not_trusted(admitted: dict[str,
 
 async def test_tls_on_a_plaintext_port_is_suspected(admitted: dict[str, Any], secured: SecuredKafka) -> None:
     problem = await _refused(**{**admitted, "brokers": secured.bootstrap})
-    assert problem == "the broker hung up: is this port for plaintext? security_protocol is SASL_SSL"
+    assert problem == "the broker closed the connection: is this port for plaintext? security_protocol is SASL_SSL"
 
 
 async def test_plaintext_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:
     problem = await _refused(brokers=admitted["brokers"])
-    assert problem == "the broker hung up: does this port want TLS or a password? security_protocol is PLAINTEXT"
+    assert (
+        problem
+        == "the broker closed the connection: does this port want TLS or a password? security_protocol is PLAINTEXT"
+    )
 
 
 async def test_a_missing_password_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:
     only_tls = {name: value for name, value in admitted.items() if not name.startswith("sasl")}
     problem = await _refused(**{**only_tls, "security_protocol": "SSL"})
     assert problem == (
-        "the broker hung up: is this port for plaintext, or does it want a password too? security_protocol is SSL"
+        "the broker closed the connection: is this port for plaintext, or does it want a password too? "
+        "security_protocol is SSL"
     )
 
 
@@ -175,7 +179,7 @@ async def test_a_password_on_a_port_that_takes_none_is_named_as_the_cause(secure
     problem = await _refused(
         brokers=secured.bootstrap, security_protocol="SASL_PLAINTEXT", sasl_username="admin", sasl_password="geheim"
     )
-    assert problem == "this port takes no passwords: security_protocol SASL_PLAINTEXT does not belong to it"
+    assert problem == "this port accepts no passwords, so security_protocol SASL_PLAINTEXT does not fit it"
 
 
 async def test_a_user_without_access_is_told_what_to_ask_for(admitted: dict[str, Any], prefix: str) -> None:
@@ -189,7 +193,7 @@ async def test_every_broker_that_cannot_be_reached_is_listed_with_its_cause() ->
         await check_connection(Settings.load(brokers="127.0.0.1:1, nowhere.invalid:9092"))
     assert str(refused.value) == (
         "127.0.0.1:1: connection refused: no broker listens on this port\n"
-        "nowhere.invalid:9092: there is no host of this name"
+        "nowhere.invalid:9092: there is no host with this name"
     )
 
 
@@ -218,6 +222,6 @@ async def test_a_broker_that_sends_its_clients_to_a_dead_address_is_named_with_i
     with pytest.raises(BrokerUnreachable) as refused:
         await check_connection(Settings.load(brokers=misled))
     assert str(refused.value) == (
-        f"{misled} answers, but tells clients to connect to 127.0.0.1:1 (its advertised.listeners), and there:\n"
+        f"{misled} answers, but tells clients to connect to 127.0.0.1:1 (its advertised.listeners), which failed:\n"
         "127.0.0.1:1: connection refused: no broker listens on this port"
     )

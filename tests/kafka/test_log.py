@@ -1,4 +1,4 @@
-"""A partition read as a log: all of it and nothing twice, from the chosen place."""
+"""Tests that a partition is read as a log: all of it and nothing twice, from the chosen place."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ async def administration(settings: Settings) -> AsyncIterator[AIOKafkaAdminClien
 
 @pytest.fixture
 async def topic(settings: Settings, prefix: str) -> str:
-    """An empty topic of two partitions."""
+    """Create an empty topic of two partitions."""
     async with administration(settings) as admin:
         await admin.create_topics([NewTopic(prefix, 2, 1)])
     return prefix
 
 
 async def write(settings: Settings, topic: str, *values: str, partition: int = PARTITION) -> list[int]:
-    """Write values; when each was written."""
+    """Write values, and return the time at which each was written."""
     async with AIOKafkaProducer(**settings.client_options()) as producer:
         written = [await producer.send_and_wait(topic, value.encode(), partition=partition) for value in values]
     return [each.timestamp for each in written]

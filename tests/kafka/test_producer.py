@@ -1,4 +1,4 @@
-"""What is written is acknowledged, and a producer that is abandoned leaves nothing open."""
+"""Tests that every write is acknowledged, and that an abandoned producer leaves nothing open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def create(settings: Settings, topic: str) -> None:
 
 @pytest.fixture
 async def topic(settings: Settings, prefix: str) -> str:
-    """An empty topic of two partitions."""
+    """Create an empty topic of two partitions."""
     await create(settings, prefix)
     return prefix
 

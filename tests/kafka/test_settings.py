@@ -1,4 +1,4 @@
-"""Settings: which source wins, what is refused and how, and that a password stays where it is."""
+"""Tests of the settings: which source wins, what is refused and how, and that a password is never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The topic table: what it declares, and what it makes of a topic that is set up differently."""
+"""Tests of the declared topics, and of how a topic that is set up differently is judged."""
 
 from __future__ import annotations
 

@@ -362,7 +362,7 @@ class LooksAtEverything(Merge):
         for name, finals in self._decided.items():
             found.decide(name, finals[-1].window.end_ms)
         for pane, series in product(self._panes, self.collection.series):
-            if self._counted(pane, series):
+            if self._holds_reports(pane, series):
                 found.fill(pane, series)
         due = super().due()
         require(

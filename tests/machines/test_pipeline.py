@@ -22,6 +22,7 @@ from stream_ldp.pipeline.source_partition import Changes, Checkpoint, Counted, S
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
 from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require
+from tests.profiles import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,6 +96,8 @@ class Pipeline(RuleBasedStateMachine):
     merging: ClassVar[type[Merge]] = Merge
     finals_first: ClassVar[bool] = True
     writers_share_keys: ClassVar[bool] = False
+    #: What has happened in some history.
+    happened: ClassVar[set[str]] = set()
 
     def __init__(self) -> None:
         super().__init__()
@@ -229,15 +232,31 @@ class Pipeline(RuleBasedStateMachine):
             merger.speak()
         missing = self.cluster.windows_missing()
         require(not missing, f"no final of {missing}")
+        self._remember()
         self.cluster.expire()
         self._merger(self.last_order).speak()
 
+    def _remember(self) -> None:
+        for partition in range(PARTITIONS):
+            self.happened.update(self.cluster.replay(partition).verdicts)
+        if any(self.cluster.advances):
+            self.happened.add("an idle partition was advanced")
+        if any(zombie.dropped for zombie in self.zombies):
+            self.happened.add("a zombie's commit was refused")
 
-def run(machine: type[Pipeline], *, examples: int, steps: int = 40) -> None:
+
+#: What has to happen for a number of histories to be enough.
+EVENTS = {
+    *("counted", "duplicate", "late", "future_time", "past_time", "bad_checksum"),
+    *("an idle partition was advanced", "a zombie's commit was refused"),
+}
+
+
+def run(machine: type[Pipeline], *, histories: int, steps: int = 40) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples,
+            max_examples=histories,
             stateful_step_count=steps,
             deadline=None,
             derandomize=True,
@@ -256,19 +275,21 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> None:
-    run(_machine(collection), examples=100)
+    machine = _machine(collection)
+    run(machine, histories=examples(100, quick=25))
+    assert machine.happened == EVENTS
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection: str) -> None:
-    run(_machine(collection, {"merging": LooksAtEverything}), examples=20)
+    run(_machine(collection, {"merging": LooksAtEverything}), histories=examples(20, quick=5))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(collection: str) -> None:
-    run(_machine(collection), examples=5_000)
+    run(_machine(collection), histories=5_000)
 
 
 class CommitsTheReadPosition(SourcePartition):
@@ -436,11 +457,11 @@ def test_a_broken_rule_fails_the_history_in_which_it_matters(
 @pytest.mark.parametrize("broken", [broken for broken, _ in CONTROLS[:3]], ids=_name)
 def test_the_machine_notices_a_broken_rule(broken: dict[str, object]) -> None:
     with pytest.raises(WrongError):
-        run(_machine("sliding", broken), examples=300)
+        run(_machine("sliding", broken), histories=300)
 
 
 def _machine(collection: str, broken: Mapping[str, object] | None = None) -> type[Pipeline]:
-    parts = {"collection": JointCollection.parse(COLLECTIONS[collection])}
+    parts = {"collection": JointCollection.parse(COLLECTIONS[collection]), "happened": set[str]()}
     return type("Machine", (Pipeline,), {**parts, **(broken or {})})
 
 

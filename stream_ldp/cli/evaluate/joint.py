@@ -21,8 +21,10 @@ from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
 from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError
-from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec
+from stream_ldp.mechanisms.notation import read_spec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
@@ -33,9 +35,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms import MechanismSpec
     from stream_ldp.records.evaluation import Score
 
 __all__ = ["joint"]
+
+_EXAMPLES = [f"{kind}:{spec.example}" for kind, spec in MECHANISMS.items()]
+
+
+def _help_of(parameter: str) -> str:
+    """The help text of a parameter of RR-LDP, which stands in its spec."""
+    description = RRLDPSpec.model_fields[parameter].description or parameter
+    return description[0].upper() + description[1:]
 
 
 def joint(
@@ -44,17 +55,18 @@ def joint(
         Path, typer.Option(help="CSV file, gzipped if its name ends in .gz: a header line, then one record a line.")
     ],
     of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Attributes: columns of the table.")],
-    f: Annotated[
-        float, typer.Option("--f", help="Chance that the permanent response replaces a bit by a fair coin.")
-    ],
-    p: Annotated[
-        float | None,
-        typer.Option("--p", help="Chance that a report shows 1 for a permanent bit of 0; goes with --q."),
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MECHANISM",
+            show_default=False,
+            help=f"Mechanism of the reports, written like {' or '.join(_EXAMPLES)}. "
+            "RR-LDP may also be written as --f, --p and --q.",
+        ),
     ] = None,
-    q: Annotated[
-        float | None,
-        typer.Option("--q", help="Chance that a report shows 1 for a permanent bit of 1; goes with --p."),
-    ] = None,
+    f: Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_default=False)] = None,
+    p: Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")] = None,
+    q: Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")] = None,
     users: Annotated[
         int | None,
         typer.Option(
@@ -81,19 +93,20 @@ def joint(
     if every repeat was; seconds are those of an estimate alone.
     """
     chosen = _estimators(methods, stop=stop, delta=delta)
+    spec = _mechanism(mechanism, f=f, p=p, q=q)
     names = distinct(of, "attribute")
     try:
         table = _read(data, names)
     except DataError as error:
         fail(str(error), code=2)
-    mechanism = RRLDP(sizes=table.sizes, f=f, p=p, q=q)
+    perturbing = spec.of(sizes=table.sizes)
     cells = math.prod(table.sizes)
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
     users = users or len(table.records)
     outcomes = trials(
         table.records,
-        mechanism=mechanism,
+        mechanism=perturbing,
         users=users,
         repeats=repeats,
         seed=seed,
@@ -106,23 +119,30 @@ def joint(
         "of": names,
         "sizes": table.sizes,
         "cells": cells,
-        "f": f,
-        "p": p,
-        "q": q,
+        **({"f": f, "p": p, "q": q} if mechanism is None else {"mechanism": spec.model_dump(exclude_none=True)}),
         "users": users,
         "repeats": repeats,
         "seed": seed,
         "methods": [result.method for result in results],
         "stop": stop,
         "delta": delta,
-        "epsilon_per_report": mechanism.epsilon(),
-        "epsilon_for_ever": mechanism.epsilon(reports=math.inf),
+        "epsilon_per_report": perturbing.epsilon(),
+        "epsilon_for_ever": perturbing.epsilon(reports=math.inf),
     }
     if as_json:
         document = {"settings": settings, "results": [asdict(each) for each in results]}
         typer.echo(json.dumps(document, allow_nan=False))
     else:
         _show(settings, results)
+
+
+def _mechanism(word: str | None, *, f: float | None, p: float | None, q: float | None) -> MechanismSpec:
+    """How the reports are perturbed: as the word says, or by RR-LDP with these parameters."""
+    if (word is None) == (f is None) or (word is not None and (p, q) != (None, None)):
+        fail("say how reports are perturbed: either by --mechanism, or by --f, with --p and --q if need be", code=2)
+    if word is not None:
+        return read_spec(word)
+    return parse_values(RRLDPSpec, {"kind": "rr-ldp", "f": f, "p": p, "q": q})
 
 
 def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:

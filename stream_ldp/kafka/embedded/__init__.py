@@ -1,8 +1,8 @@
-"""A broker for a laptop and for the tests: Apache Kafka as a child process, without Docker.
+"""This package runs a broker for a laptop and for the tests: Apache Kafka as a child process, without Docker.
 
 `EmbeddedKafka` is the real thing: one KRaft node from its Maven Central jars. `EmbeddedMock` is librdkafka's
 mock cluster, for the demo on a machine without Java. Both end with the process that started them, however
-that process ends. POSIX only.
+that process ends. They need a POSIX system.
 """
 
 from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool

@@ -1,4 +1,4 @@
-"""What can go wrong with an embedded broker."""
+"""This module holds the errors of an embedded broker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["EmbeddedBrokerError", "MissingTool"]
 
 
 class EmbeddedBrokerError(StreamLDPError, RuntimeError):
-    """The embedded broker could not be fetched or started; the message holds its own last words."""
+    """The embedded broker could not be fetched or started; the message holds the end of its output."""
 
 
 class MissingTool(EmbeddedBrokerError):
-    """This machine lacks what the embedded broker runs on; the message says what, and what would help."""
+    """This machine lacks a program that the embedded broker needs; the message says which, and what would help."""

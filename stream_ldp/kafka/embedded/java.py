@@ -1,4 +1,4 @@
-"""The Java that runs the embedded Kafka."""
+"""This module finds the Java that runs the embedded Kafka."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MINIMUM_JAVA = 17
 
 
 def find_java() -> str:
-    """Path of a java that is recent enough, of JAVA_HOME if that is set and else on PATH.
+    """Return the path of a java that is recent enough: that of JAVA_HOME if it is set, otherwise the one on PATH.
 
     Raises:
-        MissingTool: there is none.
+        MissingTool: there is none, or it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
@@ -28,7 +28,7 @@ def find_java() -> str:
     answer = run(java, "-version").stdout
     version = re.search(r'version "(?:1\.)?(\d+)', answer)
     if version is None:
-        raise MissingTool(f"{java} -version does not say which it is:\n{last_lines(answer)}")
+        raise MissingTool(f"{java} -version does not print its version:\n{last_lines(answer)}")
     if int(version[1]) < MINIMUM_JAVA:
         raise MissingTool(f"{java} is Java {version[1]}: the embedded Kafka needs {MINIMUM_JAVA} or later")
     return java

@@ -1,4 +1,4 @@
-"""librdkafka's mock cluster, for a look on a machine without Java."""
+"""This module runs librdkafka's mock cluster, for a first look on a machine without Java."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
 
 __all__ = ["MOCK_NOTICE", "EmbeddedMock"]
 
-#: For each question to the cluster while it starts: milliseconds on two idle cores; the rest is for a busy machine.
+#: Seconds for each request to the cluster while it starts: it takes milliseconds on two idle cores; the rest is for a
+#: busy machine.
 ANSWER_TIMEOUT_SECONDS = 60.0
 
 MOCK_NOTICE = (
-    "No Java or Maven here, so this runs on librdkafka's mock cluster instead of Apache Kafka. It speaks the "
+    "Java or Maven is missing here, so this runs on librdkafka's mock cluster instead of Apache Kafka. It speaks the "
     "protocol, but keeps everything in memory (about 5 MB a partition, then it forgets), does not compact, has "
-    "no retention and no topic settings, and every topic has 4 partitions. Good for a look, not for a promise."
+    "no retention and no topic settings, and every topic has 4 partitions. It is good for a first look only."
 )
 
 
 class EmbeddedMock:
     """librdkafka's mock cluster of one broker in a child process, as a context manager; see MOCK_NOTICE.
 
-    Needs confluent-kafka (`pip install 'stream-ldp[demo]'`). Topics are made with `touch`.
+    It needs confluent-kafka (`pip install 'stream-ldp[demo]'`). Create topics with `touch`.
     """
 
     def __init__(self) -> None:
@@ -47,14 +48,14 @@ class EmbeddedMock:
         return self._bootstrap
 
     def start(self) -> None:
-        """Start the child process and take its address."""
+        """Start the child process and get its address."""
         self._process.start()
         # Only the child may hold its end, so that we read the end of the file when it dies.
         self._far_end.close()
         self._bootstrap = self._reply()
 
     def touch(self, topics: Iterable[str]) -> None:
-        """Make topics, of 4 partitions each, by asking for them."""
+        """Create topics, of 4 partitions each, by asking for them."""
         self._pipe.send(tuple(topics))
         self._reply()
 
@@ -81,7 +82,7 @@ class EmbeddedMock:
 
 
 def _serve_mock(pipe: Connection) -> None:
-    """Child: be the cluster until the other end of the pipe closes, as it does when the parent dies."""
+    """Run the cluster in the child until the other end of the pipe closes, as it does when the parent dies."""
     from confluent_kafka import Producer  # noqa: PLC0415  an optional extra, and only the child needs it
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the pipe

@@ -1,4 +1,4 @@
-"""One Apache Kafka node as a child process, which ends with its parent."""
+"""This module runs one Apache Kafka node as a child process, which ends with its parent."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["EmbeddedKafka"]
 
 log = logging.getLogger(__name__)
 
-#: A start takes 3 s to 5 s on two idle cores; the rest is for a machine that is busy.
+#: Seconds for a start: it takes 3 s to 5 s on two idle cores; the rest is for a busy machine.
 START_TIMEOUT_SECONDS = 60.0
-#: A clean stop takes about 1 s; after this the broker is killed, which its log recovers from.
+#: Seconds for a clean stop, which takes about 1 s; after this the broker is killed, from which its log recovers.
 STOP_TIMEOUT_SECONDS = 15.0
 
-# Runs the broker and reads the pipe that its owner holds open. A line means: stop in good order. The end of the
+# This script runs the broker and reads the pipe that its owner holds open. A line means: stop cleanly. The end of the
 # file means that the owner is gone, killed perhaps, and the broker must not outlive it. The reader is ended with
-# the broker, so that it never signals a process that has since been given the broker's id.
+# the broker, so that it never signals a process that has since got the broker's id.
 _GUARD = """\
 exec 3<&0
 "$@" 3<&- & broker=$!
@@ -51,7 +51,7 @@ _CLUSTER_ID = base64.urlsafe_b64encode(b"stream-ldp-local").rstrip(b"=").decode(
 
 
 class EmbeddedKafka:
-    """One Apache Kafka node (KRaft) on free loopback ports, as a context manager.
+    """An Apache Kafka node (KRaft) on free loopback ports, as a context manager.
 
         with EmbeddedKafka() as kafka:
             AIOKafkaProducer(bootstrap_servers=kafka.bootstrap)
@@ -61,7 +61,11 @@ class EmbeddedKafka:
     """
 
     def __init__(self, *, data: Path | None = None, port: int | None = None) -> None:
-        """data: directory of the log, kept afterwards; a temporary one if None. port: a free one if None."""
+        """Choose the ports.
+
+        data: directory of the log, kept afterwards; a temporary one if None.
+        port: port for clients; a free one if None.
+        """
         self._data = data
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.port, self._controller_port = free_ports(2)
@@ -76,7 +80,7 @@ class EmbeddedKafka:
 
     @property
     def data(self) -> Path:
-        """Where the broker keeps everything; known once started."""
+        """Directory in which the broker keeps everything; known once started."""
         if self._data is not None:
             return self._data
         if self._scratch is None:
@@ -85,29 +89,29 @@ class EmbeddedKafka:
 
     @property
     def log_file(self) -> Path:
-        """What the broker writes to its standard output: warnings and errors."""
+        """File of the broker's standard output: warnings and errors."""
         return self.data / "kafka.log"
 
     def properties(self) -> dict[str, str]:
-        """The broker's server.properties. Override to run it with others."""
+        """Return the broker's server.properties. Override it to run the broker with others."""
         return {
             "process.roles": "broker,controller",
             "node.id": "1",
-            # A static voter, since a dynamic one (format --standalone) is stored with its port, and the ports
+            # The voter is static, since a dynamic one (format --standalone) is stored with its port, and the ports
             # change when a data directory is used again.
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
             "controller.listener.names": "CONTROLLER",
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": str(self.data / "log"),
-            # A misspelt topic must be an error and not a new topic.
+            # A misspelt topic must be an error, not a new topic.
             "auto.create.topics.enable": "false",
             "offsets.topic.num.partitions": "1",
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.num.partitions": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
-            # One node on a laptop: a group need not wait 3 s for members that start a little later.
+            # On a laptop, a group need not wait 3 s for members that start a little later.
             "group.initial.rebalance.delay.ms": "0",
             # After kill -9 the node may register again only when its old session has run out: 9 s by default.
             "broker.session.timeout.ms": "3000",
@@ -115,14 +119,15 @@ class EmbeddedKafka:
         }
 
     def format_arguments(self) -> tuple[str, ...]:
-        """Further arguments of kafka.tools.StorageTool format. Override to add users."""
+        """Return further arguments of kafka.tools.StorageTool format. Override it to add users."""
         return ()
 
     def start(self) -> None:
         """Start and wait until a client gets the cluster's metadata.
 
-        Raises MissingTool without Java 17 or, before the first fetch, Maven; EmbeddedBrokerError with the last
-        lines of Maven or of the broker when either fails.
+        Raises:
+            MissingTool: there is no Java 17 or, before the first fetch, no Maven.
+            EmbeddedBrokerError: Maven or the broker failed; the message holds its last lines.
         """
         java, jars = find_java(), fetch_jars()
         if accepts(self.port):
@@ -139,28 +144,28 @@ class EmbeddedKafka:
             raise
 
     def wait(self) -> int:
-        """Block until the broker ends by itself; its exit code."""
+        """Block until the broker ends by itself, and return its exit code."""
         if self._guard is None:
             raise EmbeddedBrokerError("the broker is not running")
         return self._guard.wait()
 
-    def last_words(self) -> str:
-        """The end of its log."""
+    def log_end(self) -> str:
+        """Return the last lines of the broker's log."""
         return last_lines(self.log_file.read_text(errors="replace"))
 
     def stop(self) -> None:
-        """Shut down in good order, by force after STOP_TIMEOUT_SECONDS, and remove the data if temporary."""
+        """Shut down cleanly, or by force after STOP_TIMEOUT_SECONDS, and remove the data if it is temporary."""
         if self._guard is not None and self._guard.stdin is not None:
             try:
                 self._guard.stdin.write(b"stop\n")
                 self._guard.stdin.flush()
                 self._guard.wait(STOP_TIMEOUT_SECONDS)
             except (BrokenPipeError, subprocess.TimeoutExpired):
-                log.warning("The embedded Kafka did not stop in good order: killing it")
+                log.warning("The embedded Kafka did not stop cleanly: killing it")
         self._end()
 
     def kill(self) -> None:
-        """End the broker at once, as kill -9 does, and keep its data."""
+        """End the broker at once, like kill -9, and keep its data."""
         if self._guard is None:
             return
         if self._guard.poll() is None:
@@ -173,7 +178,7 @@ class EmbeddedKafka:
             time.sleep(0.02)
 
     def restart(self) -> None:
-        """Kill if running, then start on the same ports and data."""
+        """Kill the broker if it is running, then start it on the same ports and data."""
         self.kill()
         self.start()
 
@@ -207,7 +212,7 @@ class EmbeddedKafka:
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C in the terminal is for us: we stop the broker after its clients.
+                # Ctrl-C in the terminal must not reach the broker: its owner stops it after its clients.
                 start_new_session=True,
             )
 
@@ -228,11 +233,11 @@ class EmbeddedKafka:
             else:
                 time.sleep(0.05)
                 continue
-            raise EmbeddedBrokerError(f"Kafka {happened}. The end of its log:\n{self.last_words()}")
+            raise EmbeddedBrokerError(f"Kafka {happened}. The end of its log:\n{self.log_end()}")
 
 
 def _answers(bootstrap: str) -> bool:
-    """True if a client gets metadata with a broker in it; an open port alone is too early."""
+    """Decide whether a client gets metadata with a broker in it; an open port alone is too early."""
 
     async def ask() -> bool:
         admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=2000)
@@ -244,6 +249,6 @@ def _answers(bootstrap: str) -> bool:
         finally:
             await admin.close()
 
-    # In a thread of its own, since the caller's may already be running a loop.
+    # In a thread of its own, since the caller's thread may already run a loop.
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, ask()).result()

@@ -1,4 +1,4 @@
-"""TCP ports of this machine."""
+"""This module finds and probes TCP ports of this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["accepts", "free_ports"]
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback address that nobody listens on."""
+    """Find ports of the loopback address on which no process listens."""
     with ExitStack() as sockets:
         held = [sockets.enter_context(socket.socket()) for _ in range(count)]
         for each in held:
@@ -18,7 +18,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def accepts(port: int) -> bool:
-    """Whether somebody listens on a port of the loopback address."""
+    """Decide whether a process listens on a port of the loopback address."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,4 +1,4 @@
-"""Programs that are run to their end, and what they said last."""
+"""This module runs programs to their end and shows the end of their output."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["last_lines", "run"]
 
 
 def run(*command: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
-    """Run to the end, standard output and error together in `stdout`."""
+    """Run a program to its end, with its standard output and error together in `stdout`."""
     return subprocess.run(  # noqa: S603  no user input in the command
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=timeout
     )
 
 
 def last_lines(text: str, count: int = 20) -> str:
-    """The end of a text."""
+    """Return the last lines of a text."""
     return "\n".join(text.rstrip().splitlines()[-count:])

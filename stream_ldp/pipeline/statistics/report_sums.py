@@ -1,4 +1,4 @@
-"""The statistic of a frequency oracle: a vector that reports are added to, and how many there were."""
+"""The statistic of a frequency oracle: the sum of its reports' vectors, and the number of reports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _VALUES = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class ReportSums:
-    """Sums over reports; those of several sources add up.
+    """Sums over reports; the sums of several sources can be added.
 
-    reports: how many reports there were.
+    reports: number of reports.
     values: int64, shape (counters,), as `FrequencyOracle.sums` counts them.
     """
 
@@ -34,10 +34,12 @@ class ReportSums:
 
     @classmethod
     def sum(cls, parts: Iterable[ReportSums], *, counters: int) -> Self:
-        """All of them together; `counters` is the length of the vector, also where there are none.
+        """Add up sums, if there are any.
+
+        counters: length of the vector.
 
         Raises:
-            ValueError: one has another length.
+            ValueError: a part has a vector of another length.
         """
         reports, values = 0, np.zeros(counters, dtype=np.int64)
         for part in parts:
@@ -48,10 +50,10 @@ class ReportSums:
         return cls(reports=reports, values=values)
 
     def to_bytes(self) -> bytes:
-        """Equal sums have equal bytes.
+        """Encode the sums; equal sums have equal bytes.
 
-        Values take as many bytes as the largest needs. Those that are 0 are left out where that takes less room:
-        a domain of a million items has twice as many counters, of which the first reports move few.
+        Every value has as many bytes as the largest needs. Zeros are left out if that makes the bytes fewer: a domain
+        of a million items has twice as many counters, and the first reports change few of them.
         """
         largest = int(np.abs(self.values).max(initial=0))
         dtype = next(each for each in _VALUES if largest <= np.iinfo(each).max)
@@ -65,10 +67,10 @@ class ReportSums:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Decode what `to_bytes` has encoded.
 
         Raises:
-            ValueError, IndexError, struct.error: not such bytes.
+            ValueError, IndexError, struct.error: the bytes are no such sums.
         """
         reports, counters, entries, size = _HEAD.unpack_from(data)
         indices = np.frombuffer(data, dtype=_INDEX, count=entries if entries < counters else 0, offset=_HEAD.size)

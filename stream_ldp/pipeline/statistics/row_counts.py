@@ -1,4 +1,4 @@
-"""How often each distinct report row occurred: the sufficient statistic of every joint estimate.
+"""Counts of the distinct report rows: the sufficient statistic of every joint estimate.
 
 Narrow attributes have few distinct rows, so the statistic is small whatever the number of reports; wide ones
 have up to one row a report. The value is the same in both cases: it merges by addition and has one byte form.
@@ -25,7 +25,7 @@ _KEY_BYTES = 8  # rows up to this width sort as one integer, which is ten times 
 
 
 def row_width(bits: int) -> int:
-    """Bytes of a packed row of `bits` bits."""
+    """Return the number of bytes of a packed row of `bits` bits."""
     return (bits + 7) // 8
 
 
@@ -33,7 +33,7 @@ def row_width(bits: int) -> int:
 class RowCounts:
     """Distinct packed rows with their counts.
 
-    bits: bits of a row.
+    bits: number of bits of a row.
     rows: uint8, shape (distinct, ceil(bits / 8)); bit b of a row is bit b % 8 of byte b // 8. Strictly
         ascending in byte order, so that equal statistics have equal bytes.
     counts: int64 (counted reports) or float64 (weighted ones), shape (distinct,), positive.
@@ -45,7 +45,7 @@ class RowCounts:
 
     @classmethod
     def empty(cls, bits: int) -> Self:
-        """No reports yet."""
+        """Make the statistic of no reports."""
         return cls(bits=bits, rows=np.zeros((0, row_width(bits)), dtype=np.uint8), counts=np.zeros(0, dtype=np.int64))
 
     @classmethod
@@ -60,16 +60,16 @@ class RowCounts:
         Raises:
             ValueError: a part has another number of bits.
         """
-        kept = [part for part in parts if len(part.counts)]
-        for part in kept:
+        filled = [part for part in parts if len(part.counts)]
+        for part in filled:
             if part.bits != bits:
                 raise ValueError(f"cannot add counts of {part.bits}-bit rows to counts of {bits}-bit rows")
-        if not kept:
+        if not filled:
             return cls.empty(bits)
-        if len(kept) == 1:
-            return cls(bits=bits, rows=kept[0].rows, counts=kept[0].counts)
+        if len(filled) == 1:
+            return cls(bits=bits, rows=filled[0].rows, counts=filled[0].counts)
         return cls._grouped(
-            bits, np.concatenate([part.rows for part in kept]), np.concatenate([part.counts for part in kept])
+            bits, np.concatenate([part.rows for part in filled]), np.concatenate([part.counts for part in filled])
         )
 
     @classmethod
@@ -83,17 +83,17 @@ class RowCounts:
 
     @classmethod
     def of_patterns(cls, patterns: NDArray[np.int64], *, bits: int) -> Self:
-        """From a dense table, shape (2^bits,), whose index holds bit b of the row as its bit b."""
-        seen = np.flatnonzero(patterns)
-        rows = seen.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : row_width(bits)]
+        """Convert a dense table of counts, shape (2^bits,), in which bit b of an index is bit b of the row."""
+        occurring = np.flatnonzero(patterns)
+        rows = occurring.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : row_width(bits)]
         order = np.argsort(_keys(rows))
-        return cls(bits=bits, rows=rows[order], counts=patterns[seen[order]])
+        return cls(bits=bits, rows=rows[order], counts=patterns[occurring[order]])
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
 
     def scaled(self, weight: float) -> RowCounts:
-        """The same rows, every count times `weight` > 0 (float64)."""
+        """Return the same rows with every count multiplied by `weight` > 0, as float64."""
         return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts.astype(np.float64) * weight)
 
     @property
@@ -102,18 +102,18 @@ class RowCounts:
         return self.counts.sum().item()  # type: ignore[no-any-return]
 
     def unpacked(self) -> NDArray[np.uint8]:
-        """The bits of each distinct row: 0 or 1, uint8, shape (distinct, bits)."""
+        """Unpack the distinct rows to their bits: 0 or 1, uint8, shape (distinct, bits)."""
         return np.unpackbits(self.rows, axis=1, count=self.bits, bitorder="little")
 
     def bit_counts(self) -> NDArray[np.float64]:
-        """How often each bit was 1, shape (bits,)."""
+        """Count how often each bit is 1; float64, shape (bits,)."""
         return self.counts.astype(np.float64) @ self.unpacked()
 
     def to_bytes(self) -> bytes:
-        """Header (bits u32, distinct u32), rows, counts u32; all little-endian.
+        """Encode the counts: header (bits u32, distinct u32), rows, counts u32; all little-endian.
 
         Raises:
-            ValueError: the counts are weighted, or one does not fit 32 bits.
+            ValueError: the counts are weighted, or one of them does not fit 32 bits.
         """
         if self.counts.dtype != np.int64 or (len(self.counts) and self.counts.max() >= 2**32):
             raise ValueError("only plain counts below 2^32 have a byte form")
@@ -127,7 +127,7 @@ class RowCounts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Decode what `to_bytes` has encoded.
 
         Raises:
             ValueError: the length is not what the header says.
@@ -153,7 +153,7 @@ class RowCounts:
 
 
 def _keys(rows: NDArray[np.uint8]) -> NDArray[np.generic]:
-    """One sortable key a row, in byte order."""
+    """Return one key for each row, which sorts in byte order."""
     n, width = rows.shape
     if width <= _KEY_BYTES:
         padded = np.zeros((n, _KEY_BYTES), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Counting rows as they come, in pieces that fit a record."""
+"""A tally that counts rows as they come, in segments that fit a record."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["RowTally"]
 #: Rows up to this width are counted in a dense table: 2^16 counters take 512 KiB and a record of at most 393 KB.
 DENSE_BITS = 16
 
-#: Bytes of a segment of wider rows: with its neighbour segments untouched by a flush, what is sent again at every
-#: flush stays a quarter of Kafka's default record limit of 1 MB.
+#: Bytes of a segment of wider rows, a quarter of Kafka's default record limit of 1 MB. A flush sends again only the
+#: segments that have changed.
 SEGMENT_BYTES = 2**18
 
 _COUNT_BYTES = 4
 
 
 class RowTally:
-    """Rows of one estimate's attributes, counted in segments.
+    """The rows of one estimate's attributes, counted in segments.
 
-    Segment k holds rows k * n to (k + 1) * n - 1 of the sequence of rows: a pure function of that sequence, whatever
-    the batches in which it came. Narrow rows need one segment only.
+    Segment k holds rows k * n to (k + 1) * n - 1 of the sequence of rows: a pure function of that sequence, however
+    it is cut into batches. Narrow rows have one segment only.
     """
 
     def __init__(self, bits: int) -> None:
@@ -51,17 +51,17 @@ class RowTally:
             self._dirty[0] = None
             return
         while len(rows):
-            taken = rows[: self._capacity - self._filled]
-            rows = rows[len(taken) :]
-            self._open.append(taken)
-            self._filled += len(taken)
+            part = rows[: self._capacity - self._filled]
+            rows = rows[len(part) :]
+            self._open.append(part)
+            self._filled += len(part)
             self._dirty[self._segment] = None
             if self._filled == self._capacity:
                 self._dirty[self._segment] = self._current()
                 self._segment, self._open, self._filled = self._segment + 1, [], 0
 
     def take_changed(self, *, closing: bool) -> dict[int, RowCounts]:  # noqa: ARG002
-        """The segments that changed since the last call; what was full is then forgotten."""
+        """Return the segments that have changed since the last call, and drop those that are full."""
         changed = {segment: full or self._current() for segment, full in self._dirty.items()}
         self._dirty.clear()
         return changed

@@ -1,4 +1,4 @@
-"""What every statistic and every tally has in common."""
+"""The types of statistics, and the interface of the tallies that count them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Statistic = RowCounts | ReportSums
 
 
 class Tally(Protocol):
-    """Reports that are counted as they come."""
+    """A statistic that is counted as reports come."""
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, width)."""
         ...
 
     def take_changed(self, *, closing: bool) -> Mapping[int, Statistic]:
-        """The statistic's segments that have changed since the last call and are worth sending.
+        """Return the segments of the statistic that have changed since the last call and are worth sending.
 
-        closing: whether this is the last call, when every report counts.
+        closing: whether this is the last call, which must leave out no report.
         """
         ...

@@ -1,4 +1,4 @@
-"""Counting the reports of a frequency oracle as they come."""
+"""A tally that counts the reports of a frequency oracle as they come."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SumTally"]
 
-#: Sums of up to so many bytes are sent whenever they have changed. Larger ones have to have grown by a tenth, so that
-#: a pane of a million reports sends megabytes a hundred times, not twice a second.
+#: Sums of at most this many bytes are sent whenever they have changed; larger ones only when the reports are more by
+#: a tenth, so that a pane of a million reports sends megabytes a hundred times, not twice a second.
 _SMALL_BYTES = 2**18
 _GROWTH = 1.1
 
 
-class _Adds(Protocol):
+class _Oracle(Protocol):
+    """The part of a frequency oracle that the tally needs."""
+
     @property
     def counters(self) -> int: ...
 
@@ -27,13 +29,13 @@ class _Adds(Protocol):
 
 
 class SumTally:
-    """Sums of one phase's answers in one pane."""
+    """The sums of the reports to one phase in one pane."""
 
-    def __init__(self, oracle: _Adds) -> None:
+    def __init__(self, oracle: _Oracle) -> None:
         self._oracle = oracle
         self._values = np.zeros(oracle.counters, dtype=np.int64)
         self._reports = 0
-        self._taken = 0
+        self._sent = 0
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, width), all of them valid."""
@@ -41,14 +43,14 @@ class SumTally:
         self._reports += len(rows)
 
     def take_changed(self, *, closing: bool) -> dict[int, ReportSums]:
-        """The sums, as the only segment, if they have changed since the last call and are worth sending.
+        """Return the sums, as the only segment, if they have changed since the last call and are worth sending.
 
-        closing: whether this is the last call, when every report counts.
+        closing: whether this is the last call, which must leave out no report.
         """
-        if self._reports == self._taken:
+        if self._reports == self._sent:
             return {}
         small = self._values.nbytes <= _SMALL_BYTES
-        if not (small or closing or self._reports >= _GROWTH * self._taken):
+        if not (small or closing or self._reports >= _GROWTH * self._sent):
             return {}
-        self._taken = self._reports
+        self._sent = self._reports
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}

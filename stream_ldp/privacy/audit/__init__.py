@@ -1,1 +1,1 @@
-"""Checks of a mechanism's promise from outside: by enumeration and by attack."""
+"""Audits of a mechanism's privacy that do not trust the mechanism: by enumeration and by attack."""

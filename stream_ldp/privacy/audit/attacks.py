@@ -1,4 +1,4 @@
-"""The attacks that a mechanism for records has to withstand: on one perturbation, and on all that a client does."""
+"""The attacks that a mechanism for records has to withstand: on `perturb` alone, and on all that a client does."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SINGLE_USERS", "Attack", "Clients", "Perturbation", "attacks"]
 
-#: Permanent responses that an attack on the client may compute with each history in each half: in all, some seconds.
+#: Most permanent responses that an attack on the client computes with each history in each half of its users. All of
+#: them take some seconds.
 _KEYED_RESPONSES = 250_000
 
-#: Users with each history, in each half, of an attack that asks for one user at a time: noise that is the same for
-#: all of them takes no more to show.
+#: Users with each history, in each half, of an attack that asks for one user at a time. So many are enough to find
+#: noise that is the same for all users.
 SINGLE_USERS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Perturbation:
-    """Users who report once: `Mechanism.perturb` and nothing else.
+    """The users who report once: `Mechanism.perturb` and nothing else.
 
     noise: makes the source of the noise, anew for each call.
     """
@@ -39,15 +40,15 @@ class Perturbation:
     noise: Callable[[], Entropy]
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one record."""
+        """Return packed rows, uint8, shape (users, 1, width), for a history of one record."""
         return self.mechanism.perturb(np.repeat(history, users, axis=0), entropy=self.noise())[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Clients:
-    """Users as a client serves them: each with a secret, permanent words keyed by it, and fresh noise in each report.
+    """The users of a client: each has a secret, permanent words keyed by it, and fresh noise in each report.
 
-    noise: makes the source of the noise, anew for each report, as a client does that is started for each.
+    noise: makes the source of the noise, anew for each report, as if the client were started for each.
     secrets: source of the users' secrets.
     """
 
@@ -57,7 +58,7 @@ class Clients:
     secrets: Entropy
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, reports, width)."""
+        """Return packed rows, uint8, shape (users, reports, width)."""
         drawn = random_words(users * SECRET_BYTES // 4, entropy=self.secrets).tobytes()
         secrets = [drawn[start : start + SECRET_BYTES] for start in range(0, len(drawn), SECRET_BYTES)]
         rows = []
@@ -72,12 +73,14 @@ class Clients:
 class Attack:
     """One attack, and the epsilon that it must not disprove.
 
-    target: what is attacked: `perturb` alone, or all that a client does; singly is one user a call.
+    target: what is attacked, in words: `perturb` alone, or all that a client does; `singly` is one user a call.
     neighbours: number of attributes in which the two users' histories differ, or how they may differ, in words.
-    reports: of one user.
+    reports: number of reports of one user.
     values: whether a user's values change between the reports.
-    claimed: epsilon of the mechanism as it is stated; of these very histories where values change.
-    most_trials: beyond which the attack would take minutes.
+    claimed: epsilon of the mechanism as it is stated; where values change, its epsilon of these very histories.
+    pairs: the histories to distinguish; see `audit`.
+    most_trials: limit of the trials, which keeps the attack from taking minutes; None without one.
+    chunk: number of users in one call; see `audit`.
     """
 
     target: str
@@ -99,7 +102,7 @@ class Attack:
 def attacks(
     mechanism: Mechanism, words: PermanentWords, *, noise: Callable[[], Entropy], secrets: Entropy
 ) -> tuple[Attack, ...]:
-    """What to try on a mechanism and on the permanent words of its clients."""
+    """List the attacks on a mechanism and on the permanent words of its clients."""
     attributes = len(mechanism.sizes)
     perturbation = Perturbation(mechanism=mechanism, noise=noise)
     clients = Clients(mechanism=mechanism, words=words, noise=noise, secrets=secrets)
@@ -155,9 +158,9 @@ def attacks(
 
 
 def _adjacent_records(sizes: Sequence[int]) -> list[Histories]:
-    """Pairs of records, shape (1, attributes), with consecutive values of one attribute and equal others.
+    """List the pairs of records, shape (1, attributes), with consecutive values of one attribute and equal others.
 
-    Each bit of a report is in at least one of them.
+    Each bit of a report depends on what differs in at least one of the pairs.
     """
     pairs = []
     for attribute, size in enumerate(sizes):
@@ -169,15 +172,15 @@ def _adjacent_records(sizes: Sequence[int]) -> list[Histories]:
 
 
 def _opposite_records(sizes: Sequence[int]) -> Histories:
-    """Two records, shape (1, attributes), that differ in every attribute."""
+    """Return two records, shape (1, attributes), that differ in every attribute."""
     last = np.array([sizes], dtype=np.intp) - 1
     return np.zeros_like(last), last
 
 
 def _changing_histories(sizes: Sequence[int]) -> Histories:
-    """Two users who both change the value of the largest attribute once, at the same time, to different ends.
+    """Return the histories of two users who change the largest attribute's value at the same time, to different ones.
 
-    With a third value, the change itself tells them apart if the two permanent responses are not independent.
+    With a third value, the change itself distinguishes them if a user's two permanent responses are not independent.
     """
     attribute = int(np.argmax(sizes))
     first, second = np.zeros((2, 2, len(sizes)), dtype=np.intp)

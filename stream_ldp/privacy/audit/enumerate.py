@@ -1,8 +1,8 @@
 """Exact output distributions: every outcome of every random decision is played, with its exact probability.
 
-No sampling, and no trust in what a mechanism says of itself: its own code runs once for each way in which its
-decisions may turn out. A mechanism takes four kinds of decisions (`stream_ldp.mechanisms.Entropy`); what they make of
-random words is proved of them once.
+Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
+which its decisions may turn out. A mechanism takes four kinds of decisions (`stream_ldp.mechanisms.Entropy`). That
+these turn random words into outcomes with the stated probabilities is for tests of the entropy sources to show.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["UnknownDistribution", "distribution"]
 
-#: Ways in which the decisions of one run may turn out: half a minute.
+#: Most ways in which the decisions of one run may turn out; so many take half a minute.
 MAX_WAYS = 2**19
 
 
 class UnknownDistribution(StreamLDPError, ValueError):
-    """An output distribution that cannot be enumerated."""
+    """An output distribution cannot be enumerated."""
 
 
 def distribution(run: Callable[[Entropy], Output], *, only: int | None = None) -> dict[Output, Fraction]:
-    """The exact probability of everything that `run` may return.
+    """Return the exact probability of everything that `run` may return.
 
-    run: a function of its random decisions alone. only: place, in every request, of the one decision that is taken,
-    while all others turn out as their first outcome:
-        so the symbols of a wide report are enumerated one by one. That two symbols do not share a decision is for the
-        enumeration of a small report as a whole, and for an attack, to find out.
+    run: a function of its random decisions alone.
+    only: place, in every request, of the one decision that is played, while all others turn out as their first
+        outcome. This enumerates the symbols of a wide report one by one. It does not find two symbols that share a
+        decision: the enumeration of a small report as a whole does, and an attack.
 
     Raises:
         UnknownDistribution: it uses randomness in another way, or has more than `MAX_WAYS` ways to turn out.
@@ -64,11 +64,13 @@ def distribution(run: Callable[[Entropy], Output], *, only: int | None = None) -
 
 
 class _Way:
-    """An `Entropy` whose decisions turn out in one given way: the first ones as listed, all others in their first.
+    """An `Entropy` whose decisions turn out in one given way.
+
+    The first decisions have the listed outcomes, and all others the first of theirs.
 
     choices: number of possible outcomes of each decision that was taken.
-    numerator, denominator: of the probability of the outcomes of all of them, not reduced, which would take longer
-        than all else.
+    numerator, denominator: of the probability that all of them turn out so. The fraction is not reduced, which would
+        take longer than all else.
     """
 
     def __init__(self, outcomes: Sequence[int], *, only: int | None) -> None:
@@ -100,7 +102,7 @@ class _Way:
         return np.array([member in subset for size, subset in members for member in range(size)], dtype=np.bool_)
 
     def words(self, n: int) -> NoReturn:
-        """Refuse: what a mechanism would make of raw words cannot be enumerated."""
+        """Raise UnknownDistribution: what a mechanism would make of raw words cannot be enumerated."""
         raise UnknownDistribution(f"{n} raw words are asked for, not decisions that can be enumerated")
 
     def _decided(self, shape: tuple[int, ...], decisions: Sequence[_Decision]) -> NDArray[np.int64]:
@@ -128,7 +130,8 @@ _Decision = tuple[tuple[int, int, int], ...]
 
 @lru_cache
 def _split(threshold: int) -> _Decision:
-    chances = ((0, threshold), (1, RESOLUTION - threshold))
+    below = min(threshold, RESOLUTION)  # a broken mechanism may ask for more: every word is below
+    chances = ((0, below), (1, RESOLUTION - below))
     return tuple((outcome, words, RESOLUTION) for outcome, words in chances if words)
 
 

@@ -2,9 +2,9 @@
 
 The symbols of a report (the bits of a one-hot code, or the value that is sent for an attribute) are independent,
 given the record, and so are the permanent responses to two different values. The likelihood ratio of an output is
-therefore the product of the ratios of its symbols, and is largest where each of them is: to enumerate the outputs of
-one symbol after the other finds the largest ratio over all outputs of all symbols. A symbol that has the same history
-in both records has the ratio 1 whatever it sends.
+therefore the product of the ratios of its symbols, and is largest where each of them is. So the outputs of one symbol
+after the other are enumerated, which finds the largest ratio over all outputs of all symbols. A symbol that has the
+same history in both records has the ratio 1 whatever it sends.
 
 Probabilities and ratios are exact fractions; only the logarithm of the largest ratio is rounded, at 50 digits.
 """
@@ -35,30 +35,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Enumeration", "TooLarge", "realised_reports", "stated_reports"]
 
-#: Reports that one question may be about: of a bit, each doubles the outputs, to 65,536 of the last.
+#: Most reports of one user that are enumerated: each doubles the outputs of a bit, to 65,536 in all.
 MAX_REPORTS = 16
 
-#: Outputs of one symbol that are enumerated: 16 reports of a bit.
+#: Most outputs of one symbol that are enumerated: those of 16 reports of a bit.
 MAX_OUTPUTS = 2**16
 
-#: Pairs of histories that one question may look at: about a second.
+#: Most pairs of histories that are enumerated; so many take about a second.
 MAX_PAIRS = 5_000
 
-# The values of one attribute, or the permanent symbols that answer for them, report by report; equal numbers stand
-# for the same value, which is answered from the same permanent response.
+# The values of one attribute, report by report. Equal numbers stand for the same value, and thereby for the same
+# permanent response.
 History = tuple[int, ...]
 
-# The history of one symbol: for each report, a name of the value (in the order of their appearance) and its input.
+# The history of one symbol: for each report, a number for the value (in the order of appearance) and its input.
 SymbolHistory = tuple[tuple[int, int], ...]
 
 
 class TooLarge(StreamLDPError, ValueError):
-    """More reports or histories than can be enumerated."""
+    """There are more reports, outputs or histories than are enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Enumeration:
-    """What reports tell, computed from the output distribution of every symbol, and from nothing else."""
+    """The privacy loss of reports, computed from the output distribution of every symbol and from nothing else.
+
+    attributes: the symbols of each attribute.
+    """
 
     attributes: tuple[tuple[Symbol, ...], ...]
 
@@ -83,12 +86,12 @@ class Enumeration:
         )
 
     def epsilon(self, *, neighbours: int, reports: float) -> float:
-        """Epsilon of `reports` reports (math.inf: for ever) of one record that does not change; never rounded down.
+        """Return epsilon of `reports` reports (math.inf: for ever) of one constant record; never rounded down.
 
         neighbours: number of attributes in which two records may differ.
 
-        A bit has 2^reports outputs. For ever, they are those of the permanent response, which is all that infinitely
-        many reports tell.
+        A bit has 2^reports outputs. Infinitely many reports reveal the permanent response and nothing else, so its
+        outputs are enumerated for them.
 
         Raises:
             TooLarge: more than `MAX_REPORTS` reports.
@@ -97,12 +100,12 @@ class Enumeration:
         return _largest([_constant_loss(symbols, reports) for symbols in self.attributes], neighbours)
 
     def changing_epsilon(self, *, neighbours: int, reports: int) -> float:
-        """Epsilon of `reports` reports of a record that may change before each of them; never rounded down.
+        """Return epsilon of `reports` reports of a record that may change before each of them; never rounded down.
 
         neighbours: number of attributes in which two users' histories may differ, at any time and in any way.
 
-        All pairs of histories are enumerated, up to renaming the values. It is infinite where an output shows that
-        a value has changed, as a changed permanent response does without an IRR.
+        All pairs of histories are enumerated, up to renaming the values. Epsilon is infinite where an output proves
+        that a value has changed, as another permanent response does without an instantaneous one.
 
         Raises:
             TooLarge: more than `MAX_PAIRS` pairs; fewer reports or smaller attributes can be enumerated.
@@ -112,7 +115,7 @@ class Enumeration:
         return _largest([_changing_loss(symbols, reports) for symbols in self.attributes], neighbours)
 
     def histories_epsilon(self, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> float:
-        """Epsilon of two given histories, each the records of one user, report by report; never rounded down."""
+        """Return epsilon of two given histories, each one user's records, report by report; never rounded down."""
         with localcontext(PRECISION):
             pairs = zip(self.attributes, zip(*first, strict=True), zip(*second, strict=True), strict=True)
             ways = [
@@ -122,7 +125,7 @@ class Enumeration:
 
 
 def _largest(losses: Sequence[Decimal], neighbours: int) -> float:
-    """The loss of records that differ in those attributes which lose most."""
+    """Return the loss of records that differ in the attributes which lose most, rounded up."""
     if not 1 <= neighbours <= len(losses):
         raise ValueError(f"two records differ in 1 to {len(losses)} attributes, got neighbours={neighbours}")
     with localcontext(PRECISION):
@@ -130,14 +133,14 @@ def _largest(losses: Sequence[Decimal], neighbours: int) -> float:
 
 
 def stated_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, Fraction]]:
-    """P(report | record) for every record, as the parameters state it: the product over the symbols.
+    """Return P(report | record) for every record, as the parameters state it: the product over the symbols.
 
-    mechanism: a small one, of whose reports there are few.
+    mechanism: a small one, which can make only few reports.
     """
     stated = {}
     for record in itertools.product(*map(range, mechanism.sizes)):
         rows = [
-            _sent(symbol, value)
+            _sent_distribution(symbol, value)
             for symbols, value in zip(mechanism.stated(), record, strict=True)
             for symbol in symbols
         ]
@@ -151,7 +154,7 @@ def stated_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, Fr
 
 
 def realised_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, Fraction]]:
-    """P(report | record) for every record, as the code of `perturb` realises it from beginning to end.
+    """Return P(report | record) for every record, as the code of `perturb` realises it from beginning to end.
 
     mechanism: a small one.
 
@@ -166,7 +169,7 @@ def realised_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, 
 
 
 def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) -> Symbol:
-    """The output distribution of one symbol, found by playing its decision in each stage."""
+    """Return the output distribution of one symbol, found by playing its decision in each stage."""
     inputs, sent = len(stated.stages.permanent), len(stated.stages.response)
     record = np.zeros((1, len(mechanism.sizes)), dtype=np.intp)
 
@@ -187,7 +190,7 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
     rows = {stated.inputs[value]: each for value, each in reversed(list(enumerate(by_value)))}
     as_grouped = all(rows[group] == each for group, each in zip(stated.inputs, by_value, strict=True))
     return Symbol(
-        # Where values that are said to be drawn alike are not, each has a row of its own.
+        # If values that are stated to be drawn alike are not, each value has a row of its own.
         inputs=stated.inputs if as_grouped else tuple(range(len(by_value))),
         stages=TwoStages(
             permanent=tuple(rows[group] for group in range(inputs)) if as_grouped else tuple(by_value),
@@ -197,7 +200,7 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
 
 
 class _FirstOutcomes:
-    """An `Entropy` that decides for the first outcome, whatever its probability."""
+    """An `Entropy` whose every decision turns out as its first outcome, whatever its probability."""
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.ones(thresholds.shape, dtype=np.bool_)
@@ -212,8 +215,8 @@ class _FirstOutcomes:
         return np.concatenate([np.arange(size) < most for size in sizes.tolist()])
 
 
-def _sent(symbol: Symbol, value: int) -> tuple[Fraction, ...]:
-    """P(symbol is sent | value), both stages together."""
+def _sent_distribution(symbol: Symbol, value: int) -> tuple[Fraction, ...]:
+    """Return P(symbol is sent | value), of both stages together, for each symbol."""
     permanent, response = symbol.stages.permanent[symbol.inputs[value]], symbol.stages.response
     return tuple(
         sum((chance * row[sent] for chance, row in zip(permanent, response, strict=True)), start=Fraction(0))
@@ -222,7 +225,7 @@ def _sent(symbol: Symbol, value: int) -> tuple[Fraction, ...]:
 
 
 def _for_ever(stages: TwoStages) -> TwoStages:
-    """The output distribution of the permanent symbol itself, which is what infinitely many reports tell."""
+    """Return the stages that send the permanent symbol itself, which is what infinitely many reports reveal."""
     symbols = range(len(stages.response))
     return TwoStages(
         permanent=stages.permanent,
@@ -276,7 +279,7 @@ def _changing_loss(symbols: tuple[Symbol, ...], reports: int) -> Decimal:
 
 
 def _alike(symbols: Sequence[Symbol]) -> bool:
-    """Whether values can be renamed: a symbol for each, drawn alike, or one symbol that treats all of them alike."""
+    """Decide whether values can be renamed: all have symbols drawn alike, or one symbol treats them all alike."""
     size = len(symbols[0].inputs)
     if len(symbols) == 1:
         (symbol,) = symbols
@@ -287,14 +290,14 @@ def _alike(symbols: Sequence[Symbol]) -> bool:
 
 
 def _symmetric(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
-    """Whether each symbol has one chance to stay, and another to become any other one."""
+    """Decide whether all symbols stay with one probability, and become each other one with another probability."""
     stays = {row[place] for place, row in enumerate(rows)}
     changes = {each for place, row in enumerate(rows) for other, each in enumerate(row) if other != place}
     return len(stays) == 1 and len(changes) <= 1
 
 
 def _up_to_renaming(length: int, size: int) -> Iterator[History]:
-    """All histories of an attribute, of those that differ only in the names of the values just one."""
+    """Yield all histories of an attribute, but only one of those that differ only in the names of the values."""
     if length == 0:
         yield ()
         return
@@ -304,22 +307,22 @@ def _up_to_renaming(length: int, size: int) -> Iterator[History]:
 
 
 def _pair_loss(symbols: Sequence[Symbol], first: History, second: History) -> Decimal:
-    """Loss of an attribute with one history against another: the sum over its symbols."""
+    """Return the loss of an attribute with one history against another: the sum over its symbols."""
     return sum(
-        (_symbol_loss(each.stages, _seen_by(each, first), _seen_by(each, second)) for each in symbols),
+        (_symbol_loss(each.stages, _symbol_history(each, first), _symbol_history(each, second)) for each in symbols),
         start=Decimal(0),
     )
 
 
-def _seen_by(symbol: Symbol, history: History) -> SymbolHistory:
-    """The history of one symbol, in which values have lost all but whether they are the same, and their input."""
+def _symbol_history(symbol: Symbol, history: History) -> SymbolHistory:
+    """Return the history of one symbol, which keeps of the values only which are the same, and their input."""
     names = {value: name for name, value in enumerate(dict.fromkeys(history))}
     return tuple((names[value], symbol.inputs[value]) for value in history)
 
 
 @lru_cache(maxsize=100_000)
 def _symbol_loss(stages: TwoStages, first: SymbolHistory, second: SymbolHistory) -> Decimal:
-    """ln of the largest ratio, over all outputs of one symbol, of its probability with one history to another."""
+    """Return ln of the largest ratio of the probabilities of one symbol's output with two histories."""
     outputs = zip(_output_distribution(stages, first), _output_distribution(stages, second), strict=True)
     ratios = [one / other if other else math.inf for one, other in outputs if one]
     if math.inf in ratios:
@@ -331,7 +334,7 @@ def _symbol_loss(stages: TwoStages, first: SymbolHistory, second: SymbolHistory)
 
 @lru_cache(maxsize=10_000)
 def _output_distribution(stages: TwoStages, history: SymbolHistory) -> tuple[Fraction, ...]:
-    """Probability of each sequence of sent symbols, given the symbol's history."""
+    """Return the probability of each sequence of sent symbols, given the symbol's history."""
     symbols = range(len(stages.response[0]))
     if len(symbols) ** len(history) > MAX_OUTPUTS:
         raise TooLarge(
@@ -353,7 +356,7 @@ def _output_distribution(stages: TwoStages, history: SymbolHistory) -> tuple[Fra
 
 @lru_cache(maxsize=10_000)
 def _response_probability(stages: TwoStages, input_: int, sent: tuple[int, ...]) -> Fraction:
-    """Probability that one permanent symbol, whichever it is, sends these symbols."""
+    """Return the probability that the permanent symbol, whichever is drawn, sends these symbols."""
     return sum(
         (
             chance * math.prod((row[each] for each in sent), start=Fraction(1))

@@ -1,8 +1,8 @@
 """Epsilon of the reports of item sets, by enumeration of all sets and all reports of a small domain.
 
 A method over more items is enumerated in miniature: over `DOMAIN` of them, with paddings of at most `MOST_PADDING`,
-with the oracles that it uses, of the same epsilon and kind. What the server tells clients, candidates and padding, is
-no part of the promise: of what it may say, the worst is taken.
+and with oracles of the same kinds and epsilon. The promise does not depend on the candidates and the padding that the
+server sends to clients: of those that it may send, the worst are taken.
 
 Probabilities are exact fractions; only the logarithm of the largest ratio is rounded, at 50 digits.
 """
@@ -43,15 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries", "together"]
 
-#: Items of the domain in miniature, and slots that its sets are padded to at most. Two disjoint sets fill all slots,
-#: which is what tells two users apart best. Of 64 sets, all pairs are looked at.
+#: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
+#: all slots, and such sets are the easiest to distinguish. All pairs of the 64 sets are looked at.
 DOMAIN = 6
 MOST_PADDING = 3
 
-#: Candidates that a server may name, in an order of its own: all items, or some of them.
+#: Candidates that a server may name, in any order: all items, or some of them.
 _CANDIDATES = ((5, 4, 3, 2, 1, 0), (4, 1, 3))
 
-#: The same for what is enumerated from the set to the packed report, where sampling and oracle multiply.
+#: The same for the enumeration from the set to the packed report, where each sampled item has all outcomes of the
+#: oracle.
 _WHOLE_DOMAIN = 4
 _WHOLE_PADDING = 2
 _WHOLE_CANDIDATES = ((3, 2, 1, 0), (2, 0))
@@ -59,57 +60,61 @@ _WHOLE_CANDIDATES = ((3, 2, 1, 0), (2, 0))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseEnumeration:
-    """What the report of one phase tells of a set.
+    """The privacy loss of a report to one phase.
 
     number: of the phase.
     allowed: epsilon that the method's phase may spend.
     claimed: epsilon that the oracles of the reports state, of whole sets.
     parts: the output distributions for each inquiry that was enumerated, sampling and oracle each by itself.
-    whole: those of fewer items, from the set to the packed report.
+    whole: the output distributions over fewer items, from the set to the packed report.
     """
 
     number: int
     allowed: float
     claimed: float
-    parts: tuple[AnswerDistribution, ...]
-    whole: tuple[AnswerDistribution, ...]
+    parts: tuple[SetDistribution, ...]
+    whole: tuple[SetDistribution, ...]
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of a report, whatever the inquiry; never rounded down."""
+        """Epsilon of one report, whatever the inquiry; never rounded down."""
         with localcontext(PRECISION):
             return round_up(max(each.largest_loss() for each in (*self.parts, *self.whole)))
 
     def losses(self) -> NDArray[np.float64]:
-        """ln of the largest ratio for each pair of sets, shape (sets, sets), but for its last digits."""
+        """Return ln of the largest ratio for each pair of sets, float64, shape (sets, sets)."""
         losses: NDArray[np.float64] = np.max([each.losses() for each in self.parts], axis=0)
         return losses
 
     def loss(self, first: int, second: int) -> Decimal:
-        """ln of the largest ratio, for one pair of sets."""
+        """Return ln of the largest ratio for one pair of sets, with 50 digits."""
         return max(each.loss(first, second) for each in self.parts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AnswerDistribution:
-    """P(report | set): `weights` / `unit`, whole numbers, sets in the order of their items' bits."""
+class SetDistribution:
+    """An output distribution of sets: P(report | set) = `weights` / `unit`.
+
+    weights: whole numbers, a row for each set, in the order of `all_sets`, and a column for each report.
+    unit: the common denominator.
+    """
 
     weights: tuple[tuple[int, ...], ...]
     unit: int
 
     @classmethod
     def of(cls, outputs: OutputDistribution) -> Self:
-        """From P(report | set), fractions."""
+        """Make the distribution from P(report | set), given as fractions."""
         weights, unit = _whole(outputs[:, outputs.any(axis=0)])
         return cls(weights=tuple(map(tuple, weights.tolist())), unit=unit)
 
     @classmethod
     def through(cls, values: OutputDistribution, reports: OutputDistribution) -> Self:
-        """From P(value | set) and P(report | value), fractions."""
+        """Make the distribution from P(value | set) and P(report | value), given as fractions."""
         return cls.of(_product(values, reports))
 
     def losses(self) -> NDArray[np.float64]:
-        """ln of the largest ratio for each pair of sets, shape (sets, sets), but for its last digits."""
+        """Return ln of the largest ratio for each pair of sets, float64, shape (sets, sets)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithms = np.log(np.array([[weight / self.unit for weight in row] for row in self.weights]))
             losses = np.zeros((len(self.weights), len(self.weights)))
@@ -119,7 +124,7 @@ class AnswerDistribution:
         return losses
 
     def loss(self, first: int, second: int) -> Decimal:
-        """ln of the largest ratio, for one pair of sets."""
+        """Return ln of the largest ratio for one pair of sets, with 50 digits."""
         pairs = [pair for pair in zip(self.weights[first], self.weights[second], strict=True) if pair[0]]
         if not all(other for _, other in pairs):
             return Decimal("Infinity")
@@ -128,16 +133,16 @@ class AnswerDistribution:
             return (Decimal(one) / other).ln()
 
     def largest_loss(self) -> Decimal:
-        """ln of the largest ratio, for the pair of sets that is told apart best."""
+        """Return ln of the largest ratio, for the pair of sets that is easiest to distinguish."""
         return self.loss(*_worst(self.losses()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemEnumeration:
-    """What the reports of a method's epoch tell of a set.
+    """The privacy loss of the reports to a method's epoch.
 
     phases: in order.
-    together: the numbers of the phases that ask the same user, for each part of the users.
+    together: the numbers of the phases that ask the same user, for each part of the user partition.
     """
 
     phases: tuple[PhaseEnumeration, ...]
@@ -145,32 +150,30 @@ class ItemEnumeration:
 
     @classmethod
     def stated(cls, method: Method) -> Self:
-        """Enumerate the probabilities that sampling and oracles state."""
-        return cls._of(method, parts=_Question.stated, whole=_Question.stated)
+        """Enumerate the probabilities that the sampling and the oracles state."""
+        return cls._of(method, parts=_SmallInquiry.stated, whole=_SmallInquiry.stated)
 
     @classmethod
     def realised(cls, method: Method) -> Self:
-        """Enumerate the probabilities that their code realises.
+        """Enumerate the probabilities that the code of the sampling and of the oracles realises.
 
         Raises:
             UnknownDistribution: they cannot be enumerated.
         """
-        return cls._of(method, parts=_Question.realised, whole=_Question.whole)
+        return cls._of(method, parts=_SmallInquiry.realised, whole=_SmallInquiry.whole)
 
     @classmethod
     def _of(
         cls,
         method: Method,
         *,
-        parts: Callable[[_Question], AnswerDistribution],
-        whole: Callable[[_Question], AnswerDistribution],
+        parts: Callable[[_SmallInquiry], SetDistribution],
+        whole: Callable[[_SmallInquiry], SetDistribution],
     ) -> Self:
         parts, whole = lru_cache(parts), lru_cache(whole)
         phases = []
         for inquiry in inquiries(method):
-            questions = list(
-                _in_miniature(method, inquiry, items=DOMAIN, most_padding=MOST_PADDING, lists=_CANDIDATES)
-            )
+            small = list(_in_miniature(method, inquiry, items=DOMAIN, most_padding=MOST_PADDING, lists=_CANDIDATES))
             narrow = _in_miniature(
                 method, inquiry, items=_WHOLE_DOMAIN, most_padding=_WHOLE_PADDING, lists=_WHOLE_CANDIDATES
             )
@@ -178,8 +181,8 @@ class ItemEnumeration:
                 PhaseEnumeration(
                     number=inquiry.phase,
                     allowed=method.phases[inquiry.phase - 1].epsilon,
-                    claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in questions),
-                    parts=tuple(parts(each) for each in questions),
+                    claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in small),
+                    parts=tuple(parts(each) for each in small),
                     whole=tuple(whole(each) for each in narrow),
                 )
             )
@@ -187,47 +190,48 @@ class ItemEnumeration:
 
     @property
     def allowed(self) -> float:
-        """What the method's phases may spend on one user, nats."""
+        """Epsilon that the method's phases may spend on one user, in nats."""
         return self._most([phase.allowed for phase in self.phases])
 
     @property
     def claimed(self) -> float:
-        """What the oracles of the answers of one user state."""
+        """Epsilon that the oracles state of all reports of one user, in nats."""
         return self._most([phase.claimed for phase in self.phases])
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of all the answers of one user in an epoch, whatever the inquiries; never rounded down."""
+        """Epsilon of all reports of one user in an epoch, whatever the inquiries; never rounded down."""
         losses = [phase.losses() for phase in self.phases]
         with localcontext(PRECISION):
             found = Decimal(0)
-            for group in self.together:
-                first, second = _worst(np.sum([losses[number - 1] for number in group], axis=0))
-                together = sum((self.phases[number - 1].loss(first, second) for number in group), start=Decimal(0))
+            for part in self.together:
+                first, second = _worst(np.sum([losses[number - 1] for number in part], axis=0))
+                together = sum((self.phases[number - 1].loss(first, second) for number in part), start=Decimal(0))
                 found = max(found, together)
             return round_up(found)
 
     def _most(self, spent: Sequence[float]) -> float:
-        return max(math.fsum(spent[number - 1] for number in group) for group in self.together)
+        return max(math.fsum(spent[number - 1] for number in part) for part in self.together)
 
 
 def inquiries(method: Method) -> Iterator[Inquiry]:
-    """What each phase asks in an epoch that nobody answers."""
+    """Yield what each phase asks in an epoch to which nobody reports."""
     inquiry: Inquiry | None = method.first()
-    standing = None
+    estimate = None
     while inquiry is not None:
         yield inquiry
         sums = np.zeros(method.oracle(inquiry).counters, dtype=np.int64)
-        standing, inquiry = method.solve(inquiry, sums=sums, reports=0, before=standing)
+        estimate, inquiry = method.solve(inquiry, sums=sums, reports=0, before=estimate)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Question:
-    """What an inquiry asks in miniature, and the oracle that answers it.
+class _SmallInquiry:
+    """An inquiry in miniature, and the oracle of its reports.
 
-    items: of the domain, 0 to items - 1.
+    asked: what it wants to know of a user's set.
+    items: number of items of the domain, 0 to items - 1.
     candidates: the items asked about; None for all.
-    padding: number of slots; a count is not padded: to 1, as far as that goes.
+    padding: number of slots; 1 for a count, which is not padded.
     """
 
     asked: Target
@@ -237,33 +241,33 @@ class _Question:
     oracle: FrequencyOracle
 
     def restricted(self) -> list[list[int]]:
-        """What the oracle calls those of each set's items that are asked about."""
+        """Return, for each set, the oracle's numbers of those items that are asked about."""
         places = {item: place for place, item in enumerate(self.candidates or range(self.items))}
         return [[places[item] for item in held if item in places] for held in all_sets(self.items)]
 
-    def stated(self) -> AnswerDistribution:
-        """As sampling and oracle state it."""
+    def stated(self) -> SetDistribution:
+        """Return the output distribution as the sampling and the oracle state it."""
         if self.asked is Target.COUNT:
-            return AnswerDistribution.of(self.oracle.stated()[[len(held) for held in self.restricted()]])
-        return AnswerDistribution.of(self.oracle.stated_sets(self.restricted(), padding=self.padding))
+            return SetDistribution.of(self.oracle.stated()[[len(held) for held in self.restricted()]])
+        return SetDistribution.of(self.oracle.stated_sets(self.restricted(), padding=self.padding))
 
-    def realised(self) -> AnswerDistribution:
-        """As their code realises it: that of the sampled value, and of the report of each value."""
+    def realised(self) -> SetDistribution:
+        """Return the output distribution as their code realises it, the sampling and the oracle each by itself."""
         sets = self.restricted()
         if self.asked is Target.COUNT:
-            return AnswerDistribution.of(realised_distribution(self.oracle)[[len(held) for held in sets]])
+            return SetDistribution.of(realised_distribution(self.oracle)[[len(held) for held in sets]])
         if self.oracle.set_slots is not None:
-            return AnswerDistribution.of(realised_set_distribution(self.oracle, sets, padding=self.padding))
+            return SetDistribution.of(realised_set_distribution(self.oracle, sets, padding=self.padding))
         reports = realised_distribution(self.oracle)
         values = np.full((len(sets), len(reports)), Fraction(0), dtype=object)
         for row, held in zip(values, sets, strict=True):
             for value, probability in distribution(partial(self._sampled, held)).items():
-                # All dummies are one to an oracle that does not tell them apart.
+                # An oracle that does not distinguish dummies has one input for all of them.
                 row[min(value, len(reports) - 1)] += probability
-        return AnswerDistribution.through(values, reports)
+        return SetDistribution.through(values, reports)
 
-    def whole(self) -> AnswerDistribution:
-        """As the code that a client runs realises it, from the set to the packed report."""
+    def whole(self) -> SetDistribution:
+        """Return the output distribution as a client's code realises it, from the set to the packed report."""
 
         def report(held: tuple[int, ...]) -> Callable[[Entropy], bytes]:
             sets = ItemSets.of([held])
@@ -278,7 +282,7 @@ class _Question:
             ).tobytes()
 
         reports = [report(held) for held in all_sets(self.items)]
-        return AnswerDistribution.of(realised_with(reports, bits=self.oracle.bits))
+        return SetDistribution.of(realised_with(reports, bits=self.oracle.bits))
 
     def _sampled(self, held: Sequence[int], entropy: Entropy) -> int:
         offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
@@ -287,7 +291,7 @@ class _Question:
 
 def _in_miniature(
     method: Method, inquiry: Inquiry, *, items: int, most_padding: int, lists: Sequence[tuple[int, ...]]
-) -> Iterator[_Question]:
+) -> Iterator[_SmallInquiry]:
     asked = method.phases[inquiry.phase - 1].asked
     candidates: Sequence[tuple[int, ...] | None] = lists
     paddings = range(1, most_padding + 1)
@@ -301,11 +305,11 @@ def _in_miniature(
         for named, padding in itertools.product(candidates, paddings):
             size = (items if named is None else len(named)) + (asked is Target.COUNT)
             small = oracle.resized(size, padding=padding, epsilon=epsilon)
-            yield _Question(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
+            yield _SmallInquiry(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
 
 
 def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[FrequencyOracle, float]]:
-    """The oracles that a method uses, one of each kind, and the most that such a one spends on a whole set."""
+    """Return the oracles that a method uses, one of each kind, and the most that this kind spends on a whole set."""
     kinds: dict[object, tuple[FrequencyOracle, float]] = {}
     for padding in sorted(paddings):
         oracle = method.oracle(replace(inquiry, padding=padding))
@@ -315,7 +319,7 @@ def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[F
 
 
 def _product(values: OutputDistribution, reports: OutputDistribution) -> OutputDistribution:
-    """P(report | set), the sum over values; in whole numbers, which are much faster than fractions."""
+    """Return P(report | set), the sum over values, in whole numbers, which are much faster than fractions."""
     (first, first_unit), (second, second_unit) = _whole(values), _whole(reports)
     product: OutputDistribution = np.vectorize(
         lambda weight: Fraction(weight, first_unit * second_unit), otypes=[object]
@@ -324,29 +328,29 @@ def _product(values: OutputDistribution, reports: OutputDistribution) -> OutputD
 
 
 def _whole(outputs: OutputDistribution) -> tuple[NDArray[np.object_], int]:
-    """Fractions as whole numbers and their common unit."""
+    """Return fractions as whole numbers and their common unit."""
     unit = math.lcm(*(chance.denominator for row in outputs.tolist() for chance in row))
     return np.array([[int(chance * unit) for chance in row] for row in outputs.tolist()], dtype=object), unit
 
 
 def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
-    """The phases that ask each group of users.
+    """Return the numbers of the phases that ask the same user, for each part of the user partition.
 
     Raises:
         UnknownDistribution: users whose words lie between the same edges of shares are not asked alike.
     """
     edges = sorted({0, RESOLUTION}.union(*(phase.share for phase in phases)))
-    groups = []
+    parts = []
     for low, high in itertools.pairwise(edges):
         words = np.array([low, high - 1], dtype=np.uint32)
         asks = {phase.number: phase.asks(words).tolist() for phase in phases}
         if any(one != other for one, other in asks.values()):
-            raise UnknownDistribution("users of one group are asked by different phases")
-        groups.append(tuple(number for number, (one, _) in asks.items() if one))
-    return tuple(dict.fromkeys(groups))
+            raise UnknownDistribution("users of one part of the user partition are asked by different phases")
+        parts.append(tuple(number for number, (one, _) in asks.items() if one))
+    return tuple(dict.fromkeys(parts))
 
 
 def _worst(losses: NDArray[np.float64]) -> tuple[int, int]:
-    """The pair of sets that is told apart best."""
+    """Return the pair of sets with the largest loss."""
     first, second = np.unravel_index(np.argmax(losses), losses.shape)
     return int(first), int(second)

@@ -1,10 +1,10 @@
-"""A lower bound on epsilon from nothing but reports: what an attacker can show.
+"""A lower bound on epsilon from nothing but reports, as an attacker can prove it.
 
 A fair coin decides which of two histories a user has; a rule looks at the user's reports and guesses the coin, or
 abstains. If the reports are epsilon-private, a guess is right with probability at most e^epsilon / (1 + e^epsilon),
-whatever the reports and the rule. So the lower confidence bound on the probability of a right guess (Clopper and
-Pearson, 1934) is one on epsilon. The rule is found on one half of the users and its guesses are counted on the
-other: it does not depend on what is counted, and the bound holds for any rule.
+whatever the reports and the rule. So a lower confidence bound on the probability of a right guess (Clopper and
+Pearson, 1934) gives one on epsilon. The rule is found on one half of the users, and its guesses are counted on the
+other half: so it does not depend on what is counted, and the bound holds for any rule.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK", "Histories", "LowerBound", "System", "audit"]
 
-#: Records of one user, value indices of shape (reports, attributes), under each side of the coin.
+#: The records of one user, value indices of shape (reports, attributes), for each side of the coin.
 Histories = tuple["NDArray[np.intp]", "NDArray[np.intp]"]
 
-#: Users on whom the pair of histories is chosen, and again as many on whom the bits to watch are.
+#: Users on whom the pair of histories is chosen; the bits to watch are chosen on as many others.
 _EXPLORED = 40_000
-#: Bits of the reports that a rule may look at: 4,096 patterns, so that each is seen often enough.
+#: Most bits of the reports that a rule looks at: of 4,096 patterns, each is seen often enough.
 _MAX_WATCHED = 12
-#: Chance that one step takes a bit that tells nothing about the coin. It only dilutes the rule.
+#: Probability that one step takes a bit which does not depend on the coin. Such a bit only dilutes the rule.
 _NOISE = 1e-3
-#: Users who are asked for at once: of a report of 1,000 bits, the noise of so many takes 80 MB.
+#: Users whose reports are made at once: with 1,000 bits each, their noise takes 80 MB.
 CHUNK = 10_000
 
 
 class System(Protocol):
-    """What is attacked: anything that turns the records of users into reports."""
+    """The target of an attack: anything that turns the records of users into reports."""
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """What each of many users with the same history sends: packed rows, shape (users, reports, width)."""
+        """Return what many users with the same history send: packed rows, uint8, shape (users, reports, width)."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LowerBound:
-    """What an audit has shown.
+    """The result of an audit.
 
-    epsilon: with probability of at least `confidence`, over the audit's randomness, it does not exceed the true one.
-    trials: users with each history, about, on whom the guesses were counted.
-    guesses, right: guesses made and those that were right.
+    epsilon: the bound; with probability at least `confidence` over the audit's randomness, true epsilon is not less.
+    trials: number of users, about, with each history on whom the guesses were counted.
+    guesses, right: number of guesses made, and of those that were right.
     """
 
     epsilon: float
@@ -70,13 +70,14 @@ def audit(
     entropy: Entropy,
     chunk: int = CHUNK,
 ) -> LowerBound:
-    """Attack a system: tell one history from another by its reports.
+    """Attack a system: distinguish one history from another by the reports.
 
-    pairs: of which the one that is easiest to tell apart, at first sight, is attacked.
-    trials: users with each history, about, whose guesses are counted. As many others find the rule.
+    pairs: pairs of histories; the one that is easiest to distinguish in a first look is attacked.
+    trials: number of users, about, with each history for whom guesses are counted. As many others serve to find the
+        rule.
     confidence: of the lower bound, in (0, 1).
-    entropy: of the coin, not of the system.
-    chunk: users that the system is asked for at once. Noise that is the same in every call shows where it is 1.
+    entropy: source of the coin, not of the system's noise.
+    chunk: number of users in one call of the system. With 1, noise that is the same in every call is found.
 
     Raises:
         ValueError: trials or confidence is out of range.
@@ -88,16 +89,16 @@ def audit(
     error = 1 - confidence
     explored = min(_EXPLORED, trials // 2)
 
-    def play(pair: Histories, users: int) -> Iterator[_Round]:
+    def play(pair: Histories, users: int) -> Iterator[_Trials]:
         return _play(system, pair, users=users, entropy=entropy, chunk=chunk)
 
-    def first_sight(pair: Histories) -> float:
-        look = _joined(play(pair, max(1, explored // len(pairs))))
-        table = _count([look], _watched(look))
+    def first_look(pair: Histories) -> float:
+        look = _concatenated(play(pair, max(1, explored // len(pairs))))
+        table = _count([look], _bits_to_watch(look))
         return float(_bound(*_score(table, _rule(table, error)), error))
 
-    pair = max(pairs, key=first_sight)
-    watched = _watched(_joined(play(pair, explored)))
+    pair = max(pairs, key=first_look)
+    watched = _bits_to_watch(_concatenated(play(pair, explored)))
     rule = _rule(_count(play(pair, 2 * (trials - explored)), watched), error)
     right, guesses = _score(_count(play(pair, 2 * trials), watched), rule)
     return LowerBound(
@@ -110,31 +111,31 @@ def audit(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Round:
-    """The reports of some users, packed rows of shape (users, bytes), and the side of each one's coin."""
+class _Trials:
+    """The reports of some users, packed rows of shape (users, bytes), and each user's side of the coin."""
 
     rows: NDArray[np.uint8]
     coin: NDArray[np.bool_]
 
 
-def _play(system: System, pair: Histories, *, users: int, entropy: Entropy, chunk: int) -> Iterator[_Round]:
+def _play(system: System, pair: Histories, *, users: int, entropy: Entropy, chunk: int) -> Iterator[_Trials]:
     for start in range(0, users, chunk):
         length = min(chunk, users - start)
         heads = int(entropy.integers(np.full(length, 2)).sum())
         sides = [(pair[0], length - heads), (pair[1], heads)]
         rows = [system.reports(history, count).reshape(count, -1) for history, count in sides if count]
-        yield _Round(rows=np.concatenate(rows), coin=np.arange(length) >= length - heads)
+        yield _Trials(rows=np.concatenate(rows), coin=np.arange(length) >= length - heads)
 
 
-def _joined(rounds: Iterator[_Round]) -> _Round:
-    parts = list(rounds)
-    return _Round(
+def _concatenated(runs: Iterable[_Trials]) -> _Trials:
+    parts = list(runs)
+    return _Trials(
         rows=np.concatenate([part.rows for part in parts]), coin=np.concatenate([part.coin for part in parts])
     )
 
 
-def _watched(look: _Round) -> list[int]:
-    """Bits whose pattern tells the coin, chosen one by one for what they add to the others.
+def _bits_to_watch(look: _Trials) -> list[int]:
+    """Choose bits whose pattern depends on the coin, one by one for the information that each adds to the others.
 
     A step takes the bit with the largest likelihood-ratio statistic G of coin against pattern, as long as chance
     would not often make it that large.
@@ -145,21 +146,23 @@ def _watched(look: _Round) -> list[int]:
     pattern = np.zeros(len(look.coin), dtype=np.intp)
     known = 0.0
     while candidates and len(watched) < _MAX_WATCHED:
-        told = [_information(_table(2 * pattern + bits[bit], look.coin, 2 << len(watched))) for bit in candidates]
-        best = int(np.argmax(told))
+        information = [
+            _information(_table(2 * pattern + bits[bit], look.coin, 2 << len(watched))) for bit in candidates
+        ]
+        best = int(np.argmax(information))
         free = len(np.unique(pattern))
-        if 2 * (told[best] - known) < special.chdtri(free, _NOISE / len(candidates)):
+        if 2 * (information[best] - known) < special.chdtri(free, _NOISE / len(candidates)):
             break
-        known = told[best]
+        known = information[best]
         watched.append(candidates.pop(best))
         pattern = 2 * pattern + bits[watched[-1]]
     return watched
 
 
-def _count(rounds: Iterable[_Round], watched: Sequence[int]) -> NDArray[np.int64]:
-    """How often each pattern of the watched bits goes with each side of the coin, shape (patterns, 2)."""
+def _count(runs: Iterable[_Trials], watched: Sequence[int]) -> NDArray[np.int64]:
+    """Count how often each pattern of the watched bits has each side of the coin, int64, shape (patterns, 2)."""
     table = np.zeros((1 << len(watched), 2), dtype=np.int64)
-    for each in rounds:
+    for each in runs:
         pattern = np.zeros(len(each.coin), dtype=np.intp)
         for bit in watched:
             pattern = 2 * pattern + ((each.rows[:, bit // 8] >> (bit % 8)) & 1)
@@ -172,18 +175,18 @@ def _table(pattern: NDArray[np.intp], coin: NDArray[np.bool_], patterns: int) ->
 
 
 def _information(table: NDArray[np.int64]) -> float:
-    """Mutual information of pattern and coin in the sample, in nats, times the sample's size."""
+    """Return the mutual information of pattern and coin in the sample, in nats, times the sample's size."""
     parts = (table, table.sum(axis=1), table.sum(axis=0), table.sum())
     cells, rows, columns, whole = (float(special.xlogy(part, part).sum()) for part in parts)
     return cells - rows - columns + whole
 
 
 def _rule(table: NDArray[np.int64], error: float) -> NDArray[np.int8]:
-    """The guess for each pattern: 0 or 1, or -1 to abstain.
+    """Return the guess for each pattern, int8, shape (patterns,): 0 or 1, or -1 to abstain.
 
-    Patterns are taken in the order of how surely they tell the coin, and so many as give the best bound here.
+    Patterns are taken in the order of how surely they predict the coin, as many as give the best bound here.
     """
-    # Half a user more in each cell: a pattern seen once is no proof.
+    # Half a user is added to each cell, so that a pattern that was seen once does not count as certain.
     smooth = table + 0.5
     odds = np.log(smooth[:, 1] / smooth[:, 0])
     deviation = np.sqrt((1 / smooth).sum(axis=1))
@@ -196,14 +199,14 @@ def _rule(table: NDArray[np.int64], error: float) -> NDArray[np.int8]:
 
 
 def _score(table: NDArray[np.int64], rule: NDArray[np.int8]) -> tuple[int, int]:
-    """Right guesses and guesses."""
+    """Return the number of right guesses, and of all guesses."""
     guessed = table[rule >= 0]
     return int(guessed[np.arange(len(guessed)), rule[rule >= 0]].sum()), int(guessed.sum())
 
 
 def _bound(right: NDArray[np.int64] | int, guesses: NDArray[np.int64] | int, error: float) -> NDArray[np.float64]:
-    """Lower bounds on epsilon: the log-odds of the Clopper-Pearson bounds on the chance of a right guess."""
+    """Return lower bounds on epsilon: the log-odds of the Clopper-Pearson bounds on the chance of a right guess."""
     right = np.asarray(right)
-    # Its formula has no value where no guess is right; the bound is 0 there.
+    # The formula has no value where no guess is right; the bound is 0 there.
     chance = special.betaincinv(np.maximum(right, 1), guesses - right + 1, error)
     return np.where(right > 0, np.maximum(special.logit(chance), 0.0), 0.0)

@@ -1,6 +1,6 @@
-"""The exact probability of every report of a frequency oracle, as its code realises it.
+"""The exact probability of every report of a frequency oracle, as it is stated and as its code realises it.
 
-For small oracles only: a distribution has an entry for each input and each pattern of a report's bits.
+Only small oracles are enumerated: a distribution has an entry for each input and each pattern of a report's bits.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ __all__ = [
     "stated_distribution",
 ]
 
-#: Probabilities of the largest distribution that is enumerated: some seconds.
+#: Most probabilities of a distribution that is enumerated; so many take some seconds.
 MAX_ENTRIES = 2**16
 
 
 def in_miniature(oracle: FrequencyOracle) -> FrequencyOracle:
-    """The oracle, or one of its kind and epsilon that is small enough to be enumerated."""
+    """Return the oracle, or one of its kind and epsilon that is small enough to be enumerated."""
     while _entries(oracle) > MAX_ENTRIES or (oracle.set_slots is not None and oracle.small() != oracle):
         oracle = oracle.small()
     return oracle
 
 
 def epsilon_of(outputs: OutputDistribution) -> float:
-    """ln of the largest ratio of the probabilities of one report with two inputs; never rounded down."""
+    """Return ln of the largest ratio of one report's probabilities with two inputs; never rounded down."""
     columns = [column for column in outputs.T.tolist() if any(column)]
     if any(not all(column) for column in columns):
         return math.inf
@@ -57,7 +57,7 @@ def epsilon_of(outputs: OutputDistribution) -> float:
 
 
 def stated_distribution(oracle: FrequencyOracle) -> OutputDistribution:
-    """The output distribution as an oracle's parameters state it, shape (inputs, 2^bits).
+    """Return the output distribution as an oracle's parameters state it, shape (inputs, 2^bits).
 
     Raises:
         ValueError: the oracle is too large.
@@ -67,7 +67,7 @@ def stated_distribution(oracle: FrequencyOracle) -> OutputDistribution:
 
 
 def realised_distribution(oracle: FrequencyOracle) -> OutputDistribution:
-    """The output distribution as the code of `perturb` realises it, shape (inputs, 2^bits).
+    """Return the output distribution as the code of `perturb` realises it, shape (inputs, 2^bits).
 
     Raises:
         UnknownDistribution: it cannot be enumerated.
@@ -84,7 +84,7 @@ def realised_distribution(oracle: FrequencyOracle) -> OutputDistribution:
 def realised_set_distribution(
     oracle: FrequencyOracle, sets: Sequence[Sequence[int]], *, padding: int
 ) -> OutputDistribution:
-    """The output distribution as the code of `perturb_sets` realises it, shape (sets, 2^bits).
+    """Return the output distribution as the code of `perturb_sets` realises it, shape (sets, 2^bits).
 
     Raises:
         UnknownDistribution: it cannot be enumerated.
@@ -94,14 +94,14 @@ def realised_set_distribution(
         offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
         return lambda entropy: oracle.perturb_sets(offsets, values, padding=padding, entropy=entropy).tobytes()
 
-    # Many sets have the same values in common with a few candidates.
+    # Restricted to a few candidates, many sets are the same.
     distinct = list(dict.fromkeys(map(tuple, sets)))
     outputs = realised_with([report(held) for held in distinct], bits=oracle.bits)
     return outputs[[distinct.index(tuple(held)) for held in sets]]
 
 
 def realised_with(reports: Sequence[Report], *, bits: int) -> OutputDistribution:
-    """The output distribution of the one report that each of these functions makes, shape (functions, 2^bits)."""
+    """Return the output distribution of the report that each of these functions makes, shape (functions, 2^bits)."""
     outputs = no_outputs(len(reports), bits)
     for row, report in zip(outputs, reports, strict=True):
         for packed, probability in distribution(report).items():
@@ -110,7 +110,7 @@ def realised_with(reports: Sequence[Report], *, bits: int) -> OutputDistribution
 
 
 def all_sets(size: int) -> list[tuple[int, ...]]:
-    """All sets of values below `size`, in the order of their bits."""
+    """List all sets of values below `size`, in the order of the number whose set bits are the values."""
     return [tuple(value for value in range(size) if bits >> value & 1) for bits in range(2**size)]
 
 

@@ -1,1 +1,1 @@
-"""What one user has spent and may still spend, and where it is kept."""
+"""The privacy ledger of one user: what was spent, what may still be, and the files that store it."""

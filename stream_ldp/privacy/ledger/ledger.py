@@ -1,17 +1,19 @@
-"""What one user's reports have told so far, and what more they may: the ledger as a value, without a file or a clock.
+"""The privacy ledger of one user as a value, without a file or a clock: what was spent, and what more may be.
 
 A report of a record shows, of each attribute, one permanent response through fresh noise. Permanent responses are
-independent of each other, so a user's loss is that of the set of responses that were shown, each as often as it was,
-and the ledger counts just that: how often, and how many different ones. Values themselves never enter it.
+independent of each other, so a user's loss is the loss of the set of responses that were shown, each as often as it
+was. The ledger counts just that: how many different responses, and how often each. Values themselves never enter it.
 
-An answer to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what was seen before
-it, whatever a phase asks and whatever set the user holds by then, it loses at most the phase's epsilon; so all of a
-user's answers lose at most the sum of theirs, although later phases ask what earlier answers made them ask (adaptive
-sequential composition; Dwork and Roth, 2014, theorem 3.14 and section 3.5.1). Which phases ask a user is decided by
-his group word, which is independent of his set. An answer to one phase is thereby charged once, and there is one: the
-ledger refuses an epoch that is not newer than the last one in which the phase was answered.
+A report to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what was seen before
+it, whatever the phase asks and whatever set the user holds by then, it loses at most the phase's epsilon. So all such
+reports of a user lose at most the sum of their phases' epsilons, although what a later phase asks depends on earlier
+reports (adaptive sequential composition; Dwork and Roth, 2014, theorem 3.14 and section 3.5.1). Which phases ask a
+user is decided by the user's partition word, which is independent of the set. Each phase is charged once an epoch,
+and gets one report: the ledger refuses an epoch that is not newer than the last one in which the user reported to the
+phase.
 
-Answers and reports are independent of each other, given what the user holds, so their losses add up.
+Reports of records and reports to phases are independent of each other, given what the user holds, so their losses
+add up.
 """
 
 from __future__ import annotations
@@ -36,64 +38,64 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
 
 __all__ = [
-    "COUNT_ONLY",
+    "CONSTANT_RECORD",
     "Account",
-    "AlreadyAnswered",
-    "Answer",
+    "AlreadyReported",
     "Assumption",
+    "AttributeReport",
     "BudgetExceeded",
     "PhaseAccount",
-    "PhaseAnswer",
+    "PhaseReport",
     "ReportRefused",
     "Spending",
     "Terms",
     "TooManyValues",
-    "answers_of",
+    "attribute_reports",
 ]
 
-#: Of an attribute's words in a tag, 64 bits: two of an attribute's 1,000 values share one with probability 3e-14.
+#: Words of an attribute in a tag. By these 64 bits, any two of 1,000 values share a tag with probability 3e-14.
 _TAG_WORDS = 2
 _PUBLIC_KEY = bytes(SECRET_BYTES)
 
 
 class Assumption(StrEnum):
-    """What is assumed of a user's values, and so what the epsilon of a ledger is a promise of.
+    """An assumption about a user's values, on which the promise of a ledger's epsilon rests.
 
-    Notation: eps(t) is the mechanism's epsilon of t reports of one attribute that does not change, and eps(inf) that
-    of all reports for ever.
+    Notation: eps(t) is the mechanism's epsilon of t reports of one attribute that does not change, and eps(inf) its
+    epsilon of all reports for ever.
     """
 
     CONSTANT = "constant"
     """The user's record never changes. T reports lose eps(T) in each attribute, and never more than eps(inf).
 
-    Any two records are told apart by no more than that.
+    No reports distinguish two records by more than that.
     """
 
     VALUES = "values"
     """Each attribute of the user has at most v values over all reports.
 
-    Where attribute values are x_1, ..., x_T of one user and y_1, ..., y_T of the other, and both have changes at the
-    same times, x_s = x_t exactly if y_s = y_t, the reports fall into k <= v blocks of equal values. The blocks of one
-    user show different permanent responses, which are independent, and so do those of the other; within the block b
-    of t_b reports both records are constant. So the loss is at most eps(t_1) + ... + eps(t_k), and it is that much
-    where all values differ. As eps(t) is concave, it is largest when the T reports are shared out evenly over the k
-    values: this is what the ledger charges, and it is never more than v eps(inf).
+    Let one user have the attribute values x_1, ..., x_T and another y_1, ..., y_T, with changes at the same times:
+    x_s = x_t exactly if y_s = y_t. Then the reports fall into k <= v blocks of equal values. The blocks of each user
+    show different permanent responses, which are independent, and both records are constant within a block b of t_b
+    reports. So the loss is at most eps(t_1) + ... + eps(t_k), and it is that much where all values differ. As eps(t)
+    is concave, it is largest when the T reports are shared out evenly over the k values. This largest loss is what
+    the ledger charges, and it is never more than v eps(inf).
 
-    When a value changes, and when it returns, is NOT protected: a permanent response that comes again shows it, and
-    a user who changes is told from one who does not with a loss that grows with every report, beyond any multiple of
+    When a value changes, and when it returns, is NOT protected: a permanent response that comes again shows it. The
+    loss that distinguishes a user who changes from one who does not grows with every report, beyond any multiple of
     eps(inf). `Enumeration.changing_epsilon` finds it for a few reports; `FRESH` bounds it.
     """
 
     FRESH = "fresh"
-    """Nothing: values may change in any way. Every report shows permanent responses that are drawn anew.
+    """Nothing is assumed: values may change in any way. Every report shows permanent responses that are drawn anew.
 
     The reports are then independent, and T of them lose T eps(1) in each attribute (sequential composition; Dwork
-    and Roth, 2014, theorem 3.14). It is not true of a client that memoises: what two reports share tells more.
+    and Roth, 2014, theorem 3.14). This does not hold for a client that memoises: what two reports share reveals more.
     """
 
     @property
     def promise(self) -> str:
-        """Which users the reports do not tell apart by more than epsilon."""
+        """The users whom the reports do not distinguish by more than epsilon, in words."""
         match self:
             case Assumption.CONSTANT:
                 return "any two records; a user's record does not change"
@@ -104,17 +106,17 @@ class Assumption(StrEnum):
 
 
 class ReportRefused(StreamLDPError, RuntimeError):
-    """A report that would tell more than its user has agreed to. It has neither been counted nor sent."""
+    """A report would reveal more than its user has agreed to. It has been neither counted nor sent."""
 
 
 class BudgetExceeded(ReportRefused):
-    """A report that would cost more than is left.
+    """A report would cost more than is left of the budget.
 
     cost, left: in nats.
     """
 
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
-        # Rounded apart: what is too much by little must not look as if it fitted.
+        # The cost is rounded up and the rest down, or a report that exceeds it by little would look as if it fitted.
         left_shown = math.floor(left * 1_000) / 1_000
         super().__init__(
             f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left of a "
@@ -125,9 +127,9 @@ class BudgetExceeded(ReportRefused):
 
 
 class TooManyValues(ReportRefused):
-    """A report with one value more of an attribute than is assumed of its user. The value is not told.
+    """A report has one more value of an attribute than is assumed of its user. The message does not say which.
 
-    The report that is missing tells that the value has changed.
+    That a report is missing reveals that the value has changed.
     """
 
     def __init__(self, *, attribute: str, most: int) -> None:
@@ -139,22 +141,22 @@ class TooManyValues(ReportRefused):
         self.attribute = attribute
 
 
-class AlreadyAnswered(ReportRefused):
-    """An answer to a phase that has been answered in this epoch, or in a later one."""
+class AlreadyReported(ReportRefused):
+    """The user has reported to the phase in this epoch already, or in a later one."""
 
-    def __init__(self, answer: PhaseAnswer, *, last_epoch: int) -> None:
+    def __init__(self, report: PhaseReport, *, last_epoch: int) -> None:
         super().__init__(
-            f"phase {answer.phase} of collection {answer.collection!r} was last answered in epoch {last_epoch}, so "
-            f"its epoch {answer.epoch} is over for this user: nothing was sent"
+            f"the last report to phase {report.phase} of collection {report.collection!r} was in epoch {last_epoch}, "
+            f"so its epoch {report.epoch} is over for this user: nothing was sent"
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Terms:
-    """What a user has agreed to.
+    """The terms to which a user has agreed.
 
-    budget: nats that all reports to all collections may cost; math.inf only counts them.
-    assumption: under which the user reports from now on.
+    budget: nats that all reports to all collections may cost; with math.inf, they are only counted.
+    assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
 
     Raises:
@@ -175,7 +177,7 @@ class Terms:
 
     @property
     def most_values(self) -> int:
-        """Different values of one attribute that are memoised."""
+        """Number of different values of one attribute that are memoised."""
         match self.assumption:
             case Assumption.CONSTANT:
                 return 1
@@ -185,7 +187,7 @@ class Terms:
                 return 0
 
     def check(self, before: Spending, after: Spending) -> None:
-        """Let reports pass that take a user from one state to another.
+        """Require that the user has agreed to the reports which take the spending from one state to another.
 
         Raises:
             TooManyValues: an attribute would have a new value, and more of them than are agreed to.
@@ -200,17 +202,18 @@ class Terms:
             raise BudgetExceeded(cost=would_be - spent, left=max(0.0, self.budget - spent), budget=self.budget)
 
 
-#: Of a record that does not change, which is refused if it does.
-COUNT_ONLY = Terms()
+#: No budget, and a record that does not change: all reports are counted, and one of a changed record is refused.
+CONSTANT_RECORD = Terms()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """What reports show of one attribute, without its value.
+class AttributeReport:
+    """The part of a report that shows one attribute, without the attribute's value.
 
-    responses: the same where, and only where, equal values of one user have the same permanent response.
-    tag: the same where the permanent response is; None where it was drawn for this report alone.
-    times: reports that show it.
+    responses: names a set of permanent responses: equal where, and only where, equal values of one user have the
+        same permanent response.
+    tag: names the permanent response that is shown; None where it was drawn for this report alone.
+    times: number of reports that show it.
     """
 
     collection: str
@@ -221,10 +224,10 @@ class Answer:
     times: int
 
 
-def answers_of(
+def attribute_reports(
     collection: JointCollection, values: Iterable[Sequence[int]], *, tag_key: bytes | None
-) -> tuple[Answer, ...]:
-    """What reports of these records of one user show.
+) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these records of one user show of each attribute.
 
     values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
     tag_key: 32 bytes that only the user has; None where the permanent responses are drawn afresh.
@@ -234,14 +237,14 @@ def answers_of(
     starts = [sum(counts[:position]) for position in range(len(counts))]
 
     def tags(key: bytes, record: Sequence[int]) -> list[str]:
-        # Made as permanent responses are, with another key: so a tag depends on all that a response depends on, and
-        # on nothing else, and shows nothing without its key.
+        # A tag is made as a permanent response is, with another key. So it depends on exactly what the response
+        # depends on, and shows nothing without its key.
         made = words.words(key, record)
         return [made[start : start + _TAG_WORDS].tobytes().hex() for start in starts]
 
     responses = tags(_PUBLIC_KEY, [0] * len(starts))
     return tuple(
-        Answer(
+        AttributeReport(
             collection=collection.name,
             attribute=attribute.name,
             responses=response,
@@ -260,11 +263,11 @@ def answers_of(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseAnswer:
-    """An answer to one phase of one epoch of an item collection, without the answer.
+class PhaseReport:
+    """A report to one phase of one epoch of an item collection, without its content.
 
-    fingerprint: of the collection, hexadecimal; epochs are numbered by what it stands for.
-    epsilon: what the collection's method allows an answer to cost, in nats.
+    fingerprint: of the collection, hexadecimal; epochs are counted anew for each fingerprint.
+    epsilon: what the collection's method allows the report to cost, in nats.
     """
 
     collection: str
@@ -275,7 +278,7 @@ class PhaseAnswer:
 
     @classmethod
     def to(cls, collection: ItemCollection, *, phase: int, epoch: int) -> Self:
-        """An answer to this phase."""
+        """Describe a report to this phase."""
         return cls(
             collection=collection.name,
             fingerprint=collection.fingerprint.hex(),
@@ -290,12 +293,12 @@ class _Part(BaseModel):
 
 
 class Account(_Part):
-    """What was shown of one attribute of a collection under one setting of its noise.
+    """The account of one attribute of a collection under one setting of its noise.
 
-    responses: see `Answer`; accounts share permanent responses where only p and q differ.
-    tags: of the permanent responses that were memoised, sorted: their order would tell which came first.
-    memoised: reports that showed one of them.
-    fresh: reports that showed a permanent response of their own.
+    responses: see `AttributeReport`; accounts share permanent responses where only p and q differ.
+    tags: of the permanent responses that were memoised, sorted, or their order would show which came first.
+    memoised: number of reports that showed one of them.
+    fresh: number of reports that showed a permanent response drawn for them alone.
     """
 
     collection: str
@@ -306,93 +309,96 @@ class Account(_Part):
     memoised: int = Field(default=0, ge=0)
     fresh: int = Field(default=0, ge=0)
 
-    def after(self, answer: Answer) -> Account:
-        """The account with one more answer."""
-        if answer.tag is None:
-            return self.model_copy(update={"fresh": self.fresh + answer.times})
-        tags = tuple(sorted({*self.tags, answer.tag}))
-        return self.model_copy(update={"tags": tags, "memoised": self.memoised + answer.times})
+    def after(self, report: AttributeReport) -> Account:
+        """Return the account with one more report."""
+        if report.tag is None:
+            return self.model_copy(update={"fresh": self.fresh + report.times})
+        tags = tuple(sorted({*self.tags, report.tag}))
+        return self.model_copy(update={"tags": tags, "memoised": self.memoised + report.times})
 
 
 class PhaseAccount(_Part):
-    """The answers to one phase of an item collection, at one price.
+    """The account of the reports to one phase of an item collection, at one price.
 
-    The price is kept, not asked of a method again: what a method's parts are by default may change with a release,
-    and what was spent may not.
+    The price is stored, not asked of the method again: a release may change how a method divides its epsilon by
+    default, and must not change what was spent.
 
-    last_epoch: the newest that was answered.
+    last_epoch: the newest epoch with a report.
+    reports: their number; `answers` in the file, whose keys stay as earlier releases wrote them.
     """
+
+    model_config = ConfigDict(populate_by_name=True)
 
     collection: str
     fingerprint: str
     phase: int = Field(ge=1)
     epsilon: float = Field(gt=0, allow_inf_nan=False)
     last_epoch: int
-    answers: int = Field(ge=1)
+    reports: int = Field(alias="answers", ge=1)
 
 
 class Spending(_Part):
-    """All that one user's reports and answers have shown, to all collections, and what it has cost.
+    """All that one user's reports to all collections have shown, and what it has cost.
 
-    What reports of records have cost is asked of their mechanisms.
+    What reports of records have cost is computed by their mechanisms.
     """
 
     accounts: tuple[Account, ...] = ()
     phases: tuple[PhaseAccount, ...] = ()
 
-    def after(self, answers: Iterable[Answer]) -> Spending:
-        """The spending with more answers."""
+    def after(self, reports: Iterable[AttributeReport]) -> Spending:
+        """Return the spending with more reports of records."""
         accounts = {(account.responses, account.mechanism): account for account in self.accounts}
-        for answer in answers:
-            key = (answer.responses, answer.mechanism)
+        for report in reports:
+            key = (report.responses, report.mechanism)
             account = accounts.get(key) or Account(
-                collection=answer.collection,
-                attribute=answer.attribute,
-                responses=answer.responses,
-                mechanism=answer.mechanism,
+                collection=report.collection,
+                attribute=report.attribute,
+                responses=report.responses,
+                mechanism=report.mechanism,
             )
-            accounts[key] = account.after(answer)
+            accounts[key] = account.after(report)
         return self.model_copy(update={"accounts": tuple(accounts.values())})
 
-    def after_phase(self, answer: PhaseAnswer) -> Spending:
-        """The spending with an answer to a phase.
+    def after_phase(self, report: PhaseReport) -> Spending:
+        """Return the spending with one more report to a phase.
 
         Raises:
-            AlreadyAnswered: the phase has been answered in an epoch that is not older.
+            AlreadyReported: there is a report to the phase in an epoch that is not older.
         """
-        asked = (answer.fingerprint, answer.phase)
-        epochs = [each.last_epoch for each in self.phases if (each.fingerprint, each.phase) == asked]
-        if epochs and answer.epoch <= max(epochs):
-            raise AlreadyAnswered(answer, last_epoch=max(epochs))
+        phase = (report.fingerprint, report.phase)
+        epochs = [each.last_epoch for each in self.phases if (each.fingerprint, each.phase) == phase]
+        if epochs and report.epoch <= max(epochs):
+            raise AlreadyReported(report, last_epoch=max(epochs))
         accounts = {(each.fingerprint, each.phase, each.epsilon): each for each in self.phases}
-        key = (*asked, answer.epsilon)
+        key = (*phase, report.epsilon)
         accounts[key] = PhaseAccount(
-            collection=answer.collection,
-            fingerprint=answer.fingerprint,
-            phase=answer.phase,
-            epsilon=answer.epsilon,
-            last_epoch=answer.epoch,
-            answers=1 + (accounts[key].answers if key in accounts else 0),
+            collection=report.collection,
+            fingerprint=report.fingerprint,
+            phase=report.phase,
+            epsilon=report.epsilon,
+            last_epoch=report.epoch,
+            reports=1 + (accounts[key].reports if key in accounts else 0),
         )
         return self.model_copy(update={"phases": tuple(accounts.values())})
 
     def values_of(self, responses: str) -> int:
-        """Number of different values that are memoised among these permanent responses."""
+        """Return the number of different values that are memoised among these permanent responses."""
         return len({tag for account in self.accounts if account.responses == responses for tag in account.tags})
 
     @property
     def epsilon(self) -> float:
-        """What has been spent, in nats, of a user whose whole record or set is protected; never rounded down.
+        """Epsilon of all reports, in nats, with the whole record or set protected; never rounded down.
 
-        The answers to phases cost the sum of their prices.
+        Reports to phases cost the sum of their prices.
 
-        For records, it adds up over all permanent responses, of one collection and of several: they are independent.
-        Where p and q of a collection have changed, the same responses were shown through two settings of the noise,
-        and the losses of both are added: the loss as a function of the log-likelihood ratio of the instantaneous
-        responses, ln[((2-f) e^x + f) / (f e^x + 2-f)], is concave and 0 at 0, so that the loss of a sum is at most
-        the sum.
+        The costs of reports of records add up over all permanent responses, of one collection and of several, because
+        the responses are independent. Where p and q of a collection have changed, the same responses were shown
+        through two settings of the noise, and the losses of both are added: the loss as a function of the
+        log-likelihood ratio of the instantaneous responses, ln[((2-f) e^x + f) / (f e^x + 2-f)], is concave and 0 at
+        0, so that the loss of a sum is at most the sum.
         """
-        # Number of permanent responses that were shown so many times through one setting of the noise.
+        # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
         shown: Counter[tuple[AnyMechanismSpec, int]] = Counter()
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
@@ -406,12 +412,12 @@ class Spending(_Part):
                 for (mechanism, times), count in shown.items()
                 if count
             ),
-            *(Fraction(each.epsilon) * each.answers for each in self.phases),
+            *(Fraction(each.epsilon) * each.reports for each in self.phases),
         )
 
     @property
     def assumption(self) -> Assumption:
-        """The weakest assumption under which all of it was spent, which `epsilon` is a promise under."""
+        """The weakest assumption under which all of it was spent, and under which `epsilon` is a promise."""
         most = max((self.values_of(account.responses) for account in self.accounts), default=0)
         if most > 1:
             return Assumption.VALUES
@@ -419,7 +425,7 @@ class Spending(_Part):
 
 
 def _sum(*losses: Fraction) -> float:
-    """The sum, never rounded down, and rounded once: ten epochs of epsilon 1 cost 10."""
+    """Return the sum, rounded once and never down: ten epochs of epsilon 1 cost 10."""
     exact = sum(losses, Fraction())
     nearest = float(exact)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest

@@ -1,4 +1,4 @@
-"""The ledger of one user in a file: what is spent is on the disk before a report leaves."""
+"""The privacy ledger of one user in a file: what a report costs is on the disk before the report leaves."""
 
 from __future__ import annotations
 
@@ -15,51 +15,58 @@ from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.ledger import COUNT_ONLY, Assumption, PhaseAnswer, Spending, Terms, answers_of
+from stream_ldp.privacy.ledger.ledger import (
+    CONSTANT_RECORD,
+    Assumption,
+    PhaseReport,
+    Spending,
+    Terms,
+    attribute_reports,
+)
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from stream_ldp.privacy.ledger.ledger import Answer
+    from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sets.collection import ItemCollection
 
 __all__ = ["LedgerError", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
 
-# BLAKE2b's 16-byte domain separation, of what is derived from a user's secret.
+# 16 bytes each that separate the purposes of the keys which BLAKE2b derives from a user's secret.
 _TAG_PERSON = b"stream-ldp tag 1"
 _SEAL_PERSON = b"stream-ldp seal1"
 
 
 class LedgerError(StreamLDPError, ValueError):
-    """A ledger that is missing, damaged or not this user's, or that cannot be written: nothing may be sent."""
+    """A ledger is missing, damaged or not this user's, or cannot be written: nothing may be sent."""
 
 
 class PrivacyLedger:
-    """What one user has spent, over all collections, and what he may still spend.
+    """The record of what one user has spent, over all collections, and may still spend.
 
         ledger = PrivacyLedger.open("secret.ledger", secret=secret, terms=Terms(budget=4.0))
         async with Reporter(collection, settings=settings, secret=secret, ledger=ledger) as reporter:
             ...
 
-    The file holds counts, and a keyed digest of each different permanent response. Who reads it without the secret
-    learns how often the user has reported to which collection, how many values each attribute has had, and in which
-    epoch each phase of an item collection was last answered; no value and no item. It is sealed with the secret: a
-    change by anybody else is found. An older copy of it that is put back is not.
+    The file holds counts, and a keyed digest of each different permanent response. Anybody who reads it without the
+    secret learns how often the user has reported to which collection, how many values each attribute has had, and in
+    which epoch the user last reported to each phase of an item collection, but no value and no item. The file is
+    sealed with the secret, so that a change by anybody else is detected. An older copy of it that is put back is not.
 
     Several processes and threads may spend from one file.
     """
 
     def __init__(self, store: _Store, *, secret: bytes, terms: Terms) -> None:
-        """Not called by applications: see `open`, `create` and `in_memory`."""
+        """Use a store. Applications call `open`, `create` or `in_memory` instead."""
         self._store = store
         self._tag_key = _derived(secret, _TAG_PERSON)
         self._terms = terms
 
     @classmethod
-    def open(cls, path: str | Path, *, secret: bytes, terms: Terms = COUNT_ONLY) -> Self:
-        """The ledger in a file, which must be there: without it, what was spent is not known.
+    def open(cls, path: str | Path, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
+        """Open the ledger in a file. It must be there: without it, what was spent is not known.
 
         Raises:
             LedgerError: the file is missing, damaged, or not of this user.
@@ -70,8 +77,8 @@ class PrivacyLedger:
         return cls(store, secret=secret, terms=terms)
 
     @classmethod
-    def create(cls, path: str | Path, *, secret: bytes, terms: Terms = COUNT_ONLY) -> Self:
-        """A new ledger, for a user who has not reported.
+    def create(cls, path: str | Path, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
+        """Create a new ledger, for a user who has never reported.
 
         Raises:
             LedgerError: there is a file already, or it cannot be written.
@@ -83,18 +90,18 @@ class PrivacyLedger:
         return cls(store, secret=secret, terms=terms)
 
     @classmethod
-    def in_memory(cls, *, secret: bytes, terms: Terms = COUNT_ONLY) -> Self:
-        """A new ledger that ends with the process, and forgets."""
+    def in_memory(cls, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
+        """Create a ledger that is never written to a file and is lost with the process."""
         return cls(_MemoryStore(), secret=secret, terms=terms)
 
     @property
     def terms(self) -> Terms:
-        """What the user has agreed to."""
+        """The terms to which the user has agreed."""
         return self._terms
 
     @property
     def spending(self) -> Spending:
-        """What has been shown so far, by every process that uses the file.
+        """What has been spent so far, by every process that uses the file.
 
         Raises:
             LedgerError: the file is missing, damaged, or not of this user.
@@ -102,36 +109,37 @@ class PrivacyLedger:
         return self._store.read()
 
     def is_of(self, secret: bytes) -> bool:
-        """Whether it counts what is reported with this secret."""
+        """Decide whether the ledger counts what is reported with this secret."""
         return hmac.compare_digest(self._tag_key, _derived(secret, _TAG_PERSON))
 
-    def answers(self, collection: JointCollection, values: Iterable[Sequence[int]]) -> tuple[Answer, ...]:
-        """What reports of these records would show; no value can be told from it without the secret.
+    def attribute_reports(
+        self, collection: JointCollection, values: Iterable[Sequence[int]]
+    ) -> tuple[AttributeReport, ...]:
+        """Describe what reports of these records would show; without the secret, it reveals no value.
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         """
         fresh = self._terms.assumption is Assumption.FRESH
-        return answers_of(collection, values, tag_key=None if fresh else self._tag_key)
+        return attribute_reports(collection, values, tag_key=None if fresh else self._tag_key)
 
-    def spend(self, answers: Iterable[Answer]) -> None:
-        """Count reports that are about to be sent; when this returns, they are counted whatever happens.
+    def spend(self, reports: Iterable[AttributeReport]) -> None:
+        """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
 
         Raises:
             TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
-
-        self._update(lambda before: before.after(answers))
+        self._update(lambda before: before.after(reports))
 
     def spend_phase(self, collection: ItemCollection, *, phase: int, epoch: int) -> None:
-        """Count an answer to a phase that is about to be sent; when this returns, it is counted whatever happens.
+        """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
 
         Raises:
-            AlreadyAnswered, BudgetExceeded: it may not be sent, and is not counted.
+            AlreadyReported, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
         """
-        answer = PhaseAnswer.to(collection, phase=phase, epoch=epoch)
-        self._update(lambda before: before.after_phase(answer))
+        report = PhaseReport.to(collection, phase=phase, epoch=epoch)
+        self._update(lambda before: before.after_phase(report))
 
     def _update(self, change: Callable[[Spending], Spending]) -> None:
         def allowed(before: Spending) -> Spending:
@@ -143,12 +151,12 @@ class PrivacyLedger:
 
 
 def ledger_file_of(secret_file: str | Path) -> Path:
-    """The file beside a secret file in which the ledger of its user is kept."""
+    """Return the path of the ledger that belongs to a secret file; it is beside it."""
     return Path(f"{secret_file}.ledger")
 
 
-def load_or_create_user(secret_file: str | Path, *, terms: Terms = COUNT_ONLY) -> tuple[bytes, PrivacyLedger]:
-    """The secret in a file, and the ledger beside it; both new if there is neither.
+def load_or_create_user(secret_file: str | Path, *, terms: Terms = CONSTANT_RECORD) -> tuple[bytes, PrivacyLedger]:
+    """Load the secret in a file and the ledger beside it; create both if there is neither.
 
     Raises:
         SecretError: the file is not a secret, others may read it, or it cannot be read or written.
@@ -160,7 +168,7 @@ def load_or_create_user(secret_file: str | Path, *, terms: Terms = COUNT_ONLY) -
         secret_file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SecretError(f"{secret_file}: {error.strerror}") from error
-    # Locked, or of two processes that come first at once one finds a secret without a ledger.
+    # Without the lock, one of two processes that both start first would find a secret without a ledger.
     with _locked(ledger_file):
         is_new = not secret_file.exists()
         if is_new and ledger_file.exists():
@@ -175,16 +183,20 @@ def load_or_create_user(secret_file: str | Path, *, terms: Terms = COUNT_ONLY) -
 
 
 class _Store(Protocol):
-    """Where the spending of a user is kept."""
+    """The place where the spending of a user is stored."""
 
-    def read(self) -> Spending: ...
+    def read(self) -> Spending:
+        """Return the spending."""
+        ...
 
     def update(self, change: Callable[[Spending], Spending]) -> None:
-        """Replace the spending by what `change` makes of it, one at a time; nothing happens if it raises."""
+        """Replace the spending by what `change` makes of it, one update at a time; nothing changes if it raises."""
         ...
 
 
 class _MemoryStore:
+    """A store in memory, for the threads of one process."""
+
     def __init__(self) -> None:
         self._spending = Spending()
         self._lock = threading.Lock()
@@ -198,7 +210,7 @@ class _MemoryStore:
 
 
 class _FileStore:
-    """One line of JSON, and the line of its seal: a keyed digest of the first."""
+    """A file of two lines: the spending in JSON, and its seal, a keyed digest of the first line."""
 
     def __init__(self, path: Path, *, secret: bytes) -> None:
         self.path = path
@@ -235,8 +247,8 @@ class _FileStore:
             self._write(change(self.read()))
 
     def _write(self, spending: Spending) -> None:
-        content = spending.model_dump_json().encode()
-        # One name: writers are locked out, and what a crash leaves behind is written over by the next.
+        content = spending.model_dump_json(by_alias=True).encode()
+        # Always the same name: other writers are locked out, and what a crash leaves behind is overwritten.
         draft = self.path.with_name(f".{self.path.name}.draft")
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -256,7 +268,7 @@ _NEW_LEDGER = "PrivacyLedger.create, or `stream-ldp report --new-ledger`"
 
 
 def _derived(secret: bytes, person: bytes) -> bytes:
-    """A key of its own for each purpose: a digest made with the secret itself might be a permanent response."""
+    """Derive a key for one purpose. A digest made with the secret itself might be a permanent response."""
     if len(secret) != SECRET_BYTES:
         raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
     return hashlib.blake2b(key=secret, person=person, digest_size=SECRET_BYTES).digest()
@@ -264,7 +276,7 @@ def _derived(secret: bytes, person: bytes) -> bytes:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep everybody else from the ledgers in a directory. The file itself cannot be locked: it is replaced."""
+    """Lock the directory of a ledger for all other processes. The file itself is replaced, so it cannot be locked."""
     try:
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The file of a user's secret: the one thing that a client keeps."""
+"""The file of a user's secret: load it, or create it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["SecretError", "load_or_create_secret"]
 
 
 class SecretError(StreamLDPError, ValueError):
-    """A file that cannot be used as a user's secret."""
+    """A file cannot be used as a user's secret."""
 
 
 def load_or_create_secret(path: str | Path) -> bytes:
-    """The secret in a file; a new one, readable by its owner alone, if there is no file.
+    """Load the secret in a file; create one, readable by its owner alone, if there is no file.
 
     Raises:
         SecretError: the file is not a secret, others may read it, or it cannot be read or written.
@@ -46,7 +46,8 @@ def _load(path: Path) -> bytes:
 
 def _create(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside and linked in: half a secret is never seen, and of two that come at once, both use the first.
+    # Written to a draft and then linked, so that nobody reads half a secret, and two processes that start at once
+    # both use the first one's.
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:

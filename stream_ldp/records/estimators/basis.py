@@ -1,4 +1,4 @@
-"""The functions of a record in which perturbed reports of independent attributes carry information one by one.
+"""An orthonormal basis of functions of a record, about each of which the reports inform separately.
 
 Under a product of marginals P0 the reports of the attributes are independent too, so their information about a
 joint distribution P has product form: it is diagonal in products phi_k of one function of each attribute, the
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AttributeBasis", "Moments", "ProductBasis"]
 
-#: A value that no report speaks for has probability 0 where there is no noise, and no function of unit variance.
+#: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class AttributeBasis:
-    """Functions of one attribute's values.
+    """Orthonormal functions of one attribute's values.
 
     marginal: the distribution under which they are orthonormal, positive, shape (size,).
     functions: shape (size, size); column k is function k, column 0 the constant 1.
@@ -48,7 +48,10 @@ class AttributeBasis:
 
     @classmethod
     def of(cls, likelihood: Likelihood, marginal: FloatArray) -> Self:
-        """From the reports of the attribute alone: eigenfunctions of their observed information at `marginal`."""
+        """Compute the eigenfunctions of the observed information at `marginal`.
+
+        likelihood: that of the reports of this attribute alone.
+        """
         marginal = np.maximum(marginal, _LEAST_PROBABILITY)
         root = np.sqrt(marginal / marginal.sum())
         beside_constant = np.eye(len(root)) - np.outer(root, root)
@@ -62,17 +65,18 @@ class AttributeBasis:
         )
 
     def scores(self, likelihoods: FloatArray) -> FloatArray:
-        """Each function's posterior mean given each row of likelihoods, shape (rows, size)."""
+        """Compute each function's posterior mean given each row of likelihoods, shape (rows, size)."""
         posterior = likelihoods * self.marginal
         scores: FloatArray = (posterior @ self.functions) / posterior.sum(axis=1, keepdims=True)
         return scores
 
 
 class Moments(NamedTuple):
-    """Mean and mean square, over a number of reports, of the score of every product.
+    """The mean and mean square of the score of every product over the reports.
 
+    reports: N, number of reports.
     means: u_k.
-    squares: N Var u_k + u_k^2, whatever the truth.
+    squares: mean squares, N Var u_k + u_k^2 in expectation for any true joint.
     """
 
     reports: float
@@ -81,7 +85,7 @@ class Moments(NamedTuple):
 
 
 class ProductBasis:
-    """Products of one function of each attribute; arrays have the joint's shape, one entry a product or a cell.
+    """All products of one function of each attribute; arrays have the joint's shape, one entry a product or a cell.
 
     product: P0, the product of the marginals.
     retained: lambda_k.
@@ -97,19 +101,22 @@ class ProductBasis:
         )
 
     def coefficients(self, joint: FloatArray) -> FloatArray:
-        """d_k of a joint distribution, for every k."""
+        """Compute d_k of a joint distribution for every k."""
         return _transform(joint, [each.functions.T for each in self.attributes])
 
     def joint(self, coefficients: FloatArray) -> FloatArray:
-        """The inverse of `coefficients`; the result sums to coefficient 0, and a cell may be negative."""
+        """Invert `coefficients`; the result sums to coefficient 0, and a cell may be negative."""
         return self.product * _transform(coefficients, [each.functions for each in self.attributes])
 
     def variances(self, by_product: FloatArray) -> FloatArray:
-        """sum_k by_product_k phi_k(w)^2 for every cell w: variance of P_w / P0_w from those of the coefficients."""
+        """Compute the variance of P_w / P0_w for every cell w: sum_k v_k phi_k(w)^2.
+
+        by_product: v_k, the variance of every coefficient.
+        """
         return _transform(by_product, [each.functions**2 for each in self.attributes])
 
     def moments(self, likelihood: Likelihood) -> Moments:
-        """Of the reports of these attributes, at least one."""
+        """Compute the moments of at least one report of these attributes."""
         return Moments(
             likelihood.reports,
             likelihood.mean_products([each.scores for each in self.attributes]),

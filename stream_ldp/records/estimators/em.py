@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CertifiedEM", "PaperEM", "climb", "iterate"]
 
-#: Share of the prior's centre in every start. EM multiplies: a cell near 0 in the window before takes hundreds of
-#: steps to come back, which makes an unmixed warm start slower than a cold one (2,010 evaluations against 515).
+#: Share of the prior's centre in every start. EM multiplies, so a cell that the start lacks must begin above 0, and
+#: the nearer to 0, the longer it takes. With little noise (f = 0.01, 20,000 reports, 64 cells) a start without the
+#: most probable quarter of the cells is certified after 5 evaluations, as a cold one is, and after 7 with a share of
+#: 1e-9; where noise is what takes the time, the share makes no difference.
 _FLOOR = 0.05
-#: Steps after which the paper's rule gives up; it takes tens.
+#: Most steps of the paper's rule, which takes tens.
 _STEPS = 10_000
 
 
 class CertifiedEM:
-    """EM with a learnt prior from its centre, or from the previous estimate."""
+    """EM with a learnt prior, from the prior's centre or the previous estimate."""
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:
         """Climb to the mode of the posterior."""
@@ -35,22 +37,22 @@ class CertifiedEM:
 
 
 class PaperEM:
-    """The paper's form: from the uniform distribution whatever the previous estimate, since its rule stops early.
+    """The paper's form of EM, which always starts from the uniform distribution, since its rule stops early.
 
-    delta: stop when no cell moves by as much.
+    delta: stop when no cell moves by this much.
     """
 
     def __init__(self, *, delta: float) -> None:
         self._delta = delta
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
-        """Iterate until no cell moves."""
+        """Iterate until no cell moves by delta."""
         sizes = problem.likelihood.sizes
         return iterate(problem, np.full(sizes, 1.0 / np.prod(sizes)), Start.UNIFORM, self._delta)
 
 
 def climb(problem: Problem, start: FloatArray, label: Start) -> Fit:
-    """SQUAREM on the log-posterior, from `start` with a floor of the prior's centre under it."""
+    """Maximise the log-posterior with SQUAREM, from a mixture of `start` and the prior's centre."""
     prior = problem.prior
     objective = Objective(likelihood=problem.likelihood, centre=prior.centre, strength=prior.strength)
     begin = (1.0 - _FLOOR) * start + _FLOOR * prior.centre
@@ -67,9 +69,9 @@ def climb(problem: Problem, start: FloatArray, label: Start) -> Fit:
 
 
 def iterate(problem: Problem, start: FloatArray, label: Start, delta: float) -> Fit:
-    """Plain EM steps until max |P_t - P_(t-1)| < delta; a cell that starts at 0 stays there.
+    """Iterate plain EM steps until max |P_t - P_(t-1)| < delta; a cell that starts at 0 stays there.
 
-    The paper prints the condition inverted and with the difference of the maxima; this is the plain reading.
+    The paper prints the condition inverted and with the difference of the maxima; this is what it must mean.
     """
     objective = Objective(likelihood=problem.likelihood, centre=problem.prior.centre, strength=0.0)
     point = objective.at(start)

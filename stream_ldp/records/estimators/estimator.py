@@ -1,4 +1,4 @@
-"""Counted reports in, a joint distribution with its error and baseline out."""
+"""Estimators: functions from counted reports to a joint distribution with its error and baseline."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ __all__ = ["Estimator", "estimator"]
 
 #: Level of the test of independence.
 _LEVEL = 0.05
-#: Standard deviation of a probability of which nothing is known: the largest that one can have.
+#: Standard error of a probability about which nothing is known: the largest possible standard deviation.
 _UNKNOWN = 0.5
 
 
 class Estimator(Protocol):
-    """A pure function of its arguments: the same reports and start give the same solution, bit by bit."""
+    """An estimator of joint distributions.
+
+    It is a pure function: the same reports and start give the same solution, bit by bit.
+    """
 
     def estimate(
         self,
@@ -47,10 +50,10 @@ class Estimator(Protocol):
     ) -> Solution:
         """Estimate the joint distribution of the attributes whose bits the rows hold, in their order.
 
-        counts: reports, or weighted ones, by the values that they support, one bit for each. None at all is a normal
-            result: the uniform distribution, error 0.5 in every cell, not certified.
+        counts: counts of reports, plain or weighted, by the values that they support, one bit for each value. Without
+            any report, the estimate is the uniform distribution, with error 0.5 in every cell and not certified.
         sizes: number of values of each attribute; at least one attribute.
-        supports: of each attribute; see `Support`.
+        supports: the support of each attribute; see `Support`.
         start: an earlier estimate of the same joint, shape `sizes`, to start from; at least 0 and not 0 everywhere.
 
         Raises:
@@ -60,17 +63,17 @@ class Estimator(Protocol):
 
 
 def estimator(method: str, *, stop: str, delta: float) -> Estimator:
-    """The estimator of a name.
+    """Find the estimator of a name.
 
     method: em, lasso or lremh.
     stop: certificate (ours) or paper (the published form).
-    delta: of the paper's rule, with stop "paper": end when no cell moves by as much.
+    delta: with stop "paper", end when no cell moves by this much.
 
     Raises:
-        ValueError: an unknown method or stop.
-        ParameterError: a delta that is not positive.
+        ValueError: the method or the stop is unknown.
+        ParameterError: the delta is not positive.
     """
-    chosen, form = Method(method), Stop(stop)
+    name, form = Method(method), Stop(stop)
     if not 0.0 < delta < math.inf:
         raise ParameterError(f"delta must be positive, got {delta}")
     forms: dict[tuple[Method, Stop], FitMethod] = {
@@ -81,12 +84,12 @@ def estimator(method: str, *, stop: str, delta: float) -> Estimator:
         (Method.LREMH, Stop.CERTIFICATE): CertifiedLREMH(),
         (Method.LREMH, Stop.PAPER): PaperLREMH(delta=delta),
     }
-    return _Estimator(method=chosen, stop=form, fit=forms[chosen, form])
+    return _Estimator(method=name, stop=form, fit=forms[name, form])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Estimator:
-    """One form of one method, with everything that all of them publish."""
+    """An estimator that fits a joint by one form of one method, and adds what all of them have in common."""
 
     method: Method
     stop: Stop

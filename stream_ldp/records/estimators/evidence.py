@@ -1,4 +1,4 @@
-"""How far a joint distribution lies from a centre, beyond the noise of the reports: what sets the prior's strength.
+"""Evidence of how far a joint distribution lies from a centre, which determines the strength of the prior.
 
 Coefficients of the difference from the centre (see basis.py) are taken as normal with mean 0 and one variance v, so
 the residual r_k = u_k - lambda_k (centre's d_k) of each is normal with variance lambda_k / N + v lambda_k^2, and the
@@ -6,7 +6,7 @@ log marginal likelihood of v over v = 0 is
 
     l(v) = 1/2 sum_k [ N v (N r_k^2) / (1 + N v lambda_k) - ln(1 + N v lambda_k) ].
 
-A Dirichlet prior worth s users gives the coefficients the variance v = 1 / s: the same thing in two words.
+A Dirichlet prior worth s users gives the coefficients the variance v = 1 / s.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence"]
 
-#: Values of v looked at, evenly in ln v.
+#: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100
 #: The least of them, in units of 1 / N: a tenth of the sampling error of N users who tell the truth.
 _LEAST_VARIANCE = 0.01
-#: Groups of coefficients with about equal lambda, and samples of the statistic without dependence: a p-value is
-#: known to 0.001.
+#: Number of groups of coefficients with about equal lambda, and of samples of the statistic without dependence: a
+#: p-value is a multiple of 0.001.
 _GROUPS, _SAMPLES = 64, 999
-#: Any fixed number: an estimate that is computed again is the same to the last bit.
+#: The seed is fixed, so that an estimate that is computed again is the same to the last bit.
 _SEED = 20220731
 
 
 class Evidence:
-    """The marginal likelihood of v, from the coefficients of some orders.
+    """The marginal likelihood of v, computed from the coefficients of some orders.
 
-    basis, moments: of the reports' attributes, and of the reports.
-    centre: the distribution that differences are taken from, shape of the joint.
-    lowest: the lowest order that the centre leaves open.
-    ceiling: the largest v thought possible.
-    usual: the largest v thought usual; the prior falls as 1 / v^2 beyond. None: all are as usual.
+    basis: basis of the reports' attributes.
+    moments: moments of the reports in it.
+    centre: the distribution from which differences are taken, shape of the joint.
+    lowest: the lowest order that the centre does not determine.
+    ceiling: the largest possible v.
+    usual: the largest usual v, beyond which the prior falls as 1 / v^2; None if all are usual.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Evidence:
         N, means, squares = moments
         open_ = basis.order >= lowest
         residuals = N * (means - basis.retained * basis.coefficients(centre)) ** 2
-        # A report's product with itself counts with its expectation lambda_k, not as it came out: a lone report of
-        # two rare values would pass for strong dependence otherwise (false alarms in 26 % of samples instead of 5 %
+        # A report's product with itself enters as its expectation lambda_k, not as its observed value: otherwise one
+        # report of two rare values would look like strong dependence (false alarms in 26 % of samples instead of 5 %
         # for 9 x 41 values, 1,000 users, f = 0.02).
         alone = squares - means**2
         self._residuals: FloatArray = (residuals - alone + basis.retained)[open_]
@@ -75,9 +76,9 @@ class Evidence:
 
     @property
     def variance(self) -> float:
-        """Posterior mean of v under a prior that is even in ln v as far as `usual`.
+        """Posterior mean of v under a prior that is flat in ln v up to `usual`.
 
-        The maximum would overfit: where the reports say little it is 0 or the ceiling by chance.
+        The maximum would overfit: if the reports say little, it is 0 or the ceiling by chance.
         """
         log_posterior = self._log_ratio + self._log_prior
         weights = np.exp(log_posterior - log_posterior.max())
@@ -85,10 +86,11 @@ class Evidence:
 
     @property
     def strength(self) -> float:
-        """s of the Dirichlet prior, in users, for the joint distribution of the users who reported.
+        """Strength s of the Dirichlet prior, in users, for the joint distribution of the users who reported.
 
-        Theirs differs from the population's by their sampling, which adds 1 / N to v, and which the reports tell of
-        with noise (1 - lambda_k) / N instead of lambda_k / N: s = (1 - lambda) / (v + 1 / N) makes the mode of the
+        Their joint differs from the population's by sampling, which adds 1 / N to v; the reports' noise about it is
+        (1 - lambda_k) / N instead of lambda_k / N. So
+        s = (1 - lambda) / (v + 1 / N) makes the mode of the
         posterior shrink each coefficient as it should; lambda is averaged with weights lambda.
         """
         total = float(self._retained.sum())
@@ -101,9 +103,9 @@ class Evidence:
         return 2.0 * max(0.0, float(self._log_ratio.max()))
 
     def p_value(self) -> float:
-        """Chance of a statistic as large where v = 0 (Crainiceanu and Ruppert, 2004, by simulation).
+        """Simulate the chance of a statistic at least as large if v = 0 (Crainiceanu and Ruppert, 2004).
 
-        There N r_k^2 / lambda_k are independent chi-squares; coefficients of about equal lambda are drawn together.
+        The N r_k^2 / lambda_k are then independent chi-squares, drawn together for coefficients of like equal lambda.
         """
         open_ = self._retained[self._retained > 0.0]
         if not len(open_):

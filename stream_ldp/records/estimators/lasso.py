@@ -28,19 +28,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PairLasso", "PaperLasso", "pair_lasso", "paper_lasso"]
 
-#: Weight of the L1 norm in the paper's form, whose value it does not give, on frequencies and averaged over the bits.
-#: Of 0.01, 0.001, 0.0001 this is the best start on Adult; NLTCS does not mind.
+#: Weight of the L1 norm in the paper's form, for frequencies and averaged over the bits; the paper gives no value.
+#: Of 0.01, 0.001 and 0.0001 this gives the best start on Adult; on NLTCS they are equally good.
 _PAPER_ALPHA = 1e-4
-#: Coordinate descent ends when the duality gap is below this share of |y|^2; rounds until then: tens to hundreds.
-_GAP, _ROUNDS = 1e-8, 10_000
-#: Reports unpacked at a time: 32 MB for 64 bits, as float64.
+#: Coordinate descent ends when the duality gap is below this share of |y|^2, after tens to hundreds of passes, or
+#: after so many passes.
+_GAP, _PASSES = 1e-8, 10_000
+#: Number of rows unpacked at a time: 32 MB for 64 bits, as float64.
 _BLOCK = 2**16
-#: A probability that divides: cells that the centre rules out stay out.
+#: Floor of the centre, by which is divided; low enough that cells which the centre rules out stay out.
 _LEAST_PROBABILITY = 1e-12
 
 
 class PairLasso:
-    """The form that we ship; see the module."""
+    """Our form, with pairs of bits and a prior; see the module."""
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
         """Solve once; there is no start."""
@@ -48,7 +49,7 @@ class PairLasso:
 
 
 class PaperLasso:
-    """The paper's form: single bits alone."""
+    """The paper's form, by single bits alone."""
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
         """Solve once; there is no start."""
@@ -56,8 +57,9 @@ class PaperLasso:
 
 
 def pair_lasso(problem: Problem) -> FloatArray:
-    """The joint by single bits, pairs of bits and the prior."""
-    from scipy import sparse  # noqa: PLC0415  only where a LASSO is asked for: SciPy and scikit-learn take seconds
+    """Estimate the joint from single bits, pairs of bits and the prior."""
+    # Imported here, since SciPy and scikit-learn take seconds to import and only LASSO needs them.
+    from scipy import sparse  # noqa: PLC0415
 
     sizes, prior = problem.likelihood.sizes, problem.prior
     data = _Response.of(problem)
@@ -71,7 +73,7 @@ def pair_lasso(problem: Problem) -> FloatArray:
 
 
 def paper_lasso(problem: Problem) -> FloatArray:
-    """The joint by single bits; cells may be 0, as LREMH needs them."""
+    """Estimate the joint from single bits; cells may be 0, as the paper's LREMH needs."""
     sizes = problem.likelihood.sizes
     singles = sum(sizes)
     response = _Response.of(problem).frequency[:singles]
@@ -115,7 +117,7 @@ class _Response(NamedTuple):
 
 
 def _design(sizes: tuple[int, ...]) -> sparse.csr_array:
-    """M: a row for each frequency of the response, a column for each cell."""
+    """Make M, with a row for each frequency of the response and a column for each cell."""
     from scipy import sparse  # noqa: PLC0415  see pair_lasso
 
     values = np.indices(sizes).reshape(len(sizes), -1)
@@ -137,7 +139,7 @@ def _non_negative(
     from sklearn.linear_model import Lasso  # noqa: PLC0415  see pair_lasso
 
     lasso = Lasso(
-        alpha=alpha, positive=True, fit_intercept=False, tol=_GAP, max_iter=_ROUNDS, warm_start=start is not None
+        alpha=alpha, positive=True, fit_intercept=False, tol=_GAP, max_iter=_PASSES, warm_start=start is not None
     )
     if start is not None:
         lasso.coef_ = start.copy()
@@ -146,7 +148,7 @@ def _non_negative(
 
 
 def _on_simplex(weights: FloatArray) -> FloatArray:
-    """The nearest distribution in Euclidean distance (Duchi et al., 2008)."""
+    """Find the nearest distribution in Euclidean distance (Duchi et al., 2008)."""
     descending = np.sort(weights)[::-1]
     excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(weights) + 1)
     threshold = float(excess[np.flatnonzero(descending > excess)[-1]])

@@ -1,6 +1,6 @@
-"""How likely the reports are under a joint distribution, and how much each cell would raise that.
+"""The likelihood of reports under a joint distribution, and its gradient.
 
-A report tells the values of one attribute apart only by whether it supports them: everything else is common to all
+A report distinguishes the values of one attribute only by whether it supports them: everything else is common to all
 values and cancels (`Support`; for the bits of RR-LDP, Chu, Long and Liu, 2022, Algorithm 2, lines 14-20). So the
 likelihood of a report is a product over its attributes of rows that hold 1 where a value is supported and the
 support's ratio where it is not, and with the attributes in two halves a and b, both passes of an EM step are matrix
@@ -35,16 +35,16 @@ __all__ = ["FloatArray", "Likelihood", "Score"]
 FloatArray = NDArray[np.float64]
 Feature = Callable[[FloatArray], FloatArray]
 
-#: Widest attribute, in bits, whose distinct patterns are looked up: beyond it nearly every report has its own.
+#: Widest attribute, in bits, whose reports are grouped by pattern; in wider ones nearly every report has its own.
 _NARROW_BITS = 16
-#: Numbers in the largest array that a contraction holds: 32 MB as float64.
+#: Entries of the largest array that a contraction holds: 32 MB as float64.
 _LARGEST_ARRAY = 2**22
-#: A start with cells of no probability can leave a report without any; this keeps its logarithm finite.
+#: Floor of a cell: a start with cells of 0 can give a report likelihood 0, of which the logarithm is infinite.
 _SMALLEST = 1e-100
 
 
 class Score(NamedTuple):
-    """The likelihood at one joint distribution.
+    """The log-likelihood and its gradient at one joint distribution.
 
     log_likelihood: nats, of all reports; the likeliest value of each attribute counts as likelihood 1, which
         leaves out a constant that no joint distribution changes.
@@ -73,11 +73,11 @@ class Likelihood:
 
     @classmethod
     def of(cls, counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence[Support]) -> Self:
-        """The likelihood of counted rows, which hold one bit for each value that a report may support.
+        """Make the likelihood of counted rows, which hold one bit for each value that a report may support.
 
-        supports: of each attribute.
+        supports: the support of each attribute.
 
-        Rows that no report can produce (two bits set in an attribute when it never sets a false one, none when
+        Rows that no report can have (two bits set in an attribute when it never sets a false one, none when
         it always sets the true one) say nothing about any value and are left out.
 
         Raises:
@@ -104,7 +104,7 @@ class Likelihood:
         )
 
     def select(self, *attributes: int) -> Likelihood:
-        """The likelihood of the reports' bits of these attributes alone."""
+        """Make the likelihood of the reports' bits of these attributes alone."""
         return Likelihood(
             sizes=tuple(self.sizes[j] for j in attributes),
             counts=self._counts,
@@ -113,11 +113,11 @@ class Likelihood:
 
     @property
     def rows(self) -> int:
-        """Rows that one evaluation contracts; bounded, whatever the number of reports, for narrow attributes."""
+        """Number of rows that one evaluation contracts; for narrow attributes it does not grow with the reports."""
         return len(self._counts) if self._table is None else self._table.counts.size
 
     def score(self, joint: FloatArray) -> Score:
-        """Log-likelihood and gradient at `joint`, shape `sizes`; needs at least one report."""
+        """Compute log-likelihood and gradient at `joint`, shape `sizes`; there must be at least one report."""
         P = np.maximum(joint, _SMALLEST).reshape(self._cells)
         if self._table is not None:
             A, B, C = self._table
@@ -147,9 +147,9 @@ class Likelihood:
         return total.reshape(self.sizes) / self.reports
 
     def information(self, marginal: FloatArray) -> FloatArray:
-        """Observed information of one report about the value of one attribute, shape (size, size).
+        """Compute the observed information of one report about the value of a single attribute, shape (size, size).
 
-        The mean of s s' over the reports, s the score of each value at `marginal`: only for a single attribute.
+        It is the mean of s s' over the reports, with s the score of each value at `marginal`.
         """
         information = np.zeros((len(marginal), len(marginal)))
         for A, _, c in self._blocks():
@@ -157,7 +157,7 @@ class Likelihood:
         return information / self.reports
 
     def _pattern_table(self) -> _Table | None:
-        """The counts by pattern, where that is less work than report by report and not too large."""
+        """Count the reports by pattern; None if that is more work than report by report, or too large."""
         distinct = [len(each.bits) for each in self._patterns]
         rows = math.prod(distinct[: self._half]), math.prod(distinct[self._half :])
         entries = rows[0] * rows[1]
@@ -179,7 +179,7 @@ class Likelihood:
         )
 
     def _blocks(self, features: Sequence[Feature] | None = None) -> Iterator[_Table]:
-        """The reports a few at a time: likelihoods of both halves row by row, and the counts as a vector."""
+        """Iterate over blocks of reports: likelihoods of both halves row by row, and the counts as a vector."""
         step = max(1, _LARGEST_ARRAY // sum(self._cells))
         for begin in range(0, len(self._counts), step):
             counts = self._counts[begin : begin + step]
@@ -196,10 +196,10 @@ class Likelihood:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Patterns:
-    """One attribute of the reports: distinct patterns of support, and who has which.
+    """The distinct patterns of support of one attribute, and which row has which.
 
     bits: 1 for a value that is supported, uint8, shape (patterns, size).
-    codes: the pattern of each row.
+    codes: index of the pattern of each row.
     ratio: likelihood of a value that is not supported over that of one that is.
     """
 
@@ -217,13 +217,13 @@ class _Patterns:
         distinct, codes = np.unique(bits @ (1 << np.arange(size)), return_inverse=True)
         return cls(bits=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8), codes=codes, ratio=ratio)
 
-    def likelihood(self, chosen: NDArray[np.intp] | slice) -> FloatArray:
-        """Of each value, given the chosen patterns, over that of the likeliest value; shape (chosen, size)."""
-        return np.where(self.bits[chosen], 1.0, self.ratio)
+    def likelihood(self, which: NDArray[np.intp] | slice) -> FloatArray:
+        """Compute the likelihood of each value given some patterns, relative to the likeliest; shape (n, size)."""
+        return np.where(self.bits[which], 1.0, self.ratio)
 
 
 class _Table(NamedTuple):
-    """Likelihoods of the rows of both halves, shapes (rows, cells of the half), and counts."""
+    """The likelihoods of the rows of both halves, shapes (rows, cells of the half), and the counts."""
 
     A: FloatArray
     B: FloatArray
@@ -231,10 +231,10 @@ class _Table(NamedTuple):
 
 
 def _all_products(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Row products of every row of `a` with every row of `b`."""
+    """Multiply every row of `a` with every row of `b` as `_row_products` does."""
     return (a[:, None, :, None] * b[None, :, None, :]).reshape(len(a) * len(b), -1)
 
 
 def _row_products(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Row by row, every product of an entry of `a` and an entry of `b`."""
+    """Multiply, row by row, every entry of `a` with every entry of `b`."""
     return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)

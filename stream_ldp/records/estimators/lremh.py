@@ -1,4 +1,4 @@
-"""LREMH: LASSO finds the cells to begin with, EM the joint (Chu, Long and Liu, 2022, Algorithm 2)."""
+"""LREMH: EM that starts from the cells that LASSO finds (Chu, Long and Liu, 2022, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["CertifiedLREMH", "PaperLREMH"]
 
 
 class CertifiedLREMH:
-    """From the LASSO, or from the previous estimate, to the mode of the posterior.
+    """EM with a learnt prior, from the estimate of LASSO or the previous estimate.
 
-    The objective is concave and a floor keeps pruned cells alive, so the optimum is that of EM: the LASSO chooses the
-    road and can no longer spoil its end.
+    The objective is concave and a floor keeps pruned cells positive, so the optimum is that of EM: the LASSO changes
+    the path to it, and can no longer change the result.
     """
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:
@@ -30,14 +30,14 @@ class CertifiedLREMH:
 
 
 class PaperLREMH:
-    """The paper's form: the cells that its LASSO leaves at zero are removed for good.
+    """The paper's form of LREMH, which removes the cells that LASSO estimates as 0.
 
-    delta: stop when no cell moves by as much.
+    delta: stop when no cell moves by this much.
     """
 
     def __init__(self, *, delta: float) -> None:
         self._delta = delta
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
-        """Iterate on the cells left; the previous estimate has no part in it."""
+        """Iterate on the remaining cells; the previous estimate is not used."""
         return iterate(problem, paper_lasso(problem), Start.LASSO, self._delta)

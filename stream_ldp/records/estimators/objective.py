@@ -1,4 +1,4 @@
-"""What the shipped estimators maximise: the likelihood of the reports and a prior, together concave."""
+"""The objective that the estimators maximise: the log-likelihood of the reports plus a concave log-prior."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Objective", "Point"]
 
-#: Where the search for the best t of a certificate ends, as a share of the way to the pole.
+#: End of the search for the best t of a certificate, as a share of the interval up to the pole.
 _BELOW_POLE = 1.0 - 1e-9
 
 
@@ -21,10 +21,10 @@ class Point(NamedTuple):
     """The objective at one joint distribution.
 
     joint: the distribution.
-    step: where the EM step goes from it.
+    step: the distribution that the EM step leads to.
     value: the objective, nats.
-    log_likelihood: its likelihood part, nats.
-    gradient: of the mean log-likelihood of a report, by cell.
+    log_likelihood: the likelihood part of it, nats.
+    gradient: gradient of the mean log-likelihood of a report, by cell.
     """
 
     joint: FloatArray
@@ -41,9 +41,9 @@ class Objective:
         F(P) = sum_i ln z_i(P) + s sum_w C_w ln P_w,
 
     with z_i(P) the likelihood of report i. The second term is a Dirichlet prior with parameters 1 + s C_w, worth `s`
-    users who told the truth and were distributed as the centre C. With s = 0, F is the log-likelihood.
+    users who report without noise and are distributed as the centre C. With s = 0, F is the log-likelihood.
 
-    likelihood: of at least one report.
+    likelihood: likelihood of at least one report.
     centre: C, positive, sums to 1, shape of the joint.
     strength: s, in reports.
     """
@@ -53,7 +53,7 @@ class Objective:
     strength: float
 
     def at(self, joint: FloatArray) -> Point:
-        """One evaluation of the EM map (Dempster, Laird and Rubin, 1977, section 4.1.1 with a Dirichlet prior)."""
+        """Evaluate the EM map once (Dempster, Laird and Rubin, 1977, section 4.1.1 with a Dirichlet prior)."""
         N, s = self.likelihood.reports, self.strength
         log_likelihood, gradient = self.likelihood.score(joint)
         step = (N * joint * gradient + s * self.centre) / (N + s)
@@ -61,7 +61,7 @@ class Objective:
         return Point(joint, step / step.sum(), log_likelihood + prior, log_likelihood, gradient)
 
     def certificate(self, point: Point) -> float:
-        """A bound, in nats, of max F - F(point), and sound for any point of the simplex.
+        """Bound max F - F(point) from above, in nats; the bound holds at any point of the simplex.
 
         By Jensen's inequality, with N reports and g the gradient at P, for every joint Q
 
@@ -72,14 +72,14 @@ class Objective:
 
             F(Q) - F(P) <= N ln t + s sum_w C_w ln( s C_w / ((N + s - N g_w / t) P_w) ),
 
-        tight where sum_w s C_w / (N + s - N g_w / t) = 1. An inexact t leaves the bound sound.
+        tight where sum_w s C_w / (N + s - N g_w / t) = 1. The bound holds for an inexact t too.
         """
         N, s = self.likelihood.reports, self.strength
         highest = float(point.gradient.max())
         if not s:
             return max(0.0, N * math.log(highest))
         sC, share = s * self.centre.ravel(), point.gradient.ravel() / highest
-        # 1 / t = (1 + x s / N) / max g with x in [0, 1): so written, nothing cancels where s is far below N.
+        # 1 / t = (1 + x s / N) / max g with x in [0, 1): in this form nothing cancels if s is far below N.
         slack = N * (1.0 - share)
 
         def excess(x: float) -> float:
@@ -88,7 +88,7 @@ class Objective:
         # At 0 no term exceeds its C_w; at 1 is the pole.
         x = 0.0
         if excess(0.0) < 0.0:
-            # Here and not above: who reads a collection solves nothing, and need not wait for the import of SciPy.
+            # Imported here: reading a collection needs no solver, and must not wait for the import of SciPy.
             from scipy.optimize import brentq  # noqa: PLC0415
 
             x = brentq(excess, 0.0, _BELOW_POLE) if excess(_BELOW_POLE) > 0.0 else _BELOW_POLE

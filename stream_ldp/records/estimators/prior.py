@@ -1,14 +1,15 @@
-"""What the reports themselves say a joint distribution is likely to be: a centre, and how far from it to expect it.
+"""A prior of the joint distribution that is learnt from the reports themselves: a centre, and a strength.
 
-Where noise is strong, the likeliest joint distribution is mostly fitted noise: it can be several times further from
-the truth than the product of the marginals is. So each level is drawn to what the level below implies, as strongly as
-the reports call for (empirical Bayes, see evidence.py):
+If noise is strong, the likeliest joint distribution is mostly fitted noise: it can be several times further from the
+truth than the product of the marginals is. So each level is shrunk towards what the level below implies, as strongly
+as the reports suggest (empirical Bayes, see evidence.py):
 
     marginals   towards the uniform distribution,
     pairs       towards the product of the marginals,
     the joint   towards the distribution of maximum entropy among those with these pairs.
 
-CALM (Zhang et al., 2018) stops at the last of these; here it is where the likelihood of the whole reports takes over.
+CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
+the whole reports is added.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Prior"]
 
-#: Users by which a marginal may be off after iterative proportional fitting, and rounds after which it ends anyway:
+#: Number of users by which a marginal may be off after iterative proportional fitting, and largest number of passes:
 #: it takes tens, but noise can make three pairs that no joint has.
-_FIT, _ROUNDS = 0.01, 100
+_FIT, _PASSES = 0.01, 100
 #: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
 _TOLERANCE = 0.001
 
@@ -43,10 +44,10 @@ _TOLERANCE = 0.001
 class Prior:
     """A Dirichlet prior of a joint distribution, learnt from the reports.
 
-    basis: of the attributes, at their fitted marginals.
-    moments: of the reports in it.
+    basis: basis of the attributes, at their fitted marginals.
+    moments: moments of the reports in it.
     centre: positive, sums to 1, shape of the joint.
-    strength: its weight in users.
+    strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
         the reports settle it.
     """
@@ -59,7 +60,7 @@ class Prior:
 
     @classmethod
     def learn(cls, likelihood: Likelihood) -> Self:
-        """Level by level, from at least one report."""
+        """Learn the prior level by level, from at least one report."""
         attributes = range(len(likelihood.sizes))
         alone = [likelihood.select(j) for j in attributes]
         marginals = [_Level.of_marginal(each) for each in alone]
@@ -104,10 +105,10 @@ class Prior:
     def resolved(self) -> FloatArray:
         """Share of each coefficient's prior variance that the reports take away, from 0 (noise alone) to 1.
 
-        The reports tell the coefficient of their users' joint with variance (1 - lambda_k) / (N lambda_k).
+        The reports determine the coefficient of their users' joint with variance (1 - lambda_k) / (N lambda_k).
         """
-        told = self.moments.reports * self.basis.retained * self.spread
-        return told / (1.0 - self.basis.retained + told)
+        signal = self.moments.reports * self.basis.retained * self.spread
+        return signal / (1.0 - self.basis.retained + signal)
 
     @property
     def expected(self) -> FloatArray:
@@ -115,12 +116,12 @@ class Prior:
         N, basis = self.moments.reports, self.basis
         # resolved / lambda, which is finite where lambda is 0.
         gain = N * self.spread / (1.0 - basis.retained + N * basis.retained * self.spread)
-        kept = basis.coefficients(self.centre) * (1.0 - self.resolved)
-        return basis.joint(kept + gain * self.moments.means)
+        prior_part = basis.coefficients(self.centre) * (1.0 - self.resolved)
+        return basis.joint(prior_part + gain * self.moments.means)
 
     @property
     def dependence(self) -> Evidence:
-        """Evidence that the attributes depend on each other: their joint against the product of the marginals."""
+        """Evidence of dependence between the attributes: of their joint against the product of the marginals."""
         return _dependence(self.basis, self.moments)
 
 
@@ -129,14 +130,17 @@ def _dependence(basis: ProductBasis, moments: Moments) -> Evidence:
 
 
 def _ceiling(basis: ProductBasis) -> float:
-    """The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients."""
+    """Return the largest possible prior variance of a coefficient.
+
+    The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients.
+    """
     largest: int = max(basis.product.shape)
     return 1.0 / max(1, largest - 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Level:
-    """One fit of the hierarchy: what it maximises, and the prior variance of the coefficients it adds."""
+    """One level of the hierarchy: the objective of its fit, and the prior variance of its coefficients."""
 
     objective: Objective
     variance: float
@@ -145,7 +149,7 @@ class _Level:
     def of_marginal(cls, likelihood: Likelihood) -> Self:
         uniform = np.full(likelihood.sizes, 1.0 / likelihood.sizes[0])
         basis = ProductBasis([AttributeBasis.of(likelihood, uniform)])
-        # The squares of the r - 1 coefficients add up to at most r - 1.
+        # The ceiling is 1, since the squares of the r - 1 coefficients add up to at most r - 1.
         evidence = Evidence(basis=basis, moments=basis.moments(likelihood), centre=uniform, lowest=1, ceiling=1.0)
         return cls._of(likelihood, evidence, uniform)
 
@@ -169,8 +173,8 @@ class _Level:
             for (i, j), level in pairs.items()
         }
         fitted = _proportional_fit(basis.product, consistent, tolerance=tolerance)
-        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been seen at
-        # 1e-118, from which no ascent comes back.
+        # One user more, from the product, so that pairs made of noise rule no cell out: cells have been as low as
+        # 1e-118, from which no ascent recovers.
         centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
         usual = float(np.mean([level.variance for level in pairs.values()]))
@@ -189,19 +193,20 @@ class _Level:
 
 
 def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:
-    """Index of the products with a factor other than the constant for exactly these attributes."""
+    """Return the index of the products with a factor other than the constant for exactly these attributes."""
     return tuple(slice(1, None) if j in which else 0 for j in range(attributes))
 
 
 def _proportional_fit(
     start: FloatArray, marginals: Mapping[tuple[int, ...], FloatArray], *, tolerance: float
 ) -> FloatArray:
-    """The distribution nearest to `start`, in Kullback-Leibler divergence, with these marginals of its axes.
+    """Find the distribution nearest to `start`, in Kullback-Leibler divergence, with these marginals of its axes.
 
-    Iterative proportional fitting (Deming and Stephan, 1940; Csiszar, 1975), until each is within `tolerance`.
+    It is found by iterative proportional fitting (Deming and Stephan, 1940; Csiszar, 1975), until each marginal is
+    within `tolerance`.
     """
     joint = start
-    for _ in range(_ROUNDS):
+    for _ in range(_PASSES):
         worst = 0.0
         for axes, wanted in marginals.items():
             others = tuple(j for j in range(joint.ndim) if j not in axes)

@@ -1,4 +1,4 @@
-"""What a method is given, and what it gives back."""
+"""The input and output of a method of estimation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "FitMethod", "Problem"]
 
-#: What stopping before the top may add to the expected squared error of an estimate.
+#: Share of the expected squared error of an estimate that stopping before the optimum may add.
 _ADDED_ERROR = 0.001
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Problem:
-    """At least one report, and what they say before any joint is fitted."""
+    """At least one report, with their likelihood and the prior learnt from them."""
 
     counts: RowCounts
     supports: tuple[Support, ...]
@@ -29,10 +29,11 @@ class Problem:
 
     @property
     def tolerance(self) -> float:
-        """Nats within which an estimate is as good as the best.
+        """Largest certificate, in nats, of an estimate that is as good as the optimum.
 
-        The objective is about quadratic near its top: d nats below it is at 2 d from it in squared posterior standard
-        deviations, where the truth is expected at one for each coefficient that the reports resolve.
+        The objective is nearly quadratic at its maximum: a point d nats below it has a squared distance of 2 d from
+        it, in posterior standard deviations. The expected squared distance of the truth is one for each
+        coefficient that the reports resolve.
         """
         return 0.5 * _ADDED_ERROR * float(self.prior.resolved.sum())
 
@@ -40,7 +41,7 @@ class Problem:
 class Fit(NamedTuple):
     """A fitted joint; the fields are those of `Solution`.
 
-    shrunk: whether the prior has drawn the joint, so that its error is the posterior's.
+    shrunk: whether the joint is shrunk by the prior, so that its error is that of the posterior.
     """
 
     joint: FloatArray
@@ -56,5 +57,8 @@ class FitMethod(Protocol):
     """One form of one method."""
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:
-        """Fit the joint; `start` is the previous estimate, positive somewhere, or None."""
+        """Fit the joint.
+
+        start: the previous estimate, at least 0 and summing to 1; None if there is none.
+        """
         ...

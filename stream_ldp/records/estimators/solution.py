@@ -1,4 +1,4 @@
-"""What an estimator returns."""
+"""The result of an estimator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Independence", "Method", "Solution", "Start", "Stop"]
 
 
 class Method(StrEnum):
-    """How a joint distribution is estimated (Chu, Long and Liu, 2022, sections 4.4 to 4.6)."""
+    """A method of estimating a joint distribution (Chu, Long and Liu, 2022, sections 4.4 to 4.6)."""
 
     EM = "em"
     LASSO = "lasso"
@@ -21,16 +21,16 @@ class Method(StrEnum):
 
 
 class Stop(StrEnum):
-    """Which form of a method, named after when it stops iterating."""
+    """A form of a method, named after its stopping rule."""
 
     CERTIFICATE = "certificate"
-    """Ours: the mode of a posterior, within a certified distance."""
+    """Our form: the mode of a posterior, within a certified distance."""
     PAPER = "paper"
-    """The paper's: likelihood alone, until no cell moves by delta."""
+    """The paper's form: maximum likelihood without a prior, until no cell moves by delta."""
 
 
 class Start(StrEnum):
-    """What an iteration started from."""
+    """The starting point of an iteration."""
 
     UNIFORM = "uniform"
     INDEPENDENCE = "independence"
@@ -39,18 +39,18 @@ class Start(StrEnum):
     """The distribution of maximum entropy with the estimated pairs."""
     LASSO = "lasso"
     PREVIOUS = "previous"
-    """The estimate handed in, of the window before."""
+    """The given estimate, that of the window before."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Independence:
-    """The product-of-marginals baseline, and whether the reports tell the joint apart from it.
+    """The product-of-marginals baseline, and a test of whether the joint differs from it.
 
     marginals: one distribution an attribute.
-    log_likelihood: of their product, nats, on the scale of `Solution.log_likelihood`.
+    log_likelihood: that of their product, nats, on the scale of `Solution.log_likelihood`.
     statistic: twice the log ratio of the marginal likelihoods of dependence and independence.
-    degrees_of_freedom: of dependence, the number of cells less one less those of the marginals.
-    p_value: chance of a statistic as large if the attributes were independent.
+    degrees_of_freedom: of dependence: the number of cells less one, less those of the marginals.
+    p_value: chance of a statistic at least as large if the attributes were independent.
     dependent: whether independence is rejected at the 5 % level.
     """
 
@@ -70,13 +70,13 @@ class Solution:
     standard_error: of each cell, same shape: the expected root mean square distance from the share of the users who
         reported, noise and shrinkage included (see standard_error.py).
     iterations: evaluations of the EM map; 0 for lasso.
-    certificate: nats; a sound upper bound of what the maximised objective could still gain. The objective is the
+    certificate: nats; an upper bound of what the maximised objective could still gain. The objective is the
         log-posterior of `Objective` for em and lremh with stop "certificate", the log-likelihood for the others.
     tolerance: nats; a certificate within it adds at most 0.1 % to the expected squared error.
     certified: whether the certificate is within the tolerance; never without reports.
-    start: where the iteration began.
-    log_likelihood: of the joint, nats, up to a constant that depends on the reports alone.
-    prior_users: what the prior weighs, in users who told the truth; 0 with stop "paper".
+    start: starting point of the iteration.
+    log_likelihood: that of the joint, nats, up to a constant that depends on the reports alone.
+    prior_users: weight of the prior, in users who report without noise; 0 with stop "paper".
     """
 
     joint: FloatArray

@@ -1,4 +1,4 @@
-"""SQUAREM: EM steps, extrapolated (Varadhan and Roland, 2008)."""
+"""SQUAREM: extrapolated EM steps (Varadhan and Roland, 2008)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Ascent", "ascend"]
 
-#: Evaluations after which an ascent ends without its certificate.
+#: Number of evaluations after which an ascent ends even without its certificate.
 _LIMIT = 500
-#: By what the cap on an extrapolation goes up and down (mstep in the authors' program).
+#: Factor by which the cap on an extrapolation rises and falls (mstep in the authors' program).
 _CAP_FACTOR = 4.0
-#: An extrapolation that would make a cell negative leaves it this share of what EM gives it, so that it stays alive.
+#: If an extrapolation would make a cell negative, the cell gets this share of its value after the EM steps: a cell at
+#: 0 would stay there.
 _SHARE_LEFT = 1e-3
 
 
 class Ascent(NamedTuple):
-    """Where an ascent ended: the point, its certificate in nats, and the evaluations of the EM map it took."""
+    """The end of an ascent: the point, its certificate in nats, and the number of evaluations of the EM map."""
 
     point: Point
     certificate: float
@@ -32,9 +33,9 @@ class Ascent(NamedTuple):
 def ascend(objective: Objective, start: FloatArray, *, tolerance: float) -> Ascent:
     """Climb from `start` (positive, sums to 1) to a certificate of `tolerance` nats, or for 500 evaluations.
 
-    Two EM steps give the direction r and the curvature v of the road; the next point is P - 2 a r + a^2 v with
-    a = -|r| / |v| (scheme S3), as far as a cap on -a allows. Where that lowers the objective the plain EM step is
-    taken instead, so the objective never falls, and the cap comes down; it goes up again when it has held back a
+    Two EM steps give the direction r and the curvature v of the path; the next point is P - 2 a r + a^2 v with
+    a = -|r| / |v| (scheme S3), as far as a cap on -a allows. If that lowers the objective, the plain EM step is taken
+    instead, so that the objective never falls, and the cap is lowered; it is raised again when it has shortened a
     step that helped.
     """
     point = objective.at(start)

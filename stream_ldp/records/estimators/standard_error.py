@@ -1,15 +1,15 @@
-"""How far each cell of an estimate is expected to be from the truth.
+"""The standard error of each cell of an estimate: its expected distance from the truth.
 
 The truth is the joint distribution of the users who reported. Given the prior variance v_k of its coefficient k in
-the basis of independent attributes (basis.py), to which their sampling adds 1 / N, and reports that tell of it with
+the basis of independent attributes (basis.py), to which their sampling adds 1 / N, and reports that observe it with
 noise (1 - lambda_k) / (N lambda_k), the coefficient's posterior has
 
     mean      c_k + B_k (u_k / lambda_k - c_k),    B_k = N lambda_k a_k / (1 - lambda_k + N lambda_k a_k),
     variance  a_k (1 - B_k),                        a_k = v_k + 1 / N,
 
-c_k the centre's coefficient. A posterior covers what shrinkage costs as well as noise. The variance holds for
-attributes near independence, where a cell's is P0_w^2 sum_k variance_k phi_k(w)^2; in between the product P0 and the
-estimate P, P0_w (P0_w + P_w) / 2 takes the place of P0_w^2.
+c_k the centre's coefficient. The posterior covers the cost of shrinkage as well as noise. For attributes near
+independence, the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2; in between the product P0 and the estimate
+P, P0_w (P0_w + P_w) / 2 replaces P0_w^2.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["standard_error"]
 
 
 def standard_error(problem: Problem, fit: Fit) -> FloatArray:
-    """Of each cell, shape of the joint.
+    """Compute the standard error of each cell, shape of the joint.
 
-    An estimate that the prior has not drawn (the paper's) is off from the posterior's mean by what it overfits or by
-    where it stopped: that distance counts too.
+    An estimate without shrinkage (the paper's) is away from the posterior's mean, because it overfits or because it
+    stopped early: that distance counts too.
     """
     prior = problem.prior
     product = prior.basis.product

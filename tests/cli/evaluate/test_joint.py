@@ -44,6 +44,46 @@ def _json(data: Path, *flags: str, **changes: Any) -> dict[str, Any]:
     return json.loads(result.stdout)  # type: ignore[no-any-return]
 
 
+def _evaluated(data: Path, *flags: str) -> Result:
+    arguments = ["evaluate", "joint", "--data", str(data), "--of", "bathing,age", "--users", "500", *flags]
+    return CliRunner().invoke(app, [*arguments, "--repeats", "2", "--methods", "em"], env={"COLUMNS": "300"})
+
+
+def test_a_mechanism_in_one_word_and_its_flags_give_the_same(table: Path) -> None:
+    """All numbers but the seconds."""
+    flags = _evaluated(table, "--f", "0.25", "--p", "0.25", "--q", "0.75", "--json")
+    word = _evaluated(table, "--mechanism", "rr-ldp:f=0.25,p=0.25,q=0.75", "--json")
+    (one,), (other,) = (json.loads(each.stdout)["results"] for each in (flags, word))
+    assert one | {"seconds": 0} == other | {"seconds": 0}
+
+
+def test_any_mechanism_for_records_can_be_evaluated(table: Path) -> None:
+    found = json.loads(_evaluated(table, "--mechanism", "k-rr:epsilon=2", "--json").stdout)
+    assert found["settings"]["mechanism"] == {"kind": "k-rr", "epsilon": 2.0}
+    assert found["settings"]["epsilon_per_report"] == pytest.approx(4.0, abs=1e-6)
+    (score,) = found["results"]
+    assert 0 < score["avd"] < 0.5
+    assert score["certified"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "say how reports are perturbed: either by --mechanism, or by --f"),
+        (("--mechanism", "k-rr:epsilon=2", "--f", "0.5"), "say how reports are perturbed"),
+        (("--mechanism", "k-rr:epsilon=-2"), "greater than 0\n  -> write it like k-rr:epsilon=2\n"),
+        (("--mechanism", "k-rr"), "not a mechanism; write it like k-rr:epsilon=2\n"),
+        (("--mechanism", "hadamard:size=8"), "'hadamard' is no mechanism here; known are rr-ldp, k-rr"),
+    ],
+)
+def test_a_mechanism_that_is_not_said_or_wrong_ends_the_command(
+    table: Path, flags: tuple[str, ...], message: str
+) -> None:
+    result = _evaluated(table, *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_the_json_gives_every_setting_that_determines_the_numbers(table: Path) -> None:
     document = _json(table, "--repeats", "2", "--users", "30", "--seed", "7", "--p", "0.1", "--q", "0.9")
     mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.1, q=0.9)

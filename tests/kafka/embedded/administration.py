@@ -1,4 +1,4 @@
-"""A client of the brokers' administration."""
+"""This module has a client of the brokers' administration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine as a test would have it."""
+"""This module simulates machines that lack Java or Maven."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """A machine whose java and mvn are what the test writes, with nothing fetched yet."""
+    """Simulate a machine whose java and mvn are what the test writes, with nothing fetched yet."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("STREAM_LDP_KAFKA_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""Kafka's jars: fetched once and whole, or not at all."""
+"""Tests that Kafka's jars are fetched once and whole, or not at all."""
 
 from __future__ import annotations
 

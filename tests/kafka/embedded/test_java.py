@@ -1,4 +1,4 @@
-"""Which Java will do, and what is said where there is none."""
+"""Tests of which Java is accepted, and of the message where there is none."""
 
 from __future__ import annotations
 

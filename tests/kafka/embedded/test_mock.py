@@ -1,4 +1,4 @@
-"""The mock cluster: what the demo needs of a broker, on a machine without Java."""
+"""Tests that the mock cluster does what the demo needs of a broker, on a machine without Java."""
 
 from __future__ import annotations
 

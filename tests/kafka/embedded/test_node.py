@@ -1,4 +1,4 @@
-"""The embedded broker: it keeps what it acknowledged, ends with its parent, and says why it cannot start."""
+"""Tests that the embedded broker keeps what it acknowledged, ends with its parent, and says why it cannot start."""
 
 from __future__ import annotations
 

@@ -59,10 +59,10 @@ class Asking:
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
         nothing = np.zeros(self.named)
-        standing = RankingEstimate(items=np.arange(self.named), frequency=nothing, standard_error=nothing)
+        estimate = RankingEstimate(items=np.arange(self.named), frequency=nothing, standard_error=nothing)
         if inquiry.phase == len(self.phases):
-            return standing, None
-        return standing, Inquiry(phase=inquiry.phase + 1, candidates=standing.items, padding=self.padding)
+            return estimate, None
+        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=self.padding)
 
 
 def phases(*parts: tuple[Target, tuple[int, int], float]) -> tuple[Phase, ...]:

@@ -16,14 +16,14 @@ from stream_ldp.mechanisms import RRLDP
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import (
     Account,
-    AlreadyAnswered,
+    AlreadyReported,
     Assumption,
     BudgetExceeded,
-    PhaseAnswer,
+    PhaseReport,
     Spending,
     Terms,
     TooManyValues,
-    answers_of,
+    attribute_reports,
 )
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
@@ -58,11 +58,11 @@ def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> J
 
 def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
     """What is spent when these records are reported with memoised permanent responses."""
-    return (before or Spending()).after(answers_of(collection, records, tag_key=KEY))
+    return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))
 
 
 def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
-    return Spending().after(answers_of(collection, records, tag_key=None))
+    return Spending().after(attribute_reports(collection, records, tag_key=None))
 
 
 def changes(history: Sequence[int]) -> tuple[int, ...]:
@@ -219,7 +219,7 @@ def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> flo
     ],
 )
 def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before(change: dict[str, object]) -> None:
-    """Exactly where a collection's permanent words change, its answers are other responses with other tags."""
+    """Exactly where a collection's permanent words change, its reports show other responses with other tags."""
     old = collection_of(2)
     document = old.document
     attribute = {
@@ -236,7 +236,7 @@ def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before
         }
     )
     assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
-    (first,), (second,) = (answers_of(each, [(0,)], tag_key=KEY) for each in (old, new))
+    (first,), (second,) = (attribute_reports(each, [(0,)], tag_key=KEY) for each in (old, new))
     assert first.responses != second.responses
     assert first.tag != second.tag
     both = spent(new, [(0,)], before=spent(old, [(0,)]))
@@ -352,7 +352,7 @@ def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[S
     states = [Spending()]
     for collection, record, fresh in history:
         values = [record[: len(collection.sizes)]]
-        states.append(states[-1].after(answers_of(collection, values, tag_key=None if fresh else KEY)))
+        states.append(states[-1].after(attribute_reports(collection, values, tag_key=None if fresh else KEY)))
     return states
 
 
@@ -429,7 +429,7 @@ def test_a_ledger_tells_neither_a_value_nor_which_came_first() -> None:
     assert forwards == backwards
     assert "value-" not in forwards.model_dump_json()
     # Without the key, a tag of every value looks like any other number.
-    guessed = answers_of(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
+    guessed = attribute_reports(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
     tags = {tag for account in forwards.accounts for tag in account.tags}
     assert tags.isdisjoint(each.tag for each in guessed)
     assert isinstance(forwards.accounts[0], Account)
@@ -468,12 +468,12 @@ RECORDS = JointCollection.parse(
 def after(spending: Spending, *answers: tuple[int, int], collection: ItemCollection = FILMS) -> Spending:
     """With answers to (epoch, phase)."""
     for epoch, phase in answers:
-        spending = spending.after_phase(PhaseAnswer.to(collection, phase=phase, epoch=epoch))
+        spending = spending.after_phase(PhaseReport.to(collection, phase=phase, epoch=epoch))
     return spending
 
 
-def priced(epoch: int, phase: int, epsilon: float) -> PhaseAnswer:
-    return PhaseAnswer(collection="films", fingerprint="00", phase=phase, epoch=epoch, epsilon=epsilon)
+def priced(epoch: int, phase: int, epsilon: float) -> PhaseReport:
+    return PhaseReport(collection="films", fingerprint="00", phase=phase, epoch=epoch, epsilon=epsilon)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -505,11 +505,11 @@ def test_reports_of_records_and_of_item_sets_add_up_in_one_ledger(
     reports: list[tuple[int, int]], epochs: int
 ) -> None:
     values = [(value,) for value, _ in reports]
-    records = Spending().after(answers_of(RECORDS, values, tag_key=None))
+    records = Spending().after(attribute_reports(RECORDS, values, tag_key=None))
     answered = after(Spending(), *((epoch, 1) for epoch in range(epochs)))
     both = after(records, *((epoch, 1) for epoch in range(epochs)))
     assert both.epsilon == pytest.approx(records.epsilon + answered.epsilon, abs=1e-12)
-    assert both == answered.after(answers_of(RECORDS, values, tag_key=None))
+    assert both == answered.after(attribute_reports(RECORDS, values, tag_key=None))
     assert both.assumption is Assumption.FRESH
 
 
@@ -518,15 +518,15 @@ def test_a_change_of_prices_does_not_change_what_was_spent() -> None:
         Spending().after_phase(priced(1, 1, 0.5)).after_phase(priced(2, 1, 0.75)).after_phase(priced(3, 1, 0.5))
     )
     assert spending.epsilon == 1.75
-    with pytest.raises(AlreadyAnswered):
+    with pytest.raises(AlreadyReported):
         spending.after_phase(priced(2, 1, 0.5))
-    with pytest.raises(AlreadyAnswered):
+    with pytest.raises(AlreadyReported):
         spending.after_phase(priced(3, 1, 0.75))
 
 
 def test_a_ledger_has_one_account_for_each_phase_however_many_reports() -> None:
     spending = after(Spending(), *((epoch, phase) for epoch in range(50) for phase in (1, 2)))
-    assert [(each.phase, each.answers, each.last_epoch) for each in spending.phases] == [(1, 50, 49), (2, 50, 49)]
+    assert [(each.phase, each.reports, each.last_epoch) for each in spending.phases] == [(1, 50, 49), (2, 50, 49)]
 
 
 class Answering(RuleBasedStateMachine):
@@ -550,7 +550,7 @@ class Answering(RuleBasedStateMachine):
     def answer(self, name: str, phase: int, epoch: int) -> None:
         asked, collection = (epoch, phase), self.collections[name]
         if any(epoch <= last for other, same, last in self.answered if (other, same) == (name, phase)):
-            with pytest.raises(AlreadyAnswered, match=rf"its epoch {epoch} is over"):
+            with pytest.raises(AlreadyReported, match=rf"its epoch {epoch} is over"):
                 after(self.spending, asked, collection=collection)
             return
         self.spending = after(self.spending, asked, collection=collection)
@@ -575,7 +575,7 @@ def test_a_budget_can_be_used_up_and_is_never_exceeded(budget: float, asked: lis
     for each in asked:
         try:
             would_be = after(spending, each)
-        except AlreadyAnswered:
+        except AlreadyReported:
             continue
         if spending.epsilon + FILMS.method.phases[each[1] - 1].epsilon > budget:
             with pytest.raises(BudgetExceeded) as refusal:
@@ -594,7 +594,7 @@ def test_rounding_does_not_cost_a_budget_its_last_report() -> None:
 
 
 def test_a_ledger_without_phases_is_read() -> None:
-    old = Spending().after(answers_of(RECORDS, [(0,)], tag_key=None))
+    old = Spending().after(attribute_reports(RECORDS, [(0,)], tag_key=None))
     document = old.model_dump(mode="json")
     assert document.pop("phases") == []
     assert Spending.model_validate(document) == old

@@ -41,7 +41,7 @@ from stream_ldp.client import (
 )
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
-from stream_ldp.privacy.ledger.ledger import Answer, Spending
+from stream_ldp.privacy.ledger.ledger import AttributeReport, Spending
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 from pydantic import create_model
 
-from stream_ldp.client import AlreadyAnswered
+from stream_ldp.client import AlreadyReported
 from stream_ldp.privacy.ledger.ledger import Account
 from tests.client.items import EPOCH, films
 
@@ -67,7 +67,7 @@ PROCESSES.set_forkserver_preload([__name__])
 
 
 def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
-    ledger.spend(ledger.answers(collection, [record]))
+    ledger.spend(ledger.attribute_reports(collection, [record]))
 
 
 def counted(ledger: PrivacyLedger) -> int:
@@ -202,12 +202,12 @@ def test_two_processes_with_one_secret_count_all_that_they_send(path: Path) -> N
 
 def test_threads_count_all_that_they_send(path: Path) -> None:
     def spend_slowly(ledger: PrivacyLedger) -> None:
-        def answers() -> Iterator[Answer]:
-            for answer in ledger.answers(COLLECTION, [(0, 1)]):
+        def reports() -> Iterator[AttributeReport]:
+            for each in ledger.attribute_reports(COLLECTION, [(0, 1)]):
                 time.sleep(0.001)  # the others run meanwhile
-                yield answer
+                yield each
 
-        ledger.spend(answers())
+        ledger.spend(reports())
 
     for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET)):
         with ThreadPoolExecutor(8) as pool:
@@ -666,7 +666,9 @@ def test_reports_to_another_collection_count_against_the_same_budget(
 def test_a_refused_report_is_not_counted(path: Path) -> None:
     opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
     before = path.read_bytes()
-    with pytest.raises(AlreadyAnswered, match=r"phase 1 of collection 'films' was last answered in epoch 9500000"):
+    with pytest.raises(
+        AlreadyReported, match=r"the last report to phase 1 of collection 'films' was in epoch 9500000"
+    ):
         opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
         opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH)
@@ -677,7 +679,7 @@ def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path
     def answers(epoch: int) -> bool:
         try:
             opened(path).spend_phase(films(), phase=1, epoch=epoch)
-        except AlreadyAnswered:
+        except AlreadyReported:
             return False
         return True
 
@@ -685,7 +687,7 @@ def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path
         for epoch in range(3):
             assert sum(pool.map(answers, [epoch] * 8)) == 1
     (account,) = opened(path).spending.phases
-    assert account.answers == 3
+    assert account.reports == 3
 
 
 def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
@@ -705,7 +707,7 @@ def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
 def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
     ledger.spend_phase(films(), phase=1, epoch=EPOCH)
-    ledger.spend(ledger.answers(collection_of(), [(0, 1)]))
+    ledger.spend(ledger.attribute_reports(collection_of(), [(0, 1)]))
     document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     assert document["phases"] == [
         {

@@ -113,6 +113,19 @@ def test_a_warm_start_never_keeps_a_cell_dead(method: str) -> None:
     np.testing.assert_allclose(warm.joint, cold.joint, rtol=0, atol=2e-3)
 
 
+def test_a_start_without_the_most_probable_cells_takes_hardly_longer_than_a_cold_one() -> None:
+    warm = cold = 0
+    for seed in range(8):
+        truth = latent((8, 8), seed=seed)
+        counts, channel = draw(truth, 20_000, f=0.01, seed=seed)
+        start = np.where(truth > np.quantile(truth, 0.75), 0.0, truth)
+        lacking = solve("em", "certificate", counts, channel, (8, 8), start=start / start.sum())
+        assert lacking.certified
+        warm += lacking.iterations
+        cold += solve("em", "certificate", counts, channel, (8, 8)).iterations
+    assert warm <= 1.2 * cold
+
+
 @pytest.mark.parametrize(("f", "response"), [(0.5, True), (0.25, False)])
 @pytest.mark.parametrize("reports", [20_000, 200_000])
 def test_after_a_drift_a_warm_window_is_certified_in_under_a_hundred_evaluations(

@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
+from stream_ldp.records.estimators.em import CertifiedEM
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.prior import Prior
+from stream_ldp.records.estimators.problem import Problem
+from stream_ldp.records.estimators.standard_error import standard_error
+from tests.records.estimators.examples import draw
 
 FloatArray = NDArray[np.float64]
 
@@ -41,3 +47,17 @@ def test_the_standard_error_covers_the_truth_of_the_users_who_reported(method: s
     assert np.mean(covered) > 0.91
     # Nor wide for nothing: twice the error that there is would cover everything.
     assert 0.8 < np.sqrt(np.mean(stated) / np.mean(errors)) < 1.5
+
+
+def test_the_error_of_a_cell_goes_with_the_middle_between_its_estimate_and_the_product() -> None:
+    """Square error P0 (P0 + P) / 2 for an estimate P: of the product itself P0^2, and more where P is above it."""
+    truth = np.diag([0.25] * 4) + 4e-3
+    counts, channel = draw(truth / truth.sum(), 20_000, f=0.25, seed=1)
+    supports = (channel, channel)
+    likelihood = Likelihood.of(counts, sizes=(4, 4), supports=supports)
+    problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
+    fit, product = CertifiedEM().fit(problem, None), problem.prior.basis.product
+    assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
+    at_estimate = standard_error(problem, fit)
+    at_product = standard_error(problem, fit._replace(joint=product))
+    np.testing.assert_allclose((at_estimate / at_product) ** 2, (fit.joint / product + 1.0) / 2.0, rtol=1e-12)

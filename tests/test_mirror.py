@@ -47,6 +47,7 @@ SUITES = {
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",
     "sets/test_wire.py": "the wire format of item sets, with a client written from its specification",
+    "test_architecture.py": "what docs/architecture.md says",
     "test_mirror.py": "the tests",
     "test_public.py": "the public names of the package",
     "test_readme.py": "the README",

@@ -1,4 +1,4 @@
-"""The command line as a whole: what it lists, what each command imports, and how it speaks of what goes wrong."""
+"""The command line as a whole: what it lists, and where each command is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ GROUPS = {
 
 def run(*arguments: object) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
-
-
-# What it lists.
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -53,9 +50,6 @@ def test_every_command_of_a_table_is_where_the_table_says() -> None:
     for group in Commands.__subclasses__():
         for known in group.table.values():
             assert callable(known.part.imported())
-
-
-# How it speaks of what goes wrong.
 
 
 def test_the_app_has_a_name_for_typer() -> None:

@@ -54,7 +54,7 @@ def test_a_mistake_of_the_program_is_no_message_to_its_user(
 @pytest.mark.parametrize(
     ("place", "arguments"),
     [
-        ("stream_ldp.cli.evaluate.joint.RRLDP", ["joint", "--of", "a,b", "--f", 0.5]),
+        ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["joint", "--of", "a,b", "--f", 0.5]),
         ("stream_ldp.cli.evaluate.joint.estimator", ["joint", "--of", "a,b", "--f", 0.5]),
         ("stream_ldp.cli.evaluate.heavy_hitters.parse_spec", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
         ("stream_ldp.sets.methods.spec.require", ["heavy-hitters", "--k", 1, "--epsilon", 1]),

@@ -1,4 +1,4 @@
-"""`stream-ldp report` and `simulate` of an item collection: what is answered, what is refused, what is said."""
+"""`stream-ldp report` of an item collection: what is answered, what is refused, what is said."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ from tests.client.fakes import FakeBroker
 from tests.client.items import film_round, films, reports_sent
 
 Run = Callable[..., Result]
-
-
-# A population.
-
-
-# One user.
 
 
 def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
@@ -113,9 +107,3 @@ def test_a_file_and_items_together_are_refused(
     result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
     assert result.exit_code == 2
     assert "give one of them" in result.stderr
-
-
-# Lines, and the truth.
-
-
-# On a real broker.

@@ -163,12 +163,6 @@ def test_a_missing_file_ends_the_command(broker: FakeBroker, command_line: Run, 
     assert "No such file" in result.stderr
 
 
-# Lines and what is wrong with them.
-
-
-# Standard input.
-
-
 async def test_lines_are_reported_as_they_arrive_and_ctrl_c_does_not_wait_for_the_next(
     settings: Settings, survey: Path, tmp_path: Path
 ) -> None:

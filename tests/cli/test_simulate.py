@@ -171,9 +171,6 @@ def test_windows_that_are_too_old_to_be_counted_are_refused(
     assert command_line(simulate, survey, "--data", table(tmp_path), "--windows", 9).exit_code == 0
 
 
-# The table.
-
-
 def test_a_table_that_is_not_a_population_ends_the_command(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
@@ -183,9 +180,6 @@ def test_a_table_that_is_not_a_population_ends_the_command(
     not_gzip = tmp_path / "people.csv.gz"
     not_gzip.write_bytes(b"bathing")
     assert "cannot be read" in command_line(simulate, survey, "--data", not_gzip).stderr
-
-
-# The truth.
 
 
 def test_a_population_reaches_a_real_broker(

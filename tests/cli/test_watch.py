@@ -1,4 +1,4 @@
-"""`stream-ldp watch`: what is shown of an estimate, and which estimates are shown."""
+"""`stream-ldp watch`: which answers are shown, as they come and once."""
 
 from __future__ import annotations
 
@@ -33,9 +33,6 @@ TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
 def of_minute(minute: int, **changes: Any) -> Estimate:
     window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
     return estimate_of(window=window, **changes)
-
-
-# One estimate.
 
 
 class FakeSubscriber:

@@ -282,9 +282,6 @@ async def test_the_end_of_the_block_still_sends_a_report_that_is_being_counted(
     assert sender.acknowledged == 1
 
 
-# What the service says is not taken on trust.
-
-
 @given(st.data())
 def test_a_round_is_either_refused_or_can_be_reported_on(data: st.DataObject) -> None:
     asked = film_round(2).model_copy(

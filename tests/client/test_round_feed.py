@@ -29,7 +29,6 @@ from tests.client.items import (
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 
-
 SECRET = secret_asked_in(2)
 
 
@@ -70,7 +69,7 @@ async def test_a_forged_round_gets_no_report_and_a_later_honest_one_does(
         await timeline.reach(minutes(2))
     assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 1]
     (warning,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert "rounds offset 0 is not answered: " in warning.getMessage()
+    assert "rounds offset 0 gets no report: " in warning.getMessage()
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])

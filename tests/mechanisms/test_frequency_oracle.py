@@ -1,4 +1,4 @@
-"""What a report says, what it is counted as, and that what comes out is what went in, on average.
+"""Every frequency oracle: what a report says and is counted as, and that what comes out is what went in, on average.
 
 Averages are exact: over all reports of a small domain, with the probabilities that the code realises.
 """

@@ -1,4 +1,4 @@
-"""What a mechanism claims of its privacy."""
+"""The epsilon of RR-LDP is what its derivation gives, and parameters for an epsilon neither exceed nor waste it."""
 
 from __future__ import annotations
 
@@ -142,6 +142,3 @@ def test_the_permanent_response_alone_costs_what_was_asked_for() -> None:
 def test_parameters_for_an_impossible_epsilon_are_refused(wanted: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RRLDP.with_epsilon(sizes=(2, 3), **wanted)  # type: ignore[arg-type]
-
-
-# As its user sees it.

@@ -18,7 +18,6 @@ from stream_ldp.records.evaluation import Trial, average_variation_distance, sco
 #: Inverts one bit in 4 billion: reports are their records.
 NOISELESS = 5e-10
 
-
 #: Two attributes, (0, 0) five times of ten, (0, 1) twice, (1, 2) three times.
 PEOPLE = np.array([[0, 0]] * 5 + [[0, 1]] * 2 + [[1, 2]] * 3)
 

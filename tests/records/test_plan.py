@@ -1,4 +1,4 @@
-"""Tests of the plan of a collection of records."""
+"""What a plan promises of a collection of records before anything runs."""
 
 from __future__ import annotations
 

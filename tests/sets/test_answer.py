@@ -8,7 +8,6 @@ from tests.sets.examples import SIZE_MS, collection_of, round_of
 
 GFIM = collection_of()
 
-
 ASKED = round_of(GFIM, epoch=5, candidates=[3, 1, 7], padding=2)
 
 

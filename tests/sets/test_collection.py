@@ -31,7 +31,11 @@ def problems_of(text: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("right", "wrong", "problem"),
     [
-        ("gfim", "gfim2", "2:19: mechanism.kind: expected 'rr-ldp', 'gfim', 'gfim-users', 'ldpminer' or 'svim', got"),
+        (
+            "gfim",
+            "gfim2",
+            "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer' or 'svim', got",
+        ),
         ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
         ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),
         ("gfim", "ldpminer, finalists: 2", "2:29: mechanism.finalists: ldpminer has no finalists: leave it out"),

@@ -1,4 +1,4 @@
-"""Tests of the plan of an item collection."""
+"""What a plan promises of an item collection before anything runs."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stream_ldp.sets.series import PhaseSeries, asked
+from stream_ldp.sets.series import PhaseSeries, round_statistic
 
 FIRST, SECOND = (PhaseSeries(number=number, size_ms=10_000, every_ms=2_000) for number in (1, 2))
 
@@ -22,8 +22,8 @@ def test_a_first_phase_counts_what_it_is_named_after_whatever_was_answered() -> 
 
 def test_a_later_phase_counts_only_reports_to_what_the_answer_before_it_asked() -> None:
     """Reports to a forged round of the same phase have another name."""
-    assert SECOND.statistic(Asking(b"\x01")) == asked(SECOND, b"\x01") == ("phase-2", "01")
-    assert asked(SECOND, b"\x02") != SECOND.statistic(Asking(b"\x01"))
+    assert SECOND.statistic(Asking(b"\x01")) == round_statistic(SECOND, b"\x01") == ("phase-2", "01")
+    assert round_statistic(SECOND, b"\x02") != SECOND.statistic(Asking(b"\x01"))
 
 
 def test_a_later_phase_counts_nothing_where_nothing_was_asked() -> None:

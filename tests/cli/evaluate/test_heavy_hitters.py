@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate heavy-hitters`: measures are of what is published against the users drawn."""
+"""`stream-ldp evaluate heavy-hitters`: the settings that determine the numbers, and what is refused."""
 
 from __future__ import annotations
 

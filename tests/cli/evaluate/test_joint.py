@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate joint`: a distance is that of the estimate to the users drawn, and of nothing else."""
+"""`stream-ldp evaluate joint`: the settings that determine the numbers, and what is refused."""
 
 from __future__ import annotations
 

@@ -8,18 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from tests.client.examples import collection_of
-
-
-@pytest.fixture(autouse=True)
-def application_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the secret goes by default: never the developer's own."""
-    directory = tmp_path / "settings"
-    monkeypatch.setattr(typer, "get_app_dir", lambda _: str(directory))
-    return directory
 
 
 def read(*lines: str | bytes, form: Format = Format.AUTO, skip: list[str] | None = None) -> tuple[int, str | None]:

@@ -10,13 +10,8 @@ import pytest
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.simulation.truth import TruthError
 from stream_ldp.sets.item_sets import ItemSets
+from tests.cli.films import data_file
 from tests.client.items import films
-
-
-def data_file(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "films.txt"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def test_a_file_that_holds_no_truth_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ window: {{size: 60s, grace: 5s}}
 epochs: {epochs}
 """
 
-
 GFIM = "kind: gfim, epsilon: 2, k: 4, finalists: 6, set_size: 3"
 
 

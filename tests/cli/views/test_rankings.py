@@ -1,4 +1,4 @@
-"""`stream-ldp watch` of an item collection: what is shown of a ranking, and which rankings are shown."""
+"""Which rankings are shown at present, on a terminal and by `stream-ldp watch`."""
 
 from __future__ import annotations
 
@@ -46,12 +46,6 @@ def view(*rankings: Ranking, truth: ItemTruth | None = None) -> RankingView:
     for each in rankings:
         found.add(each)
     return found
-
-
-# One ranking.
-
-
-# Which rankings.
 
 
 def test_the_newest_rankings_are_the_last_result_and_the_latest_of_the_next_epoch() -> None:

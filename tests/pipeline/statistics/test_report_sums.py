@@ -1,4 +1,4 @@
-"""Tests of the statistic of frequency oracles: merging, bytes, and when a tally is worth sending."""
+"""Laws of the statistic of frequency oracles: merging and bytes."""
 
 from __future__ import annotations
 

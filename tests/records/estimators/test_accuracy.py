@@ -1,4 +1,4 @@
-"""Tests of all estimators: brute force, certificate, error, independence, warm start, cost of an iteration."""
+"""One suite for all estimators: brute force, certificate, gate, warm start, and the cost of an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of both forms of LASSO, and of LREMH on the cells that it leaves."""
+"""LASSO in both forms: what each finds, and how far it may be from the likeliest joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the objective: the certificate bounds what is left to gain, and an ascent never goes down."""
+"""The certificate bounds what is left to gain, and vanishes where nothing is."""
 
 from __future__ import annotations
 

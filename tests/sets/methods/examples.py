@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import parse_spec
@@ -12,12 +14,11 @@ from stream_ldp.sets.sampling import respond
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["answers_of", "build", "method"]
+__all__ = ["answers_of", "build", "method", "population"]
 
 
 def method(kind: str, *, domain: int, **options: object) -> Method:

@@ -1,4 +1,4 @@
-"""What tests share: one Kafka for the whole run, and names on it that no other test uses."""
+"""What tests share: one Kafka for all tests of a process, and names on it that no other test uses."""
 
 from __future__ import annotations
 
@@ -29,22 +29,14 @@ _KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, before the marks are selected by, and what is run by the same process.
-
-    Where tests run side by side, a process makes a file's fixtures once, and there are two brokers: one for the
-    workers of the service, whose tests take the longest and so begin first, and one for everybody else.
-    """
-    on_kafka = []
-    for item in items:
-        group = item.nodeid.partition("::")[0]
-        if "kafka" in getattr(item, "fixturenames", ()):
-            on_kafka.append(item)
-            item.add_marker(pytest.mark.kafka)
-            group = "workers on Kafka" if item.path.parent.name == "service" else "others on Kafka"
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Mark what needs the broker, before the marks are selected by; side by side, its files begin first."""
+    on_kafka = [item for item in items if "kafka" in getattr(item, "fixturenames", ())]
+    for item in on_kafka:
+        item.add_marker(pytest.mark.kafka)
     if hasattr(config, "workerinput"):
-        on_kafka.sort(key=lambda item: item.path.parent.name != "service")
-        items[:] = on_kafka + [item for item in items if item not in on_kafka]
+        # They take the longest without working much: above all those of the service's workers.
+        files = {item.path for item in on_kafka}
+        items.sort(key=lambda item: (item.path not in files, item.path.parent.name != "service"))
 
 
 @pytest.fixture(scope="session")

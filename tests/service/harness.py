@@ -1,4 +1,4 @@
-"""Workers as processes, a naive oracle of what they must publish, and the log read back."""
+"""This module runs workers as processes, computes naively what they must publish, and reads the log back."""
 
 from __future__ import annotations
 

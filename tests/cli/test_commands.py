@@ -1,4 +1,4 @@
-"""The command line as a whole: what it lists, what each command imports, and how it speaks of what goes wrong."""
+"""Tests of the command line as a whole: what it lists, what each command imports, and how it reports errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate heavy-hitters`: measures are of what is published against the users drawn."""
+"""Tests of `stream-ldp evaluate heavy-hitters`: its measures compare what is published with the users drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate joint`: a distance is that of the estimate to the users drawn, and of nothing else."""
+"""Tests of `stream-ldp evaluate joint`: a distance is that from the estimate to the users drawn, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINES = ["name,bathing,age", *(f"x,{'no' if a == 0 else 'yes'},{b}" for a, b in 
 
 @dataclass
 class Fixed:
-    """Answers a given joint, and keeps what it was asked."""
+    """An estimator that returns a given joint, and keeps its arguments."""
 
     joint: FloatArray
     method: Method = Method.EM

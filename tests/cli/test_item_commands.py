@@ -1,4 +1,4 @@
-"""`stream-ldp report` and `simulate` of an item collection: what is answered, what is refused, what is said."""
+"""Tests of `stream-ldp report` and `simulate` for an item collection: what they report, refuse and print."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _RealTime(LoopTimeline):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -> Path:
-    """The file of a collection whose later phases are asked in the epochs of the next seconds."""
+    """Write the file of a collection whose later phases are asked in the epochs of the next seconds."""
     collection = films(**QUICK)
     line = followed(_RealTime(now_ms=now_ms()), monkeypatch, broker)
     for epoch in epochs_to_come(collection):
@@ -70,8 +70,8 @@ def data_file(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def answers(broker: FakeBroker) -> tuple[int, int]:
-    """Answers to the first phase and to the second, of all epochs."""
+def report_counts(broker: FakeBroker) -> tuple[int, int]:
+    """Count the reports to the first phase and to the second, of all epochs."""
     collection = films(**QUICK)
     rounds = [
         film_round(2, epoch=epoch, collection=collection, candidates=range(4))
@@ -94,10 +94,10 @@ def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     # A slow machine may be too late for some of them; what is said is what was sent.
-    first, second = answers(broker)
-    assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users answered about 8 items")
-    assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users answered about 4 items")
-    assert lines[2].startswith(f"{first + second} answers of 4 simulated users in ")
+    first, second = report_counts(broker)
+    assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users reported on 8 items")
+    assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users reported on 4 items")
+    assert lines[2].startswith(f"{first + second} reports of 4 simulated users in ")
     assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
     truth = ItemTruth.load(truth_file)
     assert truth.frequency == {"Alien": 0.75, "Brazil": 0.25, "Heat": 0.25}
@@ -111,10 +111,10 @@ def test_a_population_is_as_large_as_asked_for(
     packed.write_bytes(gzip.compress(b"Alien Brazil\nGilda\n"))
     result = command_line(simulate, quick, "--data", packed, "--users", 3_000, "--seed", 1, "--epochs", 2)
     assert result.exit_code == 0
-    assert "hides nothing: for simulated users only" in result.stderr
+    assert "hides nothing: use it for simulated users only" in result.stderr
     lines = result.stdout.splitlines()
-    assert sum(" of 3000 users answered" in line for line in lines) == 4
-    assert lines[4].startswith(f"{sum(answers(broker))} answers of 3000 simulated users")
+    assert sum(" of 3000 users reported" in line for line in lines) == 4
+    assert lines[4].startswith(f"{sum(report_counts(broker))} reports of 3000 simulated users")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_lost_reports_of_a_population_end_the_command_with_an_error(
     result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"))
     assert result.exit_code == 1
     assert "were not acknowledged" in result.stderr
-    assert "0 answers of 1 simulated users" in result.stdout
+    assert "0 reports of 1 simulated users" in result.stdout
 
 
 @pytest.mark.parametrize("option", ["--rate", "--windows"])
@@ -176,13 +176,13 @@ def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
     result = command_line(report, quick, *given, "--epochs", 2)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    first, second = answers(broker)
-    assert lines[-2] == f"{first + second} answers of one user published"
+    first, second = report_counts(broker)
+    assert lines[-2] == f"{first + second} reports of one user published"
     assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4
     assert len(lines) == first + second + 2
-    assert all(line.endswith(" answered: 15.000 nats") for line in lines[:-2])
+    assert all(line.endswith(": reported, for 15.000 nats") for line in lines[:-2])
 
 
 def test_a_user_holds_the_set_on_the_last_line_of_a_file(
@@ -226,10 +226,10 @@ def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, 
     flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
     result = command_line(report, quick, *flags)
     assert result.exit_code == 1
-    assert "1 answers of one user published" in result.stdout
+    assert "1 reports of one user published" in result.stdout
     assert "15.000 of 20 nats spent" in result.stdout
     assert "would cost 15.000 nats of privacy, and 5.000 are left of a budget of 20" in result.stderr
-    assert sum(answers(broker)) == 1
+    assert sum(report_counts(broker)) == 1
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_file_and_items_together_are_refused(
     sets = data_file(tmp_path, "Alien\n")
     result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
     assert result.exit_code == 2
-    assert "give one of them" in result.stderr
+    assert "--items and a file both give the user's set" in result.stderr
 
 
 # Lines, and the truth.
@@ -305,7 +305,7 @@ async def started(settings: Settings, command: str, *arguments: object) -> async
 
 
 async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -> tuple[list[str], str]:
-    """What it says in all when it gets the signal after its first line."""
+    """Return all that the command prints when it gets the signal after its first line."""
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -329,8 +329,8 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     process.stdin.write(b"Alien Gilda\n")
     lines, errors = await stopped(process, signal.SIGINT)
     process.stdin.close()
-    assert lines[0].endswith(" phase 1 answered: 15.000 nats")
-    assert lines[-2].endswith("answers of one user published")
+    assert lines[0].endswith(" phase 1: reported, for 15.000 nats")
+    assert lines[-2].endswith("reports of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert errors == ""
 
@@ -339,7 +339,7 @@ async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_
     data = data_file(tmp_path, "Alien Gilda\n" * 100)
     process = await started(settings, "simulate", written(tmp_path), "--data", data, "--epochs", 1_000)
     lines, errors = await stopped(process, signal.SIGTERM)
-    assert lines[0].endswith(" of 100 users answered about 8 items")
-    assert " answers of 100 simulated users in " in lines[-4]
+    assert lines[0].endswith(" of 100 users reported on 8 items")
+    assert " reports of 100 simulated users in " in lines[-4]
     assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
     assert errors == ""

@@ -1,4 +1,4 @@
-"""`stream-ldp report`: whose records they are, which of them are refused, and what the user is told."""
+"""Tests of `stream-ldp report`: whose records it reports, which of them it refuses, and what it prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def application_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the secret goes by default: never the developer's own."""
+    """Replace the directory of the default secret, so that it is never the developer's own."""
     directory = tmp_path / "settings"
     monkeypatch.setattr(typer, "get_app_dir", lambda _: str(directory))
     return directory
@@ -47,7 +47,7 @@ def rows_sent(broker: FakeBroker, **changes: str) -> list[int]:
 
 
 def published(result: Result) -> str:
-    """What is said of the reports; what the user has spent comes after it."""
+    """Return the line about the reports, which comes before the line about the user's spending."""
     return result.stdout.splitlines()[0]
 
 
@@ -169,7 +169,7 @@ def test_a_missing_file_ends_the_command(broker: FakeBroker, command_line: Run, 
 
 
 def read(*lines: str | bytes, form: Format = Format.AUTO, skip: list[str] | None = None) -> tuple[int, str | None]:
-    """Number of records, and the problem that ended the reading."""
+    """Return the number of records, and the problem that ended the reading."""
     reader = RecordReader(collection_of(), form=form, source="it", on_skip=None if skip is None else skip.append)
     records = reader.read(line.encode() if isinstance(line, str) else line for line in lines)
     return len(records), reader.problem
@@ -234,7 +234,7 @@ def test_reading_goes_on_after_skipped_lines() -> None:
 
 @pytest.fixture
 def standard_input() -> Iterator[int]:
-    """The writing end of a pipe that this process has as its standard input."""
+    """Return the writing end of a pipe that this process has as its standard input."""
     saved = os.dup(0)
     reading, writing = os.pipe()
     os.dup2(reading, 0)

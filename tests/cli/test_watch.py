@@ -1,4 +1,4 @@
-"""`stream-ldp watch`: what is shown of an estimate, and which estimates are shown."""
+"""Tests of `stream-ldp watch`: what is shown of an estimate, and which estimates are shown."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def of_minute(minute: int, **changes: Any) -> Estimate:
 
 
 def wide(cells: int) -> Estimate:
-    """One attribute of many values, the later the more probable."""
+    """Make an estimate of one attribute with many values, the later the more probable."""
     joint = np.arange(1, cells + 1) / np.arange(1, cells + 1).sum()
     return estimate_of(
         axes=(Axis(attribute="word", values=tuple(f"w{i}" for i in range(cells))),),
@@ -94,9 +94,9 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
     )
     text = shown(doubtful)
     assert "provisional" in text
-    assert "worth 20,000 with those remembered" in text
+    assert "worth 20,000 with those of earlier windows" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
-    assert "not told apart from independence: prefer the product of the marginals (p = 0.42)" in text
+    assert "no dependence can be shown: prefer the product of the marginals (p = 0.42)" in text
     assert "WARNING: honest reports hardly ever look like this (p = 1e-09)" in text
     assert "certified=no dependent=no plausible=no" in plain_line(doubtful)
     assert "truth" not in text
@@ -170,7 +170,7 @@ def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
 
 
 class FakeSubscriber:
-    """Hands out a topic's history or its news, and ends."""
+    """A subscriber that hands out a topic's history or its news, and ends."""
 
     history: ClassVar[list[Estimate]]
     news: ClassVar[list[Estimate]]
@@ -235,7 +235,7 @@ def test_a_terminal_is_redrawn_with_every_estimate(
 
 @pytest.fixture
 def run(settings: Settings, command_line: Run) -> Run:
-    """Runs watch on topics of this test."""
+    """Run watch on topics of this test."""
     asyncio.run(create_topics(settings))
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
     return lambda *arguments: command_line(watch, *arguments, *flags)

@@ -1,4 +1,4 @@
-"""`stream-ldp watch` of an item collection: what is shown of a ranking, and which rankings are shown."""
+"""Tests of `stream-ldp watch` for an item collection: what is shown of a ranking, and which rankings are shown."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def publish(settings: Settings, *values: bytes) -> None:
 
 @pytest.fixture
 def run(settings: Settings, command_line: Run) -> Run:
-    """Runs watch on topics of this test."""
+    """Run watch on topics of this test."""
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
     return lambda *arguments: command_line(watch, *arguments, *flags)
 

@@ -71,7 +71,7 @@ def survey(tmp_path: Path) -> Path:
 
 
 def mistaken(*_: object, **__: object) -> NoReturn:
-    """As NumPy speaks."""
+    """Raise a ValueError like one of NumPy's."""
     raise ValueError("operands could not be broadcast together")
 
 

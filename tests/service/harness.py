@@ -251,7 +251,7 @@ class WorkerProcess:
             return 0, ""
 
     async def problems(self) -> list[str]:
-        """What /readyz lists."""
+        """Return the problems that /readyz lists."""
         status, body = await self.get("/readyz")
         return list(json.loads(body)["problems"]) if status else ["not there"]
 

@@ -12,13 +12,13 @@ from tests.service.memory import MemoryKafka
 
 @pytest.fixture
 def kafka_in_memory() -> MemoryKafka:
-    """Of two partitions."""
+    """Make a topic of two partitions."""
     return MemoryKafka(partitions=2)
 
 
 @pytest.fixture
 async def ingest(kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
-    """Of a worker that has both partitions."""
+    """Make the ingest of a worker that has both partitions."""
     return await joined(kafka_in_memory, monkeypatch)
 
 

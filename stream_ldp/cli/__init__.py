@@ -1,4 +1,4 @@
-"""The command line; one command a file."""
+"""This package is the command line, with one command in each file."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _HELP = "Live joint distributions and heavy hitters from locally private reports
 
 
 class _Root(Commands):
-    """All commands."""
+    """The group of all commands."""
 
     table: ClassVar = {
         "check": Command(
             Deferred("stream_ldp.cli.check:check"),
-            "Check collection files: say what is wrong, where, and what would be right.",
+            "Check collection files, and say what is wrong, where, and what would be right.",
         ),
         "plan": Command(
             Deferred("stream_ldp.cli.plan:plan"),
-            "Say what a collection costs: bits and privacy of a report, memory, and the error to expect.",
+            "Show what a collection costs: the bits and the privacy of a report, memory, and the error to expect.",
         ),
         "report": Command(
             Deferred("stream_ldp.cli.report:report"),
-            "Perturb records on this machine and publish them, or answer what an item collection asks.",
+            "Perturb records, or a set of items, on this machine and publish the reports.",
         ),
         "simulate": Command(
             Deferred("stream_ldp.cli.simulate:simulate"),
-            "Play a file as a population: each row answers, with noise, as if a user had sent it.",
+            "Play a file as a population: each row is reported, with noise, as if a user had sent it.",
         ),
         "worker": Command(
             Deferred("stream_ldp.cli.worker:worker"),
-            "Count the reports of collections and publish their estimates, until Ctrl-C or SIGTERM.",
+            "Count the reports of collections and publish their answers, until Ctrl-C or SIGTERM.",
         ),
         "watch": Command(
             Deferred("stream_ldp.cli.watch:watch"),
-            "Show the answers of a collection as they come: the final one of the last window and the open one.",
+            "Show the answers of a collection as they come: that of the last window and that of the open one.",
         ),
         "audit": Command(
             Deferred("stream_ldp.cli.audit:audit"),
@@ -53,15 +53,15 @@ class _Root(Commands):
         ),
         "demo": Command(
             Deferred("stream_ldp.cli.demo.command:demo"),
-            "Watch simulated users being estimated, beside the truth that only the simulation knows.",
+            "Show live estimates of simulated users, beside the truth that only the simulation knows.",
         ),
         "evaluate": Command(
             Deferred("stream_ldp.cli.evaluate:app"),
-            "Try parameters on known records before collecting anything.",
+            "Try parameters on known data before collecting anything.",
         ),
         "topics": Command(
             Deferred("stream_ldp.cli.topics:app"),
-            "Make the topics that collections need, and see what is there.",
+            "Create the topics that collections need, and list those that exist.",
         ),
     }
 
@@ -85,7 +85,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the release and end.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,4 @@
-"""`python -m stream_ldp.cli`: the command line without its script."""
+"""This module runs the command line by `python -m stream_ldp.cli`, without its script."""
 
 from stream_ldp.cli import main
 

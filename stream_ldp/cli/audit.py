@@ -1,4 +1,4 @@
-"""`stream-ldp audit`: check the privacy that a collection or a mechanism promises, by enumeration or by attack."""
+"""This command checks the privacy that a collection or a mechanism promises, by enumeration or by attack."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def audit(
         str,
         typer.Argument(
             metavar="COLLECTION|MECHANISM",
-            help=f"Collection file, or a mechanism written like {' or '.join(EXAMPLES.values())}.",
+            help=f"Collection file, or a mechanism such as {' or '.join(EXAMPLES.values())}.",
         ),
     ],
     *,
@@ -47,32 +47,33 @@ def audit(
         typer.Option(
             min=100,
             show_default=str(_TRIALS),
-            help="Simulated users with each of two records, or sets, whose reports are attacked.",
+            help="Number of simulated users with each of the two records, or sets, that an attack tells apart.",
         ),
     ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
-            show_default=str(_CONFIDENCE), help="Chance that no lower bound is above the true epsilon, in (0, 1)."
+            show_default=str(_CONFIDENCE),
+            help="Probability that no lower bound is above the true epsilon, in (0, 1).",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Take all randomness from this seed instead of the operating system's."),
+        typer.Option(min=0, help="Seed of all randomness, in place of the operating system's generator."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Attack the code, or enumerate what it does, and fail if a claim is disproved.
 
-    Without --exact, simulated users with two different records or sets report, and what an attacker can show of
-    epsilon from their reports is set beside what is claimed: a lower bound, which comes close to epsilon where the
-    telling reports are frequent enough. With --exact, epsilon is enumerated from the probabilities that the code
-    realises.
+    Without --exact, simulated users with two different records or sets report, and an attacker derives a lower bound
+    of epsilon from their reports, which is shown beside the claimed epsilon. It comes close to epsilon where the
+    reports that tell the two apart are frequent enough. With --exact, epsilon is enumerated from the probabilities
+    with which the code produces its outputs.
     """
     if exact and not (trials is confidence is seed is None):
-        fail("--exact draws nothing: it takes no --trials, --confidence or --seed", code=2)
+        fail("--exact draws nothing at random: leave out --trials, --confidence and --seed", code=2)
     if confidence is not None and not 0 < confidence < 1:
-        fail(f"--confidence is between 0 and 1, both excluded, got {confidence}", code=2)
+        fail(f"--confidence must be above 0 and below 1, got {confidence}", code=2)
     audited = read(subject)
     if exact:
         _enumerate(audited, as_json=as_json)
@@ -100,16 +101,14 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         _print_json(document)
     else:
         if found.miniature is not None:
-            typer.echo(f"Too large to enumerate; in miniature: {found.miniature}.")
+            typer.echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
         _print_table(found.title, found.results)
         if found.changing:
             _print_table("A record that may change before each report, which no formula covers", found.changing)
     if found.wrong or not found.as_stated:
-        realises = "has" if found.as_stated else "does not have"
-        fail(
-            f"DISPROVED: {found.wrong} of {len(found.results)} claims; the code {realises} the probabilities that it "
-            "states"
-        )
+        has = "has" if found.as_stated else "does not have"
+        claims = f"{found.wrong} of {len(found.results)} claims"
+        fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states")
     if not as_json:
         typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
@@ -117,12 +116,12 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
 def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | None, as_json: bool) -> None:
     entropy = OSEntropy() if seed is None else SeededEntropy(seed)
     planned = audited.attacks(noise=lambda: entropy, secrets=entropy)
-    # Of several bounds, each is allowed its share of the error of all.
+    # Several bounds share the allowed error equally.
     each_confidence = 1 - (1 - confidence) / len(planned)
     results: list[dict[str, Any]] = []
     with Console(stderr=True).status("Attacking ...") as status:
         for attack in planned:
-            status.update(f"Attacking: {attack.target}, {attack.reports} report(s) a user ...")
+            status.update(f"Attacking {attack.target}, {attack.reports} report(s) a user ...")
             start = time.perf_counter()
             found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
             results.append(
@@ -140,7 +139,7 @@ def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | Non
     if as_json:
         _print_json({"confidence": confidence, "results": results})
     else:
-        _print_table(f"What an attacker can show of epsilon, with confidence {confidence:g} in all rows", results)
+        _print_table(f"Lower bounds of epsilon by attack, with confidence {confidence:g} in all rows", results)
     if disproved := [each for each in results if each["lower_bound"] > each["epsilon"]]:
         fail(f"DISPROVED: {len(disproved)} of {len(results)} attacks show more than the epsilon that is claimed")
 
@@ -160,7 +159,7 @@ def _print_json(document: dict[str, Any]) -> None:
 
 
 def _or_inf(value: Any) -> Any:
-    """JSON has no infinity."""
+    """Replace infinity, which JSON lacks, by a string."""
     return "inf" if value == math.inf else value
 
 
@@ -182,7 +181,7 @@ def _text(name: str, value: Any) -> str:
         case float() if name == "seconds":
             return f"{value:.1f}"
         case float() if name == "lower_bound":
-            # No bound looks larger than it is, as no epsilon looks smaller.
+            # A lower bound is rounded down, as an epsilon is rounded up: neither may look stronger than it is.
             return f"{math.floor(value * 1e6) / 1e6:.6f}"
         case float():
             return shown_epsilon(value, decimals=6)

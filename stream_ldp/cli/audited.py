@@ -1,4 +1,4 @@
-"""What `stream-ldp audit` is asked to look at: a collection of either kind, or a mechanism written in one word."""
+"""This module reads what `stream-ldp audit` checks: a collection of either kind, or a mechanism in one word."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "Audited", "Exact", "audited_records", "audited_sets", "read"]
 
-#: Reports for which a record that does not change is enumerated, and one that may.
+#: Numbers of reports for which a record that does not change is enumerated, and one that may change.
 _REPORTS = (1, 2, 3, math.inf)
 _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 
-#: By which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and then once more.
+#: The most by which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and again.
 _TOLERANCE = 1e-9
 
 Row = dict[str, Any]
@@ -50,14 +50,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exact:
-    """What an enumeration has found.
+    """The results of an enumeration.
 
-    title: of the results.
+    title: title of the results.
     results: a row for each claim.
-    changing: a row for each question that no claim covers.
+    changing: a row for each case that no claim covers.
     as_stated: whether the code has the probabilities that it states.
-    wrong: claims that are disproved.
-    miniature: what was enumerated instead of something too large.
+    wrong: number of claims that are disproved.
+    miniature: description of what was enumerated in place of something too large.
     """
 
     title: str
@@ -69,23 +69,23 @@ class Exact:
 
 
 class Audited(Protocol):
-    """What is audited."""
+    """A collection or mechanism to audit."""
 
     def enumerated(self) -> Exact:
-        """Epsilon from the probabilities that the code realises.
+        """Compute epsilon from the probabilities with which the code produces its outputs.
 
         Raises:
-            UnknownDistribution: they cannot be found.
+            UnknownDistribution: the probabilities cannot be found.
         """
         ...
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
-        """What to try on it."""
+        """Return the attacks to try on it."""
         ...
 
 
 def read(subject: str) -> Audited:
-    """A collection file or a mechanism, or the end of the command with what is wrong with it."""
+    """Read a collection file or a mechanism, or end the command with what is wrong with it."""
     kind, colon, _ = subject.partition(":")
     if kind not in EXAMPLES or not colon:
         (collection,) = load_collections([Path(subject)]).values()
@@ -103,12 +103,12 @@ def read(subject: str) -> Audited:
 
 
 def audited_records(collection: JointCollection) -> Audited:
-    """The mechanism of a collection of records, and the permanent words of its clients."""
+    """Return the mechanism of a collection of records, with the permanent words of its clients."""
     return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
 
 
 def audited_sets(collection: ItemCollection) -> Audited:
-    """The method of a collection of item sets."""
+    """Return the method of a collection of item sets."""
     return _Sets(method=collection.method)
 
 
@@ -122,7 +122,7 @@ class _Records:
     def enumerated(self) -> Exact:
         small = self.mechanism.small()
         realised = Enumeration.realised(self.mechanism)
-        # Symbol by symbol at full width, and from record to packed report in miniature.
+        # Enumerated symbol by symbol at full width, and from record to packed report in miniature.
         whole_as_stated = realised_reports(small) == stated_reports(small)
         as_stated = realised == Enumeration.stated(self.mechanism) and whole_as_stated
         results = [
@@ -145,7 +145,7 @@ class _Records:
         )
 
     def _changing(self, realised: Enumeration) -> Iterator[Row]:
-        """What few reports of a record that may change tell, beside what the formula would say."""
+        """Yield the epsilon of a few reports of a record that may change, beside that of one that does not."""
         for reports in _CHANGING_REPORTS:
             for neighbours in range(1, len(self.mechanism.sizes) + 1):
                 try:
@@ -229,7 +229,7 @@ class _Sets:
         ]
         results = [*phases, whole]
         return Exact(
-            title="The answers of one user",
+            title="The reports of one user",
             results=results,
             as_stated=realised == ItemEnumeration.stated(self.method),
             wrong=sum(

@@ -1,4 +1,4 @@
-"""`stream-ldp broker`: an Apache Kafka for a laptop, until Ctrl-C."""
+"""This command runs an Apache Kafka node on a laptop, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def broker(
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port for clients, on 127.0.0.1.")] = 9092,
     data: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="Directory to keep the topics in; a temporary one if not given."),
+        typer.Option(file_okay=False, help="Directory that keeps the topics; a temporary one if not given."),
     ] = None,
 ) -> None:
-    """Start it, and stop it in good order.
+    """Start the node, and stop it cleanly.
 
-    Needs Java 17 or later, and Maven the first time, to fetch Kafka (44 MB). Not for production: one node, without
-    encryption or passwords, that listens on 127.0.0.1 only.
+    This needs Java 17 or later, and Maven the first time, to fetch Kafka (44 MB). It is not for production: it is one
+    node, without encryption or passwords, that listens on 127.0.0.1 only.
     """
-    # SIGTERM is to stop the broker in good order, as Ctrl-C does.
+    # SIGTERM has to stop the broker cleanly, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(highlight=False, soft_wrap=True)
     try:
         with console.status("Starting Apache Kafka ...") as status, EmbeddedKafka(data=data, port=port) as kafka:
             status.stop()
             console.print(
-                f"Apache Kafka listens on {kafka.bootstrap}, its topics are in {kafka.data}; Ctrl-C ends it."
+                f"Apache Kafka listens on {kafka.bootstrap}, its topics are in {kafka.data}; Ctrl-C stops it."
             )
             code = kafka.wait()
             fail(f"Kafka ended by itself, with code {code}. The end of its log:\n{kafka.log_end()}")
     except KeyboardInterrupt:
-        console.print("Stopped.")
+        console.print("Apache Kafka has stopped.")

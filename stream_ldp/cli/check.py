@@ -1,4 +1,4 @@
-"""`stream-ldp check`: is a collection file right, and if not, what would be."""
+"""This command checks collection files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ __all__ = ["check"]
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
+    ],
 ) -> None:
-    """Print a line for each file that is right, and end with 1 if anything is wrong."""
+    """Print a line for each correct file, and exit with status 1 if anything is wrong."""
     problems: list[str] = []
     for file in files:
         try:

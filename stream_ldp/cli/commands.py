@@ -1,4 +1,4 @@
-"""Groups of commands, each imported when it is run: none pays for what another one needs."""
+"""This module groups commands, and imports each when it is run: no command loads what only another one needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Command(NamedTuple):
     """A command that is known without being imported.
 
     part: its function, or its own app where it is a group.
-    summary: one line of help for its group, and the first of its own; its docstring says the rest.
+    summary: its line in the help of its group, and the first of its own help; its docstring is the rest.
     """
 
     part: Deferred
@@ -28,7 +28,7 @@ class Command(NamedTuple):
 
 
 class Commands(TyperGroup):
-    """A group, the `cls` of a `typer.Typer`; what goes wrong for the user of one of its commands is explained.
+    """A group of commands, the `cls` of a `typer.Typer`, that explains the errors of its commands to their user.
 
     table: its commands by name, in the order of its help.
     """
@@ -36,21 +36,21 @@ class Commands(TyperGroup):
     table: ClassVar[Mapping[str, Command]]
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  part of the hook
-        """All names."""
+        """Return the names of all commands."""
         return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002  part of the hook
-        """The command of a name, which is not imported yet."""
+        """Return the command of a name, which is not imported yet."""
         return _NotImported(cmd_name, self.table[cmd_name]) if cmd_name in self.table else None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command that the user gave."""
         with explained():
             return super().invoke(ctx)
 
 
 class _NotImported(TyperCommand):
-    """Shows the summary of a command in the help of its group, and gives way to the command when that is run."""
+    """A stand-in that shows a command's summary in the help of its group, and imports the command to run it."""
 
     def __init__(self, name: str, known: Command) -> None:
         super().__init__(name, help=known.summary)

@@ -1,4 +1,4 @@
-"""What is imported when it is needed, so that a command loads no more than it runs."""
+"""This module defers imports until they are needed, so that a command loads no more than it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Deferred"]
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A function, or something else of a module, that is imported when it is called or asked for.
+    """A function, or another object of a module, that is imported when it is first called or asked for.
 
     place: where it is, as `module:name`.
     """
@@ -19,7 +19,7 @@ class Deferred:
     place: str
 
     def imported(self) -> Any:
-        """What is there."""
+        """Import the module and return the object."""
         module, name = self.place.split(":")
         return getattr(import_module(module), name)
 

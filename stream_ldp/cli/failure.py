@@ -1,4 +1,4 @@
-"""How a command fails: with one message where its user can put it right, and with a traceback where only we can."""
+"""This module ends failed commands: with one message if the user can correct it, with a traceback if it is a bug."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["explained", "fail"]
 
 
 def fail(message: str, *, code: int = 1) -> NoReturn:
-    """Say on standard error what is wrong and end the command."""
-    # Here and not above: most commands do not fail.
+    """Print on standard error what is wrong, and end the command."""
+    # Imported here, since most commands do not fail.
     from rich.console import Console  # noqa: PLC0415
 
     Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
@@ -26,10 +26,10 @@ def fail(message: str, *, code: int = 1) -> NoReturn:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """End the command with the message of an exception of the package: with 2 for parameters, else with 1.
+    """End the command with the message of an exception of the package: with status 2 for parameters, otherwise 1.
 
-    Any other exception is a mistake of the program, whose traceback must show: as a message, a ValueError of NumPy
-    would read as if the user's file were wrong.
+    Any other exception is a bug, whose traceback must show: as a message, a ValueError of NumPy would read as if the
+    user's file were wrong.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""`stream-ldp report` of an item collection: one user answers what is asked, as long as he likes."""
+"""This module runs `stream-ldp report` for an item collection: one user reports for as long as they like."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["report_items"]
 
 
 def report_items(collection: ItemCollection, options: ReportOptions) -> None:
-    """Answer for the items given, or for the set on the last line of a file that has come by then."""
+    """Report on the given items, or on the set of the last line of a file that has come."""
     if (
         options.many_users
         or options.skip_bad
@@ -38,32 +38,32 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
     ):
         fail(
             "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
-            "answers, and every answer has noise of its own; for many users: stream-ldp simulate",
+            "reports, and every report has noise of its own; for many users, use stream-ldp simulate",
             code=2,
         )
     if options.items is not None and str(options.path) != "-":
-        fail("--items is the user's set, and so is the last line of a file: give one of them", code=2)
+        fail("--items and a file both give the user's set: use one of them", code=2)
     secret, ledger = options.user()
 
-    def tell(asked: Round) -> None:
+    def show(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
-        typer.echo(f"epoch {asked.epoch} phase {asked.phase} answered: {shown_epsilon(phase.epsilon)} nats")
+        typer.echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {shown_epsilon(phase.epsilon)} nats")
 
-    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=tell)
+    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
     sets = _given(options.items) if options.items is not None else _read(options.path)
     problem = None
     try:
-        run_client(until_signal(_answer(reporter, sets, seconds=_seconds(collection, options.epochs))))
+        run_client(until_signal(_report(reporter, sets, seconds=_seconds(collection, options.epochs))))
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
-    typer.echo(f"{reporter.acknowledged} answers of one user published")
+    typer.echo(f"{reporter.acknowledged} reports of one user published")
     typer.echo(spent_line(ledger))
     if problem is not None:
         fail(problem)
 
 
 def _seconds(collection: ItemCollection, epochs: int | None) -> float | None:
-    """Until the end of so many epochs, that in progress included."""
+    """Return the seconds to the end of so many epochs, including the one in progress; None without an end."""
     if epochs is None:
         return None
     schedule, now = collection.schedule, now_ms()
@@ -76,7 +76,7 @@ async def _given(items: str) -> AsyncGenerator[list[str], None]:
 
 
 async def _read(path: Path) -> AsyncGenerator[list[str], None]:
-    """The sets of the lines as they come."""
+    """Yield the set of each line as it comes."""
     source = "standard input" if str(path) == "-" else str(path)
     number = 0
     async with aclosing(lines_of(path)) as chunks:
@@ -91,7 +91,7 @@ async def _read(path: Path) -> AsyncGenerator[list[str], None]:
                     raise DataError(f"{source}:{number}: {error}") from None
 
 
-async def _answer(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
+async def _report(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
     async def hold_each() -> None:
         async with aclosing(sets):
             async for items in sets:

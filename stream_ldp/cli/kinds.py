@@ -1,4 +1,4 @@
-"""What the commands do with each kind of collection: one table, by the names in `stream_ldp.kinds.KINDS`."""
+"""This module holds what the commands do with each kind of collection, by the names in `stream_ldp.kinds.KINDS`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["FACES", "Face", "face_of"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Face:
-    """What the commands do with one kind of collection.
+    """A face holds what the commands do with one kind of collection.
 
-    summary: what a collection asks and answers, on one line; its windows are told as `lasting`.
-    for_budget: the collection that spends so much, see `stream_ldp.records.plan.for_budget`; None where epsilon
-        stands in the file.
-    show_plan, plan_document: print a plan, and give it as plain data for JSON.
-    report: publishes what one user or many hold, see `stream_ldp.cli.report.ReportOptions`.
+    summary: describes a collection on one line; `lasting` describes its windows.
+    for_budget: finds the collection that spends a given budget, see `stream_ldp.records.plan.for_budget`; None where
+        the file itself gives epsilon.
+    show_plan, plan_document: print a plan, and turn it into plain data for JSON.
+    report: publishes the reports of one user or of many, see `stream_ldp.cli.report.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
-    view: what `watch` shows, beside the truth in a file, with so many rows at most.
-    subscriber: receives the answers of the collection of a name.
-    audited: what `audit` is to look at, see `stream_ldp.cli.audited.Audited`.
+    view: makes the view that `watch` shows, beside the truth in a file, with at most so many rows.
+    subscriber: receives the answers of a collection, given its name.
+    audited: makes what `audit` checks, see `stream_ldp.cli.audited.Audited`.
     """
 
     summary: Callable[..., str]
@@ -70,7 +70,7 @@ FACES: Mapping[str, Face] = {
 
 
 def face_of(collection: Collection) -> Face:
-    """What the commands do with a collection.
+    """Return what the commands do with a collection.
 
     Raises:
         KeyError: no command knows its kind.

@@ -1,4 +1,4 @@
-"""One command-line option for each setting, written once, in `Settings`."""
+"""This module makes a command-line option of each setting, which is described once, in `Settings`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
-#: Settings of a command that looks after topics.
+#: Settings of a command that creates or lists topics.
 TOPICS = (*CLIENT, "partials_partitions")
 #: Settings of a worker: all but the password, which has no flag.
 WORKER = tuple(name for name in Settings.model_fields if name != "sasl_password")
 
 
 def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take these settings as options, and hand it the whole as its parameter `settings`.
+    """Let a command take these settings as options, and pass it all settings as its parameter `settings`.
 
         @app.command()
         @with_settings(CLIENT)
@@ -63,10 +63,10 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
 
 
 def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
-    """Read collection files, which have names of their own, or end the command.
+    """Read collection files, by file, or end the command if two have the same name.
 
     Raises:
-        CollectionError: something in one of them is wrong.
+        CollectionError: a file is wrong.
     """
     collections = {str(file): load_collection(file) for file in files}
     names = [collection.name for collection in collections.values()]
@@ -97,7 +97,7 @@ _PRINT_CONFIG = inspect.Parameter(
     default=typer.Option(
         False,
         "--print-config",
-        help="Print the settings, without the password, and end.",
+        help="Print the settings, without the password, and exit.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

@@ -1,4 +1,4 @@
-"""`stream-ldp plan`: what a collection costs before it runs."""
+"""This command shows what a collection costs, before it runs."""
 
 from __future__ import annotations
 
@@ -26,24 +26,30 @@ def plan(
             "--reports",
             "--users",
             min=1,
-            help="Reports in a window, or users who answer an epoch, to tell the error for; can be given again.",
+            help="Number of reports in a window, or of users in an epoch, to show the error for; can be repeated.",
             show_default=False,
         ),
     ] = None,
     for_ever: Annotated[
         float | None,
-        typer.Option(help="Find parameters whose epsilon for ever, of any two records, is this.", show_default=False),
+        typer.Option(
+            help="Epsilon, between any two records, of all reports of a user for ever, to find parameters for.",
+            show_default=False,
+        ),
     ] = None,
     per_report: Annotated[
         float | None,
-        typer.Option(help="With --for-ever: and whose epsilon of one report is this.", show_default=False),
+        typer.Option(
+            help="Epsilon of one report, to find parameters for; needs --for-ever.",
+            show_default=False,
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Work the cost out from the collection's file alone.
+    """Compute the cost from the collection's file alone.
 
-    Of records, with --for-ever, say it for the parameters that spend so much, and print them for the collection's
-    file. Of item sets, say it for each phase of an epoch.
+    For a collection of records, --for-ever finds the parameters that spend so much, prints them for the collection's
+    file, and shows their cost. For a collection of item sets, the cost of each phase of an epoch is shown.
     """
     (collection,) = load_collections([file]).values()
     face = face_of(collection)

@@ -1,4 +1,4 @@
-"""`stream-ldp report`: publish records from a file or standard input, or answer what is asked about items."""
+"""This command publishes reports of records from a file or standard input, or of one user's set of items."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _User = tuple[bytes, PrivacyLedger]
 _LEDGER_PANEL = "Privacy ledger"
 _ITEMS_PANEL = "Item collections"
 
-#: Bad lines that are shown when they are skipped; the others are counted.
+#: Number of skipped bad lines that are shown; the others are only counted.
 _SHOWN = 10
 
 
@@ -53,8 +53,8 @@ def report(
         Path,
         typer.Argument(
             metavar="RECORDS",
-            help="CSV or JSON lines, one record a line; of an item collection, the user's set on the last line. "
-            "- for standard input.",
+            help="File of CSV or JSON lines, one record a line; for an item collection, one set a line, of which the "
+            "last counts. Use - for standard input.",
             show_default=False,
         ),
     ] = Path("-"),
@@ -63,7 +63,7 @@ def report(
         str | None,
         typer.Option(
             metavar='"ITEM ITEM ..."',
-            help="The user's set, in place of a file: items between blanks, or a JSON list.",
+            help="The user's set, in place of a file: items separated by blanks, or a JSON list.",
             show_default=False,
             rich_help_panel=_ITEMS_PANEL,
         ),
@@ -72,7 +72,7 @@ def report(
         int | None,
         typer.Option(
             min=1,
-            help="End with so many epochs, that in progress included.",
+            help="Number of epochs after which to end, including the one in progress.",
             show_default="until Ctrl-C",
             rich_help_panel=_ITEMS_PANEL,
         ),
@@ -80,21 +80,23 @@ def report(
     secret_file: Annotated[
         Path | None,
         typer.Option(
-            help="The user's secret; made, for its owner alone, if there is none. "
-            "Beside it, in SECRET_FILE.ledger, is counted what the user has spent.",
+            help="File of the user's secret, created, readable by its owner alone, if it does not exist. "
+            "Beside it, SECRET_FILE.ledger counts what the user has spent.",
             show_default="`secret` in the directory of your application settings",
             dir_okay=False,
         ),
     ] = None,
     many_users: Annotated[
         bool,
-        typer.Option("--many-users", help="Each line is another user, who reports once in a lifetime: no secret."),
+        typer.Option(
+            "--many-users", help="Take each line for another user, who reports once in a lifetime, without a secret."
+        ),
     ] = False,
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Nats of privacy that the user may spend, over all collections and for ever. "
-            "A report that would cost more than is left is refused. Without it, they are only counted.",
+            help="Privacy budget of the user over all collections and for ever, in nats. "
+            "A report that would cost more than is left is refused. Without a budget, the cost is only counted.",
             show_default=False,
             rich_help_panel=_LEDGER_PANEL,
         ),
@@ -102,16 +104,16 @@ def report(
     assume: Annotated[
         Assumption,
         typer.Option(
-            help="constant: the user's record never changes; another one is refused. "
-            "values: each attribute has at most --max-values values, and when they change is not hidden. "
-            "fresh: anything may change, and every report has permanent noise of its own; many reports cost most.",
+            help="Assumption about the user's record. constant: it never changes; another one is refused. "
+            "values: each attribute has at most --max-values values; the times of their changes are not hidden. "
+            "fresh: anything may change, and every report has new permanent noise; many reports cost most.",
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = Assumption.CONSTANT,
     max_values: Annotated[
         int | None,
         typer.Option(
-            help="With --assume values: different values of one attribute; one more is refused.",
+            help="Number of different values that one attribute may have, with --assume values; one more is refused.",
             show_default=False,
             rich_help_panel=_LEDGER_PANEL,
         ),
@@ -120,35 +122,36 @@ def report(
         bool,
         typer.Option(
             "--new-ledger",
-            help="Begin to count for a secret that has no ledger; what it has reported before is not counted.",
+            help="Create a ledger for a secret that has none; earlier reports with the secret are not counted.",
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = False,
     form: Annotated[
-        Format, typer.Option("--format", help="auto: JSON if the first line begins with a brace.")
+        Format,
+        typer.Option("--format", help="Format of the lines. auto: JSON if the first line begins with a brace."),
     ] = Format.AUTO,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out lines that are not records, and count them.")
+        bool, typer.Option("--skip-bad", help="Skip lines that are not records, and count them.")
     ] = False,
     settings: Settings,
 ) -> None:
-    """Publish what a file or standard input holds, line by line as it comes.
+    """Publish reports of the lines of a file or of standard input, as they come.
 
-    All lines are reports of ONE user, whose permanent noise comes from the secret file: it protects those who report
-    again and again, as devices do. A file of many people's answers needs --many-users: under one secret all of them
+    All lines are records of ONE user, whose permanent noise comes from the secret file: it protects users who report
+    again and again, as devices do. A file of many people's records needs --many-users: under one secret all of them
     would share their noise, and the estimate would be wrong. With --many-users nobody may ever report twice: the
     noise of two reports averages out.
 
-    What the user has told is counted before it is published, in a ledger beside the secret, in nats: what is seen
-    changes the odds between two records by a factor of at most e to that power. A report beyond --budget or against
-    --assume is refused and ends the command with 1; what came before it is published. With --many-users, each user
-    spends one report and there is nothing to count.
+    The cost of a report is counted before it is published, in a ledger beside the secret, in nats: all that is
+    published changes the odds between two records by a factor of at most e to that power. A report beyond --budget or
+    against --assume is refused and ends the command with status 1; the reports before it are published. With
+    --many-users, each user spends one report and there is nothing to count.
 
-    Of an item collection, ONE user answers, each phase that asks him once, until Ctrl-C: for the set on the last line
-    that has come. A line is items between blanks, or a JSON list of them.
+    For an item collection, ONE user reports, once to each phase that asks them, until Ctrl-C: on the set of the last
+    line that has come. A line is items separated by blanks, or a JSON list of items.
 
-    CSV begins with a line that names the attributes; a line of JSON is an object of them. Lines are published as they
-    come. The first bad one ends the command with 1: what came before it is published, what comes after it is not.
+    CSV begins with a line that names the attributes; a line of JSON is an object whose keys are the attributes. The
+    first bad line ends the command with status 1: the lines before it are published, those after it are not.
     """
     (collection,) = load_collections([file]).values()
     try:
@@ -174,12 +177,12 @@ def report(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportOptions:
-    """What `report` is asked to do; each kind of collection refuses what means nothing to it.
+    """The options of `report`; each kind of collection refuses those that it has no use for.
 
     path: file of records or sets; - for standard input.
-    items, epochs: the user's set, and how long to go on, of a collection of item sets.
-    secret_file: None for that of the application's settings.
-    terms: of the user's ledger.
+    items, epochs: the user's set and the number of epochs, for a collection of item sets.
+    secret_file: file of the user's secret; None for that of the application's settings.
+    terms: terms of the user's ledger.
     """
 
     path: Path
@@ -194,7 +197,7 @@ class ReportOptions:
     settings: Settings
 
     def user(self) -> _User:
-        """The user's secret and ledger.
+        """Load or create the user's secret and ledger.
 
         Raises:
             LedgerError, SecretError: one of them cannot be used.
@@ -215,7 +218,7 @@ def report_records(collection: JointCollection, options: ReportOptions) -> None:
         user = options.user()
     elif options.secret_file is not None or options.new_ledger or options.terms != Terms():
         fail(
-            "--many-users goes without --secret-file and without --budget, --assume, --max-values and --new-ledger: "
+            "--many-users cannot be used with --secret-file, --budget, --assume, --max-values or --new-ledger: "
             "a secret is one user's, and so is a ledger",
             code=2,
         )
@@ -256,7 +259,7 @@ async def _report(collection: JointCollection, options: ReportOptions, user: _Us
 
 
 async def _report_series(reporter: Reporter, records: Sequence[Sequence[int]]) -> None:
-    """Report records of one user, up to one that is refused."""
+    """Report records of one user, up to the first that is refused."""
     try:
         await reporter.report_series(records)
     except ReportRefused:
@@ -271,7 +274,7 @@ _OTHER_VALUES = (
 
 
 class _Skipped:
-    """Bad lines that are left out: the first few are shown, all are counted."""
+    """A counter of the bad lines that are skipped, which prints the first few."""
 
     def __init__(self) -> None:
         self.count = 0

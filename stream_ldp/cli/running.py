@@ -1,4 +1,4 @@
-"""Running a command that talks to brokers."""
+"""This module runs the work of commands that connect to brokers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["run", "run_client", "spent_line", "until_signal"]
 
 
 def run(work: Coroutine[None, None, None]) -> None:
-    """Run it to its end, or end the command with the error that the brokers answered with."""
+    """Run the work to its end, or end the command with the error that the brokers returned."""
     try:
         asyncio.run(work)
     except KafkaError as error:
-        fail(f"the brokers answered with an error: {error}")
+        fail(f"the brokers returned an error: {error}")
 
 
 def run_client(work: Coroutine[None, None, None]) -> None:
-    """Run what produces or consumes, see `run`."""
-    # It would repeat, many times a second, what the client says once.
+    """Run the work of a command that produces or consumes; see `run`."""
+    # aiokafka would repeat, many times a second, what the client says once.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     run(work)
 
 
 async def until_signal(work: Coroutine[None, None, None]) -> None:
-    """Run it to its end, or cancel it at the first SIGINT or SIGTERM."""
+    """Run the work to its end, or cancel it at the first SIGINT or SIGTERM."""
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
@@ -52,7 +52,7 @@ async def until_signal(work: Coroutine[None, None, None]) -> None:
 
 
 def spent_line(ledger: PrivacyLedger) -> str:
-    """What a user has spent, and what of it he is promised."""
+    """Say what a user has spent, and what they are promised for it."""
     spending, budget = ledger.spending, ledger.terms.budget
     of = "" if math.isinf(budget) else f" of {budget:g}"
     return f"{shown_epsilon(spending.epsilon)}{of} nats spent: {spending.assumption.promise}"

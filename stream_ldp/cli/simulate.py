@@ -1,4 +1,4 @@
-"""`stream-ldp simulate`: play a table, or a file of item sets, as a population whose truth is known."""
+"""This command plays a table, or a file of item sets, as a population whose truth is known."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate", "simulate_records"]
 
-#: Reports that get one event time, at most; a batch of the reporter's.
+#: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
-#: Steps, at least, into which the reports of a past window are cut, so that its time is filled evenly.
+#: The fewest steps into which the reports of a past window are cut, so that they fill its time evenly.
 _STEPS_A_WINDOW = 20
-#: Steps a second, at least, of a given rate.
+#: The fewest steps a second at a given rate.
 _STEPS_A_SECOND = 10
 #: Seconds between two versions of the truth's file.
 _SAVE_INTERVAL = 1.0
@@ -53,8 +53,8 @@ def simulate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV file with a column for each attribute; others are left out. Of an item collection, the items "
-            "of a user on each line, between blanks. Gzipped if its name ends in .gz.",
+            help="CSV file with a column for each attribute; other columns are ignored. For an item collection, a "
+            "text file with a user's items on each line, separated by blanks. Read as gzip if its name ends in .gz.",
             exists=True,
             dir_okay=False,
         ),
@@ -63,46 +63,53 @@ def simulate(
         int | None,
         typer.Option(
             min=1,
-            help="Simulated users: rows of the table in random order, each with one report, or lines of item sets; "
-            "drawn with replacement if there are fewer.",
+            help="Number of simulated users, drawn from the rows of the file without replacement, or with "
+            "replacement if there are fewer rows.",
             show_default="one for each row",
         ),
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Reports a second.", show_default="as fast as it goes"),
+        typer.Option(min=0.001, help="Number of reports a second.", show_default="as fast as possible"),
     ] = None,
     windows: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Spread the reports evenly over so many windows that have just passed.", show_default="now"
+            min=1,
+            help="Number of windows, which have just passed, over which the reports are spread evenly.",
+            show_default="now",
         ),
     ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, help="Of an item collection: epochs to answer, from the next one on.", show_default="1"),
+        typer.Option(
+            min=1, help="Number of epochs of an item collection to report in, from the next one on.", show_default="1"
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draw users and noise from this seed, to play the same again.")
+        int | None, typer.Option(min=0, help="Seed of the users and the noise, which repeats a simulation.")
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="Write the truth to this JSON file, again and again, for watch --truth.", dir_okay=False),
+        typer.Option(
+            help="JSON file to which the truth is written, again and again, for watch --truth.", dir_okay=False
+        ),
     ] = None,
     settings: Settings,
 ) -> None:
-    """Draw simulated users from the file and publish what they report.
+    """Draw simulated users from the file and publish their reports.
 
-    Of records, each reports once. Prints the true joint of every estimate for every window, of exactly what was
-    sent, or writes it to --truth. Past windows must not be closed already: use a collection that nobody else reports
-    to. The last of them closes when its partitions have been idle for the collection's idle_timeout.
+    For a collection of records, each user reports once. The command prints the true joint distribution of the
+    reported records, for every estimate and window, or writes it to --truth. Past windows must not be closed already:
+    use a collection that nobody else reports to. The last of them closes when its partitions have been idle for the
+    collection's idle_timeout.
 
-    Of item sets, the users answer the phases of the next epochs live, as a worker asks them. Prints a line for each
-    phase, and in the end the true top k.
+    For a collection of item sets, the users report live in the phases of the next epochs, as a worker asks them. The
+    command prints a line for each phase, and in the end the true top k.
     """
     (collection,) = load_collections([file]).values()
     if seed is not None:
-        typer.echo(f"The noise comes from seed {seed} and hides nothing: for simulated users only.", err=True)
+        typer.echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)
     options = SimulateOptions(
         data=data,
         users=users,
@@ -151,7 +158,7 @@ def _live(_: int) -> int:
 
 
 def _past(windows: int, count: int, collection: JointCollection, now: int) -> Callable[[int], int]:
-    """Event time of a report by its number: evenly over the last windows before `now`, in milliseconds."""
+    """Spread event times evenly over the last windows before `now`, in milliseconds, by the number of a report."""
     window = collection.window
     end = pane_of(now, window)
     span = windows * window.size_ms
@@ -163,12 +170,12 @@ def _past(windows: int, count: int, collection: JointCollection, now: int) -> Ca
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Simulation:
-    """One run.
+    """A run of the simulation.
 
     people: value indices, shape (users, attributes), in the order of reporting.
-    event_time: of a report, by its number, in milliseconds.
-    rate: reports a second; None for as many as go.
-    step: reports that share an event time.
+    event_time: gives the event time of a report, in milliseconds, by its number.
+    rate: reports a second; None for as many as possible.
+    step: number of reports that share an event time.
     """
 
     collection: JointCollection

@@ -1,4 +1,4 @@
-"""`stream-ldp topics`: make what collections need on a cluster, and see what is there."""
+"""These commands create the topics that collections need on a cluster, and list those that exist."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Files = Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
+]
 
 
 @app.command()
@@ -38,18 +40,21 @@ def create(
     files: Files,
     *,
     partitions: Annotated[
-        int | None, typer.Option(min=1, help="Partitions of each reports topic: so many workers can share it.")
+        int | None, typer.Option(min=1, help="Partitions of each reports topic; at most so many workers share it.")
     ] = None,
     replication: Annotated[
-        int | None, typer.Option(min=1, help="Brokers that hold each topic; 3, or all where there are fewer.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of brokers that hold each topic.", show_default="3, or all where there are fewer"
+        ),
     ] = None,
     settings: Settings,
 ) -> None:
-    """Make every topic that the collections need, and register the collections.
+    """Create every topic that the collections need, and register the collections.
 
-    Can be run again at any time. A topic that exists is left as it is; the command fails if it will not do. A
-    collection that is registered may change its windows and estimates while no worker runs, but not the meaning of
-    its reports.
+    The command can be run again at any time. It leaves an existing topic as it is, and fails if the topic is
+    unsuitable. A registered collection may change its windows and estimates while no worker runs, but not the meaning
+    of its reports.
     """
     _run(_create(settings, load_collections(files), partitions, replication))
 
@@ -57,7 +62,7 @@ def create(
 @app.command(name="list")
 @with_settings(TOPICS)
 def list_(files: Files, *, settings: Settings) -> None:
-    """Show the topics that the collections need and what there is; fail if a worker could not start with it."""
+    """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
     _run(_list(settings, load_collections(files)))
 
 
@@ -83,7 +88,7 @@ async def _create(
             if known not in (None, each) and await cluster.members(settings.ingest_group(each.name)):
                 fail(
                     f"collection {each.name} has changed since it was registered, and workers of it are running: "
-                    f"{known.differences(each)}\n  -> stop all of its workers first, or both would count"
+                    f"{known.differences(each)}\n  -> stop all of its workers first, or both versions would count"
                 )
         missing = [spec for spec in specs if spec.name not in existing]
         await cluster.create(missing, replication=replication or await cluster.usual_replication())
@@ -104,7 +109,7 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
 
 
 def _run(work: Coroutine[None, None, None]) -> None:
-    # It warns of what it will try again; what fails in the end is raised.
+    # aiokafka warns of every attempt that it will repeat; a final failure is raised.
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
     run(work)
 

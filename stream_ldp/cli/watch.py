@@ -1,4 +1,4 @@
-"""`stream-ldp watch`: estimates and rankings as they come."""
+"""This command shows estimates and rankings as they come."""
 
 from __future__ import annotations
 
@@ -35,29 +35,33 @@ def watch(
     *,
     truth: Annotated[
         Path | None,
-        typer.Option(help="Show the truth beside it, from the file that simulate --truth writes.", dir_okay=False),
+        typer.Option(
+            help="File written by simulate --truth, whose truth is shown beside the answers.", dir_okay=False
+        ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Show the newest of each estimate and end; wait if there is none yet.")
+        bool, typer.Option("--once", help="Show the newest answers and exit; wait if there are none yet.")
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print each as a line of JSON; with --truth, with its truth and distance."),
+        typer.Option("--json", help="Print each answer as a line of JSON, including its truth with --truth."),
     ] = False,
-    cells: Annotated[int, typer.Option(min=1, help="Most probable cells, or best items, to show of each.")] = 12,
+    cells: Annotated[
+        int, typer.Option(min=1, help="Number of most probable cells, or best items, to show of each answer.")
+    ] = 12,
     settings: Settings,
 ) -> None:
-    """Print the newest answers that there are, and then each that comes.
+    """Print the newest answers that exist, and then each new one.
 
-    Of records, these are joint distributions; of item sets, the ranking of the last epoch and that of the epoch
-    which is under way. At a terminal they are redrawn in place; in a pipe each is a line.
+    For a collection of records, these are joint distributions; for a collection of item sets, the ranking of the last
+    epoch and that of the epoch which is under way. On a terminal they are redrawn in place; in a pipe each is a line.
     """
     name, face = _named(collection)
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face))
 
 
 def _named(collection: str) -> tuple[str, Face | None]:
-    """The name of a collection, and what commands do with its kind, if that is said here."""
+    """Return the name of a collection, and what commands do with its kind if a file is given."""
     if Path(collection).is_file():
         (known,) = load_collections([Path(collection)]).values()
         return known.name, face_of(known)
@@ -82,7 +86,7 @@ async def _watch(
 
 
 async def _published(name: str, settings: Settings) -> Face:
-    """By the answers that there are of a name; the first kind where there are none, whose subscriber says so."""
+    """Find the kind of a named collection by its topics; the first kind if it has none, whose subscriber says so."""
     first, *others = FACES.values()
     for face in others:
         try:
@@ -108,7 +112,7 @@ async def _show(
         async for answer in answers:
             console.print(view.panel(answer))
     else:
-        with Live(Text(f"waiting for answers of {name}"), console=console) as live:
+        with Live(Text(f"Waiting for answers of {name} ..."), console=console) as live:
             async for _ in answers:
                 live.update(view.screen())
 
@@ -116,7 +120,7 @@ async def _show(
 async def _answers(
     view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool
 ) -> AsyncIterator[AnswerT]:
-    """The newest that there are and those that come, each once the view has it."""
+    """Yield the newest answers that exist and then each new one, once the view has it."""
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber() as news:
         async with subscriber(from_beginning=True, follow=False) as history:
@@ -136,7 +140,7 @@ async def _answers(
 
 
 async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]:
-    """What comes, with a word on standard error for each record that is no answer."""
+    """Yield the answers, and print a line on standard error for each record that is not an answer."""
     while True:
         try:
             yield await anext(subscriber)

@@ -1,4 +1,4 @@
-"""`stream-ldp worker`: count reports and publish estimates."""
+"""This command runs a worker, which counts reports and publishes answers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ log = logging.getLogger(__name__)
 
 @with_settings(WORKER)
 def worker(
-    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION", help="Collection files.", dir_okay=False)],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
+    ],
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log what the Kafka clients do, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also log what the Kafka clients do.")] = False,
     settings: Settings,
 ) -> None:
     """Run one worker.
 
-    Workers share the work: start as many as a reports topic has partitions. Each checks its topics first and ends at
-    once if one is missing. Ends with 0 after a stop, 1 when it could not go on, 2 for settings that are wrong.
+    Workers share the work: start at most as many as a reports topic has partitions. Each checks its topics first and
+    exits at once if one is missing. The exit status is 0 after a stop, 1 if the worker could not go on, and 2 if the
+    settings are wrong.
     """
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
     )
     if not verbose:
-        # They print the values of messages, and repeat, many times a second, what the worker says itself.
+        # These print the values of messages, and repeat, many times a second, what the worker says itself.
         for name in ("aiokafka", "faust", "mode"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     collections = load_collections(files)
@@ -49,5 +52,5 @@ def worker(
         log.info("stopped")
         code = 0
     logging.shutdown()
-    # A solve that is under way would keep its thread, and with it the process; its answer is not wanted any more.
+    # A solve that is under way would keep its thread, and so the process, alive; nobody needs its answer any more.
     os._exit(code)

@@ -34,12 +34,12 @@ class RRLDPSpec(MechanismSpec):
     example: ClassVar[str] = "f=0.5,p=0.5,q=0.75"
 
     kind: Literal["rr-ldp"]
-    f: float = Field(description="chance that the permanent response replaces a bit by a fair coin")
+    f: float = Field(description="probability that the permanent response replaces a bit by a fair coin")
     p: float | None = Field(
-        default=None, description="chance that a report shows 1 for a permanent bit of 0; goes with q"
+        default=None, description="probability that a report shows 1 for a permanent bit of 0; needs q"
     )
     q: float | None = Field(
-        default=None, description="chance that a report shows 1 for a permanent bit of 1; goes with p"
+        default=None, description="probability that a report shows 1 for a permanent bit of 1; needs p"
     )
 
     @model_validator(mode="after")

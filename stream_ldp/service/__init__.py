@@ -1,1 +1,1 @@
-"""The worker: reports in, answers out, and whether it is well. The only room that runs Faust and feeds Prometheus."""
+"""This package is the worker: it counts reports, publishes answers, and alone uses Faust and Prometheus."""

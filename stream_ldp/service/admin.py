@@ -1,4 +1,4 @@
-"""The admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker."""
+"""This module serves the admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ __all__ = ["AdminPortError", "AdminServer", "Health"]
 
 
 class Health(Protocol):
-    """What the admin port asks of the worker."""
+    """The health of a worker, as the admin port shows it."""
 
     def live(self) -> Sequence[str]:
-        """Why the process should be restarted; empty when it should not."""
+        """Say why the process should be restarted; empty when it should not."""
 
     def ready(self) -> Sequence[str]:
-        """Why it does not work at full yet; empty when it does."""
+        """Say why the worker does not do all of its work yet; empty when it does."""
 
 
 class AdminPortError(StreamLDPError, RuntimeError):
-    """The admin port cannot be opened; the message says why and how to choose another."""
+    """The admin port cannot be opened; the message says why and how to choose another port."""
 
 
 class AdminServer:
-    """Serves /metrics, /livez and /readyz on the caller's event loop.
+    """An admin server serves /metrics, /livez and /readyz on the caller's event loop.
 
-    A health page answers 200 with no problems and 503 with some, and lists them: {"problems": [...]}. Start it
-    before anything that takes long, or a worker that is rebuilding its state looks dead and is killed for it.
+    A health page has status 200 without problems and 503 with some, and lists them: {"problems": [...]}. Start the
+    server before anything that takes long, or a worker that is rebuilding its state looks dead and is killed.
     """
 
     def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics) -> None:
-        """port: 0 for any free one."""
+        """Prepare for one address.
+
+        port: port to open; 0 for any free one.
+        """
         self._host = host
         self._port = port
         self._health = health
@@ -60,7 +63,7 @@ class AdminServer:
         """Open the port.
 
         Raises:
-            AdminPortError: it cannot be opened.
+            AdminPortError: the port cannot be opened.
         """
         await self._runner.setup()
         try:

@@ -1,4 +1,4 @@
-"""What becomes of a batch that is refused: it is written beside the reports, with the reason and its place."""
+"""This module turns a refused batch into a dead letter, which holds the reason and the batch's place."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["dead_letter"]
 
 
 def dead_letter(record: ConsumerRecord, why: Rejected, *, collection: Collection, topic: str) -> Record:
-    """The dead letter of a refused record: its value as it came, and in headers why it was refused and where it is.
+    """Make the dead letter of a refused record: its value as it came, and in headers the reason and the place.
 
-    The key is that place, so that a letter that is written twice, by two owners of a partition, can be told.
+    The key is that place, so that a letter that is written twice, by two owners of a partition, can be recognised.
     """
     headers = {
         "reason": why.reason.value,

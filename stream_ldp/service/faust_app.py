@@ -1,7 +1,7 @@
-"""The Faust app that a worker runs in.
+"""This module makes the Faust app that a worker runs in.
 
-Faust is here for two things: it starts, supervises and stops the worker's parts together, and it shares out the
-partitions of the partials topic among the workers and feeds the merge from them. All else that it has is off.
+Faust does two things here: it starts, supervises and stops the worker's parts together, and it distributes the
+partitions of the partials topic among the workers and feeds the merge from them. All its other features are off.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["faust_app"]
 
-#: What Faust would do beside that.
+#: Faust's other features, switched off.
 _OFF: dict[str, Any] = {
     # No tables: state is rebuilt from the log.
     "store": "memory://",
-    # No topics of its own, and none created: the preflight has seen every one.
+    # No topics of its own, and none created: the preflight has checked that every topic exists.
     "topic_allow_declare": False,
     "topic_disable_leader": True,
     # No pages: they listen on all interfaces, unauthenticated, and two workers on a host collide on their port.
     "web_enabled": False,
-    # No wait, at a rebalance, for events under way: each has been dealt with before the loop turns.
+    # No wait, at a rebalance, for events under way: each has been processed before the loop turns.
     "stream_wait_empty": False,
 }
 
 
 def faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
-    """An app whose only agent hands the partials to the merger, and that tells it which partitions it has.
+    """Make an app whose only agent passes the partials to the merger, and which assigns partitions to the merger.
 
-    datadir: an existing directory. Faust makes it even where nothing is stored, by default in the current one.
+    datadir: an existing directory. Faust creates one even if it stores nothing, by default in the current directory.
     """
-    # Workers of the same collections share the merging; those of others read the partials for themselves.
+    # Workers of the same collections share the merging; workers of other collections read the partials on their own.
     served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
     app = faust.App(
         f"{settings.group}.merge.{served}",

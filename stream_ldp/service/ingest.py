@@ -1,11 +1,11 @@
-"""Reports in, partials out: one collection's reports topic, read in batches, counted by partition, flushed in order.
+"""This module ingests one collection's reports topic: it counts batches by partition and flushes partials in order.
 
 The order of a flush is what makes a crash harmless:
 
 1. send the partials that changed, and the dead letters;
 2. wait until every one is acknowledged;
-3. commit: the offset is that of the first report of the oldest open pane, the metadata says how far was read and
-   where the watermark stands. The group coordinator refuses a worker that no longer owns the partition;
+3. commit: the offset is that of the first report of the oldest open pane; the metadata holds the position of the
+   reader and the watermark. The group coordinator refuses a worker that no longer owns the partition;
 4. only then send the watermark, which lets the merge close windows.
 
 A worker that lost its partitions may repeat partials, which is harmless, and can close nothing.
@@ -44,19 +44,19 @@ __all__ = ["Ingest"]
 
 log = logging.getLogger(__name__)
 
-#: Longest wait for records, in milliseconds: how late a flush or an idle partition can be noticed.
+#: Longest wait for records, in milliseconds, by which a flush or the notice of an idle partition can be late.
 POLL_MS = 200
 
-#: Records of one turn. Ten times as many kept the event loop busy for 400 ms, the latency of everything else on it.
+#: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
 
-#: Seconds between two flushes: a tenth of a second of work each, and well below the shortest useful `every`.
+#: Seconds between two flushes: each takes a tenth of a second, and this is well below the shortest useful `every`.
 FLUSH_SECONDS = 0.5
 
-#: Seconds between two questions to the broker: where partitions end, and whether it is there.
+#: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
 
-#: Seconds without an answer from the broker after which the worker gives up, so that whoever runs it can see it.
+#: Seconds without a response from the broker after which the worker gives up, so that whoever runs it notices.
 BROKER_LOST_SECONDS = 60.0
 
 
@@ -65,7 +65,7 @@ def _now_ms() -> int:
 
 
 class Ingest(Service):
-    """Counts the reports of one collection, in the partitions that the group gives to this worker."""
+    """An ingest counts the reports of one collection, in the partitions that the group assigns to this worker."""
 
     abstract = False
 
@@ -80,9 +80,10 @@ class Ingest(Service):
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = _now_ms,
     ) -> None:
-        """clock: seconds that never go back, from any moment on.
+        """Prepare for one collection.
 
-        now_ms: the time of day, in milliseconds since 1970-01-01 UTC.
+        clock: monotonic time, in seconds.
+        now_ms: time of day, in milliseconds since 1970-01-01 UTC.
         """
         super().__init__()
         names = settings.topic_names
@@ -106,19 +107,19 @@ class Ingest(Service):
         self._turned_at = self._checked_at = self._answered_at = self._flushed_at = clock()
 
     def problems(self) -> list[str]:
-        """What keeps it from being ready."""
+        """Say why the ingest is not ready; empty when it is."""
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
         replaying = sum(owned.state.replaying for owned in self._ownership.partitions.values())
-        return [f"{self.collection.name}: {replaying} partitions read again what was open"] if replaying else []
+        return [f"{self.collection.name}: {replaying} partitions are reading open windows again"] if replaying else []
 
     @property
     def seconds_since_turn(self) -> float:
-        """How long ago it last turned, or was told to `begin`."""
+        """Seconds since the last turn or call of `begin`."""
         return self._clock() - self._turned_at
 
     def begin(self) -> None:
-        """Reckon its silence from now on: joining a group may take long."""
+        """Count the seconds since the last turn from now on: joining a group may take long."""
         self._turned_at = self._clock()
 
     async def on_start(self) -> None:
@@ -147,10 +148,10 @@ class Ingest(Service):
             self._finished.set()
 
     async def turn(self) -> None:
-        """Read once; count, look after silent partitions and flush as each is due.
+        """Read once and count; when they are due, check for silent partitions and flush.
 
         Raises:
-            ReportsLost: reports that were to be counted next are gone.
+            ReportsLost: retention has deleted the reports that are next.
             KafkaError: the broker has not answered for BROKER_LOST_SECONDS.
         """
         fetched = await self._ownership.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS)
@@ -161,7 +162,7 @@ class Ingest(Service):
             known = partitions.copy()
             await self._ownership.take_over()
             for partition, records in fetched.items():
-                # What was fetched before a partition was taken over may belong to an ownership before this one.
+                # Records that were fetched before a partition was taken over may belong to an earlier generation.
                 if partitions.get(partition) is known.get(partition):
                     await self._count(partition, records)
             idle = [
@@ -177,7 +178,7 @@ class Ingest(Service):
         self._turned_at = self._clock()
 
     async def _count(self, partition: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
-        """Count what was fetched, if it is what comes next."""
+        """Count the fetched records if they are the next of their partition."""
         if not await self._ownership.continues(partition, records[0].offset):
             return
         owned = self._ownership.partitions[partition]
@@ -201,7 +202,7 @@ class Ingest(Service):
             self._metrics.batches_rejected.labels(name, why.reason.value).inc()
 
     async def _check_broker(self, idle: Iterable[TopicPartition]) -> None:
-        """Measure the lag, and advance the idle partitions that are truly at their end.
+        """Measure the lag, and advance the idle partitions that have been read to their end.
 
         Raises:
             KafkaError: the broker has not answered for BROKER_LOST_SECONDS.
@@ -215,7 +216,7 @@ class Ingest(Service):
         except KafkaError as error:
             if self._checked_at > self._answered_at + BROKER_LOST_SECONDS:
                 raise
-            # A broker that is away is not a silent producer: the wait begins again when it is back.
+            # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
             log.warning("%s: the broker does not answer: %r", name, error)
             for owned in partitions.values():
                 owned.state.interrupt_silence()
@@ -235,7 +236,7 @@ class Ingest(Service):
                 state.advance_idle(max(others, default=None))
 
     async def _flush(self) -> None:
-        """Write what changed, in the order that the head of this module explains."""
+        """Write the changes, in the order that the head of this module explains."""
         self._flushed_at = self._clock()
         partitions = self._ownership.partitions
         changes = {
@@ -257,7 +258,7 @@ class Ingest(Service):
         self._metrics.partials_published.labels(self.collection.name).inc(
             sum(len(changed.partials) for changed in changes.values())
         )
-        # Step 3: commit. Whoever is refused owns nothing any more, and must not let the merge close anything.
+        # Step 3: commit. A worker that is refused owns nothing any more, and must not let the merge close anything.
         if not await self._ownership.commit({each: changed.checkpoint for each, changed in changes.items()}):
             return
         for partition in changes:

@@ -1,9 +1,9 @@
-"""Partials in, answers out: the windows of the collections whose partials this worker owns.
+"""This module merges partials into answers, for the collections whose partials this worker owns.
 
-A merge speaks only once it has read the log: the answers first, since what is published is decided, then the
+A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
 partials. After that each final is solved in order of time from the final before it, published, acknowledged, and only
-then remembered; a repeat after a crash has the same content. What the next phase of an epoch asks follows from its
-final alone, so that it is told again after every start: whoever died may not have come to it.
+then remembered; a repeat after a crash has the same content. The round of the next phase of an epoch follows from the
+final alone, and is published again after every start, since an earlier owner may have died before publishing it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class _Owned:
-    """One collection that is merged here."""
+    """A collection that this worker merges."""
 
     def __init__(self, collection: Collection, *, partitions: int) -> None:
         self.merge = Merge(collection, partitions=partitions)
@@ -51,7 +51,7 @@ class _Owned:
 
 
 class Merger(Service):
-    """Merges, solves and publishes."""
+    """A merger merges partials, solves windows and publishes answers."""
 
     abstract = False
 
@@ -64,7 +64,10 @@ class Merger(Service):
         producer: Producer,
         metrics: Metrics,
     ) -> None:
-        """`report_partitions`: partitions of each collection's reports topic, by the collection's name."""
+        """Prepare for some collections.
+
+        report_partitions: number of partitions of each collection's reports topic, by the collection's name.
+        """
         super().__init__()
         self._collections = {collection.name: collection for collection in collections}
         self._names = settings.topic_names
@@ -78,7 +81,7 @@ class Merger(Service):
         self._solver = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solve")
 
     def problems(self) -> list[str]:
-        """What keeps it from being ready."""
+        """Say why the merger is not ready; empty when it is."""
         if not self._assigned:
             return [f"waiting for partitions of {self._names.partials}"]
         return [f"{name}: rebuilding its windows" for name, owned in self._owned.items() if not owned.rebuilt]
@@ -103,10 +106,10 @@ class Merger(Service):
                 owned.task.cancel()
 
     def apply(self, value: bytes) -> None:
-        """Take one record of the partials topic into account.
+        """Apply one record of the partials topic.
 
         Raises:
-            PartialError: it cannot be read, or contradicts the collection.
+            PartialError: the record cannot be read, or contradicts the collection.
         """
         record = partials.decode(value)
         owned = self._owned.get(record.collection)
@@ -117,7 +120,7 @@ class Merger(Service):
         owned.wake.set()
 
     async def on_stop(self) -> None:
-        """Stop all merges; what is being solved is solved again by the next owner."""
+        """Stop all merges; a window that is being solved is solved again by the next owner."""
         await self.give_up(set(range(self._settings.partials_partitions)))
         self._solver.shutdown(wait=False, cancel_futures=True)
 
@@ -131,7 +134,8 @@ class Merger(Service):
         for answer in merge.decided:
             await self._ask_next(merge.collection, answer)
         next_at = dict.fromkeys((series.name for series in merge.collection.series), 0.0)
-        told: dict[tuple[int, str], int] = {}
+        # Number of reports in the last provisional answer of each window.
+        published: dict[tuple[int, str], int] = {}
         while not self.should_stop:
             owned.wake.clear()
             await self._publish_finals(merge)
@@ -139,13 +143,13 @@ class Merger(Service):
             for start, series in open_windows:
                 if next_at[series.name] <= time.monotonic():
                     place = (start, series.name)
-                    told[place] = await self._publish_provisional(merge, start, series, told.get(place, 0))
+                    published[place] = await self._publish_provisional(merge, start, series, published.get(place, 0))
             for _, series in open_windows:
                 if next_at[series.name] <= time.monotonic():
                     next_at[series.name] = time.monotonic() + series.every_ms / 1_000
             still_open = {(start, series.name) for start, series in open_windows}
-            told = {place: reports for place, reports in told.items() if place in still_open}
-            # Without an open window only news can bring work, with one also the time for its next provisional.
+            published = {place: reports for place, reports in published.items() if place in still_open}
+            # Without an open window only new partials bring work; with one, so does its next provisional answer.
             left = max(0.0, min(next_at.values()) - time.monotonic()) if open_windows else None
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(owned.wake.wait(), left)
@@ -157,22 +161,25 @@ class Merger(Service):
             await self._publish(merge.collection, answer)
             await self._ask_next(merge.collection, answer)
             merge.decide(answer)
-            self._tell_plausibility(answer)
+            self._observe_plausibility(answer)
             closed_s = time.time() - answer.window.end_ms / 1_000
             self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
         merge.forget()
 
-    def _tell_plausibility(self, answer: Answer) -> None:
+    def _observe_plausibility(self, answer: Answer) -> None:
         labels = answer.collection, answer.series
         self._metrics.window_plausibility.labels(*labels).set(answer.plausibility.statistic)
         if answer.plausibility.flagged:
             self._metrics.windows_implausible.labels(answer.collection).inc()
             log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), answer.window)
 
-    async def _publish_provisional(self, merge: Merge, start: int, series: Series, told: int) -> int:
-        """Publish the window as it stands, unless nothing came since; its number of reports."""
+    async def _publish_provisional(self, merge: Merge, start: int, series: Series, published: int) -> int:
+        """Publish a provisional answer if reports came since the last one, and return the number of reports.
+
+        published: number of reports in the last one.
+        """
         question = merge.question(start, series, final=False)
-        if question.reports > told:
+        if question.reports > published:
             await self._publish(merge.collection, await self._solve(merge.collection, question))
         return question.reports
 
@@ -194,7 +201,7 @@ class Merger(Service):
         self._metrics.estimates_published.labels(collection.name, kind).inc()
 
     async def _ask_next(self, collection: Collection, answer: Answer) -> None:
-        """Tell the clients what a final asks next, if it asks anything."""
+        """Publish the round that follows from a final answer, if there is one."""
         rounds = kind_of(collection).rounds
         if rounds is not None and (asked := rounds.after(collection, answer)) is not None:
             topic = self._names.rounds(collection.name)
@@ -202,7 +209,7 @@ class Merger(Service):
             self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:
-        """Read the log: what is decided, then what was counted."""
+        """Rebuild the state from the log: the final answers, then the partials."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
         kind = kind_of(merge.collection)
@@ -221,7 +228,7 @@ class Merger(Service):
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)
 
     async def _log(self, topic: str, partition: int) -> AsyncIterator[ConsumerRecord]:
-        """All the records of one partition up to where it ends now, without those that delete a key."""
+        """Yield all records of one partition up to its present end, without those that delete a key."""
         async with LogReader(topic, partition=partition, settings=self._settings) as reader:
             async for record in reader.read_to_end():
                 if record.value is not None:

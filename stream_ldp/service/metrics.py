@@ -1,4 +1,4 @@
-"""What a worker tells Prometheus: base units, bounded labels, and no value that a user reported."""
+"""This module has the metrics of a worker for Prometheus: base units, bounded labels, and no value of a user."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ _REBUILD_SECONDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
 class Metrics:
-    """One attribute a metric, in a registry that nothing else shares.
+    """The metrics, each an attribute, in a registry that nothing else shares.
 
-    Every label value that is known from the start is there from the start, at zero: a rate over a counter that
-    appears with its first event misses that event. Partitions are not: they come and go with their owner.
+    Every label value that is known from the start exists from the start, at zero: a rate over a counter that appears
+    with its first event misses that event. Partitions are the exception: they come and go with their owner.
     """
 
     def __init__(self, collections: Iterable[str], *, registry: CollectorRegistry | None = None) -> None:
-        """collections: the names of those that are served."""
+        """Create every metric.
+
+        collections: names of the collections that the worker serves.
+        """
         self.registry = registry if registry is not None else CollectorRegistry()
         ProcessCollector(registry=self.registry)
         build = Info("build", "Release.", namespace="stream_ldp", registry=self.registry)
@@ -42,7 +45,9 @@ class Metrics:
 
         self.reports_counted = self._counter("reports_counted", "Reports counted in their window.")
         self.reports_late = self._counter("reports_late", "Reports whose window had closed; not counted.")
-        self.reports_duplicate = self._counter("reports_duplicate", "Reports of batches seen before; not counted.")
+        self.reports_duplicate = self._counter(
+            "reports_duplicate", "Reports of batches that were counted before; not counted again."
+        )
         self.batches_rejected = self._counter(
             "batches_rejected", "Batches sent to the dead-letter topic, by reason.", "reason"
         )
@@ -73,7 +78,7 @@ class Metrics:
         )
         self.panes_open = self._gauge("panes_open", "Stretches of event time that still take reports.")
         self.last_commit = self._gauge("last_commit_timestamp_seconds", "Time of the last commit of offsets.")
-        self.rebalances = self._counter("rebalances", "Times that the group gave out its partitions.")
+        self.rebalances = self._counter("rebalances", "Number of times that the group assigned its partitions.")
         self.partials_published = self._counter("partials_published", "Partial counts written and acknowledged.")
         self.rebuild_duration = self._histogram(
             "rebuild_duration_seconds", "Time to read the windows' state back from the log.", _REBUILD_SECONDS
@@ -92,7 +97,7 @@ class Metrics:
             "solve_duration_seconds", "Time to solve one estimate or ranking.", _SOLVE_SECONDS
         )
         self.rounds_published = self._counter(
-            "rounds_published", "Phases of epochs that clients were asked to answer; again after every start."
+            "rounds_published", "Rounds published for clients to report on; published again after every start."
         )
         self.em_iterations = self._histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
 

@@ -1,7 +1,7 @@
-"""Which partitions of a reports topic this worker owns, and from where it reads them.
+"""This module manages the partitions of a reports topic that this worker owns, and the places to read them from.
 
 A partition is taken over at its last commit, read without a gap, and given up with all that was counted in it;
-whoever owns it next goes on from the last commit.
+the next owner goes on from the last commit.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["COMMIT_SECONDS", "Owned", "Ownership", "ReportsLost"]
 
 log = logging.getLogger(__name__)
 
-#: Seconds for a commit; longer than a broker takes to restart.
+#: Seconds for a commit, longer than a broker takes to restart.
 COMMIT_SECONDS = 60.0
 
-#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds, what an
-#: election takes, and well within the session, so that a peer is not made to wait for us.
+#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds in all, as long
+#: as an election takes, and well within the session, so that no peer has to wait for this worker.
 COORDINATOR_TRIES = 10
 COORDINATOR_WAIT_SECONDS = 0.3
 
@@ -53,20 +53,20 @@ class Owned:
 
     def __init__(self, state: SourcePartition) -> None:
         self.state = state
-        # Names this ownership in the keys of partials, so that no other's records are compacted away by ours.
+        # It names this owner in the keys of partials, so that compaction never drops another owner's for them.
         self.writer = os.urandom(4).hex()
         self.dead_letters: list[Record] = []
-        # An offset that was sought and not found is a gap in the log, not a stale fetch.
+        # After a seek, records that begin at another offset mean a gap in the log, not a stale fetch.
         self.sought = True
 
 
 class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
-    """This worker's place in the group that counts a collection.
+    """This worker's membership in the group that counts a collection.
 
-    partitions: those that it owns.
-    joined: whether the group has given out its partitions.
+    partitions: the partitions that it owns.
+    joined: whether the group has assigned its partitions.
     lock: held while partitions are read, flushed or given up: a rebalance waits for a flush, so that a commit is
-        never made from counts of an earlier ownership.
+        never made from counts of an earlier generation.
     """
 
     def __init__(
@@ -78,7 +78,10 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         metrics: Metrics,
         now_ms: Callable[[], int],
     ) -> None:
-        """now_ms: the time of day, in milliseconds since 1970-01-01 UTC, by which ownerships are numbered."""
+        """Prepare for one collection.
+
+        now_ms: time of day, in milliseconds since 1970-01-01 UTC, which numbers the generations.
+        """
         self.partitions: dict[TopicPartition, Owned] = {}
         self.joined = False
         self.lock = asyncio.Lock()
@@ -111,32 +114,32 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._consumer.stop()
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
-        """Forget all partitions; whoever owns them next begins at the last commit."""
+        """Forget all partitions; their next owner begins at the last commit."""
         async with self.lock:
             self._drop(list(self.partitions))
             self.joined = False
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:  # noqa: ARG002
-        """Note that the group has given out its partitions."""
+        """Note that the group has assigned its partitions."""
         self.joined = True
         self._metrics.rebalances.labels(self._collection.name).inc()
 
     async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records as soon as there are any, none after so many milliseconds."""
+        """Return the next records as soon as there are any, or none after so many milliseconds."""
         fetched: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
             timeout_ms=timeout_ms, max_records=max_records
         )
         return fetched
 
     async def take_over(self) -> None:
-        """Begin the partitions that are new, at their last commit.
+        """Begin to read the newly assigned partitions, at their last commit.
 
         Raises:
-            ReportsLost: what is to be counted next is gone.
+            ReportsLost: retention has deleted the reports that are next.
             KafkaError: the brokers cannot be asked.
         """
         if not self.joined:
-            # aiokafka goes on naming the partitions of before until it has got new ones.
+            # aiokafka goes on naming the earlier partitions until it has got new ones.
             return
         assigned = self._consumer.assignment()
         self._drop(self.partitions.keys() - assigned)
@@ -162,11 +165,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             self._seek(partition, state.position)
 
     async def continues(self, partition: TopicPartition, offset: int) -> bool:
-        """Whether records from this offset on are what comes next in a partition that we own. If they are of an
-        earlier fetch, the partition is read again from where it should be.
+        """Decide whether records from this offset on are the next of a partition that this worker owns.
+
+        If they are of an earlier fetch, the partition is read again from its position.
 
         Raises:
-            ReportsLost: what comes next is gone.
+            ReportsLost: retention has deleted the reports that are next.
             KafkaError: the brokers cannot be asked.
         """
         owned = self.partitions.get(partition)
@@ -175,7 +179,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         position = owned.state.position
         if offset != position:
             if not owned.sought:
-                # Fetched for an ownership before this one: the records in between are still to be read.
+                # Fetched for an earlier generation: the records in between are still to be read.
                 owned.sought = True
                 self._seek(partition, position)
                 return False
@@ -186,15 +190,15 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         return True
 
     async def ends(self) -> dict[TopicPartition, int]:
-        """Where our partitions end, offsets; raises KafkaError if the brokers cannot be asked."""
+        """Return the end offsets of the owned partitions; raises KafkaError if the brokers cannot be asked."""
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self.partitions))
         return ends
 
     async def commits(self) -> dict[TopicPartition, Checkpoint]:
-        """The last commit of every partition of the topic that has one.
+        """Return the last commit of every partition of the topic that has one.
 
         Raises:
-            KafkaError: the group's coordinator could not be asked, though it was given time to be elected.
+            KafkaError: the group's coordinator could not be asked, even after the time of an election.
         """
         partitions = [
             TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic)
@@ -215,10 +219,10 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         }
 
     async def commit(self, checkpoints: Mapping[TopicPartition, Checkpoint]) -> bool:
-        """Commit; False if the coordinator refused it, and then all partitions are given up.
+        """Commit, and return whether the coordinator accepted it; if it did not, all partitions are given up.
 
         Raises:
-            TimeoutError: it was not answered within COMMIT_SECONDS.
+            TimeoutError: the coordinator did not respond within COMMIT_SECONDS.
         """
         offsets = {
             partition: OffsetAndMetadata(checkpoint.offset, checkpoint.metadata())
@@ -228,7 +232,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             async with asyncio.timeout(COMMIT_SECONDS):
                 await self._consumer.commit(offsets)
         except (CommitFailedError, IllegalStateError) as error:
-            # Not ours any more. What was counted will be counted again by the new owner, from the last commit.
+            # The partitions have a new owner, which counts their reports again from the last commit.
             log.warning("%s: commit refused, partitions dropped: %s", self._collection.name, error)
             self._drop(list(self.partitions))
             return False
@@ -238,7 +242,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             self._consumer.seek(partition, offset)
         except IllegalStateError:
-            # Revoked since we looked; the next turn sees it gone.
+            # The partition was revoked in the meantime; the next turn notices.
             self._drop([partition])
 
     def _drop(self, partitions: Iterable[TopicPartition]) -> None:

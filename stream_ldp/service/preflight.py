@@ -1,4 +1,4 @@
-"""What a worker makes sure of before it starts: without it, Faust waits for ever for a topic that is not there."""
+"""This module checks the cluster before a worker starts: Faust would wait for ever for a missing topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHANGE_TOPIC = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """Something that a worker cannot start with, and what to do about it."""
+    """A problem that keeps a worker from starting, and what to do about it."""
 
     what: str
     cure: str
@@ -48,14 +48,14 @@ class PreflightError(StreamLDPError, RuntimeError):
 
 
 async def preflight(settings: Settings, collections: Mapping[str, Collection]) -> dict[str, int]:
-    """Check brokers, topics and registry for the collections, given by the files they were read from.
+    """Check brokers, topics and registry for the collections, which are keyed by their files.
 
     Returns:
         The number of partitions of every topic.
 
     Raises:
-        BrokerUnreachable, SettingsError: no broker can be spoken to.
-        ClusterError, RegistryError: we may not look, or the registry is damaged.
+        BrokerUnreachable, SettingsError: no broker can be reached.
+        ClusterError, RegistryError: this user may not describe a topic, or the registry is damaged.
         PreflightError: a topic is missing or unsuitable, or a collection is not the one that is registered.
     """
     specs = topic_specs(

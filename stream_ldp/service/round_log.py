@@ -1,4 +1,4 @@
-"""The rounds of a collection, as a worker reads them: what a batch's fingerprint asks."""
+"""This module reads the rounds of a collection for a worker, which finds a batch's round by its fingerprint."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ log = logging.getLogger(__name__)
 
 
 class RoundLog:
-    """Reads a rounds topic as far as it goes, whenever it is asked.
+    """A round log reads a rounds topic to its end whenever an unknown round is wanted.
 
-    A client answers a round only after reading it here, so whoever finds an answer on the reports topic and then
-    reads this log to its end finds its round: however often answers are read, the same ones have a round.
+    A client reports to a round only after reading it there, so a worker that finds a report on the reports topic and
+    then reads this log to its end finds the round: however often reports are read, the same ones have a round.
     """
 
     def __init__(
         self, collection: Collection, rounds: Rounds[Any, Any, Any], *, topic: str, settings: Settings
     ) -> None:
-        """rounds: how the collection's kind asks them."""
+        """Prepare for one collection.
+
+        rounds: how the collection's kind makes and reads rounds.
+        """
         self._collection = collection
         self._asking = rounds
         self._kept_ms = rounds_kept_ms(collection.window)
         self._reader = LogReader(topic, settings=settings)
-        # When each was written, and what it asks; the last that was written comes last.
+        # The time at which each was written, and the round; the last that was written comes last.
         self._rounds: dict[bytes, tuple[int, RoundMessage]] = {}
 
     async def start(self) -> None:
@@ -48,7 +51,7 @@ class RoundLog:
         await self._reader.stop()
 
     async def find(self, fingerprints: Iterable[bytes]) -> list[RoundMessage]:
-        """The rounds whose answers carry these fingerprints, of those that have one.
+        """Find the rounds with these fingerprints; a fingerprint may have none.
 
         Raises:
             KafkaError: the brokers cannot be asked.
@@ -59,7 +62,7 @@ class RoundLog:
         return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
 
     async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
-        """Of the batches with these fingerprints, for those that answer a round; see `find`."""
+        """Return the layouts of the batches with these fingerprints, for those that have a round; see `find`."""
         return [self._asking.layout(self._collection, asked) for asked in await self.find(fingerprints)]
 
     async def _catch_up(self) -> None:
@@ -74,7 +77,7 @@ class RoundLog:
             self._forget(before_ms=record.timestamp - self._kept_ms)
 
     def _forget(self, *, before_ms: int) -> None:
-        """Drop what a worker that starts now would not find either."""
+        """Forget the rounds that a worker that starts now would not find either."""
         for fingerprint, (written_ms, _) in list(self._rounds.items()):
             if written_ms >= before_ms:
                 return

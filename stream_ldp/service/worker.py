@@ -1,4 +1,4 @@
-"""One worker process: ingest and merge under a Faust app, from preflight to a clean exit.
+"""This module runs a worker process: ingest and merge under a Faust app, from preflight to a clean exit.
 
 A fault of the data never stops it; a fault of the environment that outlasts its retries, or a bug, stops all of it.
 No part lives on without the others, so there is no worker that is a member of its groups and consumes nothing.
@@ -36,24 +36,27 @@ __all__ = ["Worker", "WorkerCrashed", "run"]
 
 log = logging.getLogger(__name__)
 
-#: Seconds for the last flush and for leaving the groups. What cannot be done by then is done again by a peer.
+#: Seconds for the last flush and for leaving the groups. A peer repeats what cannot be done by then.
 STOP_SECONDS = 10.0
 
-#: Seconds that a consume loop may take for one turn. A solve runs on another thread, and a turn takes milliseconds.
+#: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
 
 
 class WorkerCrashed(StreamLDPError, RuntimeError):
-    """A part of the worker failed, and with it the whole."""
+    """A part of the worker failed, and so the whole worker stops."""
 
 
 class Worker:
-    """The parts of a worker, and their health."""
+    """A worker holds its parts, and knows their health."""
 
     def __init__(
         self, settings: Settings, collections: Sequence[Collection], *, partitions: Mapping[str, int]
     ) -> None:
-        """`partitions`: of every topic, as the preflight found them."""
+        """Make the parts.
+
+        partitions: number of partitions of every topic, as the preflight found them.
+        """
         report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self.metrics = Metrics(report_partitions)
         self._producer = Producer(settings, max_record_bytes=MAX_RECORD_BYTES)
@@ -80,7 +83,7 @@ class Worker:
         self._started = False
 
     def live(self) -> list[str]:
-        """Why the process should be restarted; empty when it should not."""
+        """Say why the process should be restarted; empty when it should not."""
         return [
             f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
             for ingest in self._ingests
@@ -88,7 +91,7 @@ class Worker:
         ]
 
     def ready(self) -> list[str]:
-        """Why it does not work at full yet; empty when it does."""
+        """Say why the worker does not do all of its work yet; empty when it does."""
         if not self._started:
             return ["starting"]
         return [problem for part in self._parts() for problem in part.problems()]
@@ -109,7 +112,7 @@ class Worker:
         self._started = True
 
     async def wait(self) -> None:
-        """Until a part crashes.
+        """Wait until a part crashes.
 
         Raises:
             WorkerCrashed: always.
@@ -132,11 +135,11 @@ class Worker:
 
 
 async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:
-    """Work on collections, given by the files they were read from, until SIGINT or SIGTERM.
+    """Work on collections, which are keyed by their files, until SIGINT or SIGTERM.
 
     Raises:
-        BrokerUnreachable, SettingsError, ClusterError, RegistryError, PreflightError: as `preflight`.
-        WorkerCrashed: it had to stop.
+        BrokerUnreachable, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`.
+        WorkerCrashed: a part of the worker failed.
     """
     partitions = await preflight(settings, collections)
     worker = Worker(settings, list(collections.values()), partitions=partitions)
@@ -154,7 +157,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
             await working
         log.info("stopping")
     except Exception as error:
-        # Said now, since a part that hangs while it stops may leave no later moment.
+        # Logged now, since a part that hangs while it stops may leave no later moment.
         log.critical("stopping, after: %s: %r", error, error.__cause__)
         raise
     finally:

@@ -19,7 +19,7 @@ class _RealTime(LoopTimeline):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -> Path:
-    """The file of a collection whose later phases are asked in the epochs of the next seconds."""
+    """Write the file of a collection whose later phases are asked in the epochs of the next seconds."""
     collection = films(**QUICK)
     line = followed(_RealTime(now_ms=now_ms()), monkeypatch, broker)
     for epoch in epochs_to_come(collection):

@@ -9,7 +9,7 @@ from stream_ldp.sets.collection import ItemCollection
 from tests.client.fakes import FakeBroker
 from tests.client.items import film_round, films, films_text, reports_sent
 
-__all__ = ["QUICK", "answers", "data_file", "epochs_to_come", "written"]
+__all__ = ["QUICK", "data_file", "epochs_to_come", "report_counts", "written"]
 
 #: Two phases of less than a second, which ask everybody; little noise.
 QUICK = {"mechanism": "{kind: ldpminer, epsilon: 30, k: 2, k_max: 4, set_size: 2}", "size": "800ms"}
@@ -33,8 +33,8 @@ def data_file(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def answers(broker: FakeBroker) -> tuple[int, int]:
-    """Answers to the first phase and to the second, of all epochs."""
+def report_counts(broker: FakeBroker) -> tuple[int, int]:
+    """Count the reports to the first phase and to the second, of all epochs."""
     collection = films(**QUICK)
     rounds = [
         film_round(2, epoch=epoch, collection=collection, candidates=range(4))

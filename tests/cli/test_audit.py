@@ -1,4 +1,4 @@
-"""`stream-ldp audit`: what an operator reads of a collection's privacy, and when the command fails."""
+"""Tests of `stream-ldp audit`: what an operator reads of a collection's privacy, and when the command fails."""
 
 from __future__ import annotations
 
@@ -241,4 +241,4 @@ def test_an_option_without_effect_is_refused(option: str) -> None:
 def test_a_confidence_that_is_not_between_0_and_1_is_refused(confidence: float) -> None:
     result = run(MECHANISM, "--confidence", confidence)
     assert result.exit_code == 2
-    assert "--confidence is between 0 and 1" in result.stderr
+    assert "--confidence must be above 0 and below 1" in result.stderr

@@ -1,4 +1,4 @@
-"""`stream-ldp check`: what an operator sees of a collection file."""
+"""Tests of `stream-ldp check`: what an operator sees of a collection file."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.sets.collection import ItemCollection
-from tests.cli.films import QUICK, answers, data_file, epochs_to_come
+from tests.cli.films import QUICK, data_file, epochs_to_come, report_counts
 from tests.client.fakes import FakeBroker
 from tests.client.items import film_round, films, reports_sent
 
@@ -24,13 +24,13 @@ def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
     result = command_line(report, quick, *given, "--epochs", 2)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    first, second = answers(broker)
-    assert lines[-2] == f"{first + second} answers of one user published"
+    first, second = report_counts(broker)
+    assert lines[-2] == f"{first + second} reports of one user published"
     assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4
     assert len(lines) == first + second + 2
-    assert all(line.endswith(" answered: 15.000 nats") for line in lines[:-2])
+    assert all(line.endswith(": reported, for 15.000 nats") for line in lines[:-2])
 
 
 def test_a_user_holds_the_set_on_the_last_line_of_a_file(
@@ -74,10 +74,10 @@ def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, 
     flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
     result = command_line(report, quick, *flags)
     assert result.exit_code == 1
-    assert "1 answers of one user published" in result.stdout
+    assert "1 reports of one user published" in result.stdout
     assert "15.000 of 20 nats spent" in result.stdout
     assert "would cost 15.000 nats of privacy, and 5.000 are left of a budget of 20" in result.stderr
-    assert sum(answers(broker)) == 1
+    assert sum(report_counts(broker)) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_file_and_items_together_are_refused(
     sets = data_file(tmp_path, "Alien\n")
     result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
     assert result.exit_code == 2
-    assert "give one of them" in result.stderr
+    assert "--items and a file both give the user's set" in result.stderr

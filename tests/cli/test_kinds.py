@@ -1,4 +1,4 @@
-"""The commands' table of kinds."""
+"""Tests of the commands' table of kinds."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from stream_ldp.kafka.settings import Settings
 
 
 class TestOptions:
-    """A command with settings, as the user meets it."""
+    """Tests of a command with settings, as a user runs it."""
 
     @pytest.fixture
     def seen(self) -> list[tuple[int, Settings]]:

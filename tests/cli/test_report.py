@@ -1,4 +1,4 @@
-"""`stream-ldp report`: whose records they are, which of them are refused, and what the user is told."""
+"""Tests of `stream-ldp report`: whose records it reports, which of them it refuses, and what it prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def application_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the secret goes by default: never the developer's own."""
+    """Replace the directory of the default secret, so that it is never the developer's own."""
     directory = tmp_path / "settings"
     monkeypatch.setattr(typer, "get_app_dir", lambda _: str(directory))
     return directory
@@ -45,7 +45,7 @@ def rows_sent(broker: FakeBroker, **changes: str) -> list[int]:
 
 
 def published(result: Result) -> str:
-    """What is said of the reports; what the user has spent comes after it."""
+    """Return the line about the reports, which comes before the line about the user's spending."""
     return result.stdout.splitlines()[0]
 
 

@@ -31,7 +31,7 @@ async def started(settings: Settings, command: str, *arguments: object) -> async
 
 
 async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -> tuple[list[str], str]:
-    """What it says in all when it gets the signal after its first line."""
+    """Return all that the command prints when it gets the signal after its first line."""
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -55,8 +55,8 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     process.stdin.write(b"Alien Gilda\n")
     lines, errors = await stopped(process, signal.SIGINT)
     process.stdin.close()
-    assert lines[0].endswith(" phase 1 answered: 15.000 nats")
-    assert lines[-2].endswith("answers of one user published")
+    assert lines[0].endswith(" phase 1: reported, for 15.000 nats")
+    assert lines[-2].endswith("reports of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert errors == ""
 
@@ -65,7 +65,7 @@ async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_
     data = data_file(tmp_path, "Alien Gilda\n" * 100)
     process = await started(settings, "simulate", written(tmp_path), "--data", data, "--epochs", 1_000)
     lines, errors = await stopped(process, signal.SIGTERM)
-    assert lines[0].endswith(" of 100 users answered about 8 items")
-    assert " answers of 100 simulated users in " in lines[-4]
+    assert lines[0].endswith(" of 100 users reported on 8 items")
+    assert " reports of 100 simulated users in " in lines[-4]
     assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
     assert errors == ""

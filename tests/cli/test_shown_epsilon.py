@@ -1,4 +1,4 @@
-"""No command shows an epsilon below the true one: a promise of privacy is never rounded down."""
+"""Tests that no command shows an epsilon below the true one: a promise of privacy is never rounded down."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def drawn(what: RenderableType) -> str:
 
 
 def check_shown(text: str, pattern: str, epsilons: Sequence[float]) -> None:
-    """What the groups of a pattern find in a text is these epsilons, none below and each within a thousandth."""
+    """Check that the groups of a pattern find these epsilons in a text, none below and each within a thousandth."""
     found = re.findall(pattern, text, flags=re.MULTILINE)
     shown = [float(number) for each in found for number in ([each] if isinstance(each, str) else each)]
     assert len(shown) == len(epsilons), text
@@ -74,7 +74,7 @@ def check_shown(text: str, pattern: str, epsilons: Sequence[float]) -> None:
 
 
 def check_audited(text: str, epsilons: Sequence[float]) -> None:
-    """All of these are in the table of an audit, which has six decimals, and none a little below."""
+    """Check that all of these are in the table of an audit, which has six decimals, and none a little below."""
     shown = [float(number) for number in re.findall(r"\d+\.\d{6}", text)]
     for epsilon in epsilons:
         near = [number for number in shown if abs(number - epsilon) < 1e-5]

@@ -1,4 +1,4 @@
-"""`stream-ldp simulate`: what was sent is exactly what the truth says."""
+"""Tests of `stream-ldp simulate`: the truth is exactly what was sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table(tmp_path: Path, *rows: str) -> Path:
 
 
 def joint_of(rows: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """The joint of `bathing` and `mobility` in noiseless reports."""
+    """Compute the joint of `bathing` and `mobility` in noiseless reports."""
     bits = np.unpackbits(rows, axis=1, count=5, bitorder="little")
     assert (bits[:, :2].sum(axis=1) == 1).all()
     assert (bits[:, 2:].sum(axis=1) == 1).all()
@@ -49,7 +49,7 @@ def joint_of(rows: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def windows_sent(sent: wire.Decoded, collection: JointCollection) -> dict[int, NDArray[np.uint8]]:
-    """The reports of every window, by its start."""
+    """Collect the reports of every window, by its start."""
     found: dict[int, list[NDArray[np.uint8]]] = {}
     ends = np.cumsum(sent.counts)
     for time_ms, end, count in zip(sent.time_ms.tolist(), ends.tolist(), sent.counts.tolist(), strict=True):
@@ -126,7 +126,7 @@ def test_a_seed_repeats_the_reports_and_warns_that_it_hides_nothing(
         broker.sent.clear()
         result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 500, "--seed", seed)
         assert result.exit_code == 0
-        assert "hides nothing: for simulated users only" in result.stderr
+        assert "hides nothing: use it for simulated users only" in result.stderr
         runs.append((sorted(broker.decoded().rows[0].ravel().tolist()), broker.decoded().batch_ids))
     assert runs[0][0] == runs[1][0]
     assert runs[0][0] != runs[2][0]

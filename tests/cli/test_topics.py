@@ -1,4 +1,4 @@
-"""`stream-ldp topics` on a real broker: it can be run again, and it changes nothing that it must not."""
+"""Tests of `stream-ldp topics` on a real broker: it can be run again, and it changes nothing that it must not."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def of_minute(minute: int, **changes: Any) -> Estimate:
 
 
 class FakeSubscriber:
-    """Hands out a topic's history or its news, and ends."""
+    """A subscriber that hands out a topic's history or its news, and ends."""
 
     history: ClassVar[list[Estimate]]
     news: ClassVar[list[Estimate]]
@@ -101,7 +101,7 @@ def test_a_terminal_is_redrawn_with_every_estimate(
 
 @pytest.fixture
 def run(settings: Settings, command_line: Run) -> Run:
-    """Runs watch on topics of this test."""
+    """Run watch on topics of this test."""
     asyncio.run(create_topics(settings))
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
     return lambda *arguments: command_line(watch, *arguments, *flags)

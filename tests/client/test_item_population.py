@@ -35,7 +35,7 @@ USERS = 2_000
 
 
 def sets(users: int = USERS) -> ItemSets:
-    """Of two items each, so that both slots are taken: film u mod 4, and the one four later."""
+    """Make sets of two items, so that both slots are taken: film u mod 4, and the one four later."""
     return ItemSets.of([user % 4, user % 4 + 4] for user in range(users))
 
 

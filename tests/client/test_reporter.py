@@ -116,7 +116,7 @@ async def test_a_batch_fits_in_a_record_however_many_reports_it_may_hold(broker:
     assert max(len(arguments["value"]) for _, arguments in broker.sent) <= 1_000_000
 
 
-# Misuse gets a clear answer.
+# Misuse raises a clear error.
 
 
 async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker) -> None:

@@ -24,7 +24,7 @@ PEOPLE = np.array([[0, 0]] * 5 + [[0, 1]] * 2 + [[1, 2]] * 3)
 
 @dataclass
 class Fixed:
-    """Answers a given joint, and keeps what it was asked."""
+    """An estimator that returns a given joint, and keeps its arguments."""
 
     joint: FloatArray
     method: Method = Method.EM

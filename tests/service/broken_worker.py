@@ -1,4 +1,4 @@
-"""Workers with one rule of the design broken on purpose: the controls of the fault tests.
+"""This module runs workers with one rule of the design broken on purpose: the controls of the fault tests.
 
 python broken_worker.py RULE worker COLLECTION ...
 """

@@ -1,4 +1,4 @@
-"""Item collections on a real Kafka: users who answer phase after phase, and the epoch computed from their reports."""
+"""This module has users who report phase after phase on a real Kafka, and computes the epoch from their reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers as processes, a naive oracle of what they must publish, and the log read back."""
+"""This module runs workers as processes, computes naively what they must publish, and reads the log back."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class WorkerProcess:
             return 0, ""
 
     async def problems(self) -> list[str]:
-        """What /readyz lists."""
+        """Return the problems that /readyz lists."""
         status, body = await self.get("/readyz")
         return list(json.loads(body)["problems"]) if status else ["not there"]
 

@@ -1,4 +1,4 @@
-"""The admin port: what a probe and a scraper see."""
+"""Tests of the admin port: what a probe and a scraper see."""
 
 from __future__ import annotations
 

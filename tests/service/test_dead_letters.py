@@ -1,4 +1,4 @@
-"""A dead letter tells what was refused, why and where."""
+"""Tests that a dead letter shows what was refused, why and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heavy hitters on a real Kafka: phase after phase, with workers as an operator runs them."""
+"""Tests of heavy hitters on a real Kafka, phase after phase, with workers as an operator runs them."""
 
 from __future__ import annotations
 

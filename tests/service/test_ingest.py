@@ -1,4 +1,4 @@
-"""What one worker reads, writes and commits, with a topic in memory and a clock that the test turns."""
+"""Tests of what one worker reads, writes and commits, with a topic in memory and a clock that the test turns."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.service.memory import MemoryKafka
 
 @pytest.fixture
 def kafka_in_memory() -> MemoryKafka:
-    """Of two partitions."""
+    """Make a topic of two partitions."""
     return MemoryKafka(partitions=2)
 
 
 @pytest.fixture
 async def ingest(kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
-    """Of a worker that has both partitions."""
+    """Make the ingest of a worker that has both partitions."""
     return await joined(kafka_in_memory, monkeypatch)
 
 
@@ -178,7 +178,7 @@ async def test_it_is_ready_once_it_has_partitions_and_has_caught_up(
     monkeypatch.setattr("stream_ldp.service.ingest.MAX_RECORDS", 1)
     await second.turn()
     await second.turn()
-    assert second.problems() == ["survey: 1 partitions read again what was open"]
+    assert second.problems() == ["survey: 1 partitions are reading open windows again"]
     await second.turn()
     assert second.problems() == []
     assert memory.metric("reports_counted_total", collection="survey") == 10.0, "what is read again is not told again"

@@ -1,4 +1,4 @@
-"""The merge's service without a broker: what must hold whatever Kafka does."""
+"""Tests of the merger without a broker: what must hold whatever Kafka does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: names by the book, and every series there before its first event."""
+"""Tests of the metrics: their names follow Prometheus' rules, and every series exists before its first event."""
 
 from __future__ import annotations
 

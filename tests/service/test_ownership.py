@@ -1,4 +1,4 @@
-"""Partitions: taken over at the last commit, read without a gap, given up whole."""
+"""Tests that partitions are taken over at the last commit, read without a gap, and given up whole."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHECKPOINT = Checkpoint(generation=7, offset=3, position=5, watermark_ms=START_M
 
 
 def memory_with_commit(*, records: int = 6) -> MemoryKafka:
-    """One partition, committed by an owner before."""
+    """A partition that an earlier owner has committed."""
     memory = MemoryKafka()
     for _ in range(records):
         memory.report()

@@ -1,4 +1,4 @@
-"""Before a worker starts: every way that a cluster is not ready for it, and what the operator is told."""
+"""Tests of every way in which a cluster is not ready for a worker, and of the message to the operator."""
 
 from __future__ import annotations
 

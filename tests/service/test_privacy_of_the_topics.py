@@ -1,4 +1,4 @@
-"""What an eavesdropper on the broker, or a reader of the logs, finds of a user: nothing that betrays them."""
+"""Tests that neither an eavesdropper on the broker nor a reader of the logs finds anything that betrays a user."""
 
 from __future__ import annotations
 

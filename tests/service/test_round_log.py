@@ -1,4 +1,4 @@
-"""The rounds topic as a worker reads it, whoever has written it."""
+"""Tests of how a worker reads the rounds topic, whoever has written it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kind that the package does not know, served on a real Kafka by a worker whose table it was added to."""
+"""Tests that a worker on a real Kafka serves a kind that the package does not know, once it is in the table."""
 
 from __future__ import annotations
 

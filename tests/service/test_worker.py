@@ -1,4 +1,4 @@
-"""The whole road on a real Kafka, with workers as an operator runs them."""
+"""Tests of the whole service on a real Kafka, with workers as an operator runs them."""
 
 from __future__ import annotations
 

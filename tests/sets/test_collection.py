@@ -51,7 +51,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             ", set_size: 5",
             "",
-            "2:12: mechanism.set_size: gfim needs set_size: how many items a set has at most, or nearly all sets",
+            "2:12: mechanism.set_size: gfim needs set_size: largest number of items of a set, or of nearly all sets",
         ),
         ("set_size: 5", "set_size: 0", "2:53: mechanism.set_size: set_size is 0; from 1 to the 16 items"),
         ("set_size: 5", "set_size: 5, k_max: 1", "2:63: mechanism.k_max: k_max is 1; from k, 2, to the 16 items"),

@@ -41,6 +41,6 @@ def test_the_parts_of_a_window_are_added_up_and_the_k_best_items_published_in_th
 
 @pytest.mark.parametrize(("phase", "window_ms"), [(1, SIZE_MS), (2, SIZE_MS)])
 def test_a_window_that_does_not_ask_the_phase_is_refused(phase: int, window_ms: int) -> None:
-    """The one is another phase's window; in the other, nothing was answered that would ask the second phase."""
-    with pytest.raises(ValueError, match=f"answers to phase-{phase} in the window of {window_ms} ms, which does not"):
+    """The one is another phase's window; in the other, no ranking was published that would ask the second phase."""
+    with pytest.raises(ValueError, match=f"reports to phase-{phase} in the window of {window_ms} ms, which does not"):
         solve(COLLECTION, question(phase=phase, window_ms=window_ms))

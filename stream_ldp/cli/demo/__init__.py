@@ -1,1 +1,1 @@
-"""`stream-ldp demo`: the whole road on this machine, with the truth beside the answers; one collection a file."""
+"""This command demonstrates the whole service on this machine, with the truth beside the answers."""

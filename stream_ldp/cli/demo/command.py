@@ -1,4 +1,4 @@
-"""Runs the demo: a broker, a worker, and every part's users and answers."""
+"""This module runs the demo: a broker, a worker, and every part's users and answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _PARTITIONS = 4
-#: Users of the item collection, for each that reports to the survey in a second.
+#: Number of users of the item collection for each user who reports to the survey in a second.
 _USERS = 4
 #: Columns of a terminal that has room for the panels of two collections, of about 90 each, side by side.
 _WIDE = 185
@@ -43,20 +43,21 @@ _WIDE = 185
 def demo(
     *,
     seconds: Annotated[
-        float | None, typer.Option(min=10, help="End after so long, with a summary.", show_default="until Ctrl-C")
+        float | None,
+        typer.Option(min=10, help="Seconds after which the demo ends, with a summary.", show_default="until Ctrl-C"),
     ] = None,
     rate: Annotated[
         int,
         typer.Option(
-            min=10, help="Simulated users a second who report to the survey; four times as many have films."
+            min=10,
+            help="Number of simulated users who report to the survey in a second; four times as many have films.",
         ),
     ] = 5_000,
 ) -> None:
     """Start a broker and a worker on free ports of this machine, and leave nothing behind.
 
-    One collection asks records
-    of two attributes: the Redbook survey on extramarital affairs, which statsmodels ships. The other asks for sets:
-    which films someone has seen.
+    One collection has records of two attributes: the Redbook survey on extramarital affairs, which statsmodels ships.
+    The other has item sets: the films that someone has seen.
     """
     # The screen belongs to the answers.
     logging.disable(logging.WARNING)
@@ -84,7 +85,7 @@ class _Demo:
         self._console = console
 
     async def run(self, broker: EmbeddedKafka | EmbeddedMock, *, seconds: float | None) -> None:
-        """Work until Ctrl-C, or for so long."""
+        """Run the demo until Ctrl-C, or for so many seconds."""
         collections = [part.collection for part in self._parts]
         specs = topic_specs(
             collections,
@@ -100,8 +101,8 @@ class _Demo:
             worker = Worker(self._settings, collections, partitions={each.name: each.partitions for each in specs})
             await worker.start()
         try:
-            answers = [part.answer(self._settings) for part in self._parts]
-            await self._until(ending.wait(), [worker.wait(), *answers, self._show()], seconds=seconds)
+            reports = [part.report(self._settings) for part in self._parts]
+            await self._until(ending.wait(), [worker.wait(), *reports, self._show()], seconds=seconds)
         finally:
             await worker.stop()
         for part in self._parts:
@@ -132,11 +133,11 @@ class _Demo:
             await cluster.create(specs, replication=1)
 
     async def _show(self) -> None:
-        """The answers as they come: redrawn at a terminal, otherwise the final ones, a line each."""
+        """Show the answers as they come: redrawn on a terminal, otherwise the final ones, a line each."""
         if not self._console.is_terminal:
             await asyncio.gather(*(self._follow(part, self._print) for part in self._parts))
             return
-        with Live(Text("waiting for reports"), console=self._console, refresh_per_second=4) as live:
+        with Live(Text("Waiting for reports ..."), console=self._console, refresh_per_second=4) as live:
             await asyncio.gather(
                 *(self._follow(part, lambda *_: live.update(self._screen())) for part in self._parts)
             )
@@ -152,7 +153,7 @@ class _Demo:
             typer.echo(part.view.line(answer))
 
     def _screen(self) -> RenderableType:
-        statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends it."]))
+        statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends the demo."]))
         if self._console.width >= _WIDE:
             return Group(Columns([part.view.screen() for part in self._parts]), statuses)
         # There is no room for the open windows of both.

@@ -1,4 +1,4 @@
-"""The demo's collection of item sets: films that simulated users have seen, beside the true ranking."""
+"""This module plays the demo's collection of item sets: films that simulated users have seen."""
 
 from __future__ import annotations
 
@@ -23,52 +23,50 @@ _MOST_SEEN = 8
 
 
 class Films:
-    """Users who answer every epoch, a `Part` of the demo."""
+    """Users who report in every epoch, a `Part` of the demo."""
 
     def __init__(self, *, users: int) -> None:
         self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
-        self._sets = _seen(users, self.collection.items.count)
+        self._sets = _film_sets(users, self.collection.items.count)
         self._truth = ItemTruth.of(self.collection, self._sets)
         self.view = RankingView(lambda _: self._truth)
-        self._answers = 0
+        self._reports = 0
 
     def subscriber(self, settings: Settings) -> RankingSubscriber:
         """See `Part`."""
         return RankingSubscriber(self.collection.name, settings=settings, from_beginning=True)
 
-    async def answer(self, settings: Settings) -> None:
-        """Every phase asks its group of the users."""
+    async def report(self, settings: Settings) -> None:
+        """Let the users report in every phase that asks them."""
         async with ItemPopulation(self.collection, self._sets, settings=settings) as population:
             await population.run(on_phase=self._count)
 
     @property
     def status(self) -> str:
         """See `Part`."""
-        return f"{len(self._sets):,} users have given {self._answers:,} answers about {self.collection.name}."
+        return f"{len(self._sets):,} users have sent {self._reports:,} reports to {self.collection.name}."
 
     def summary(self) -> str:
         """See `Part`."""
         results = [each for each in self.view.newest() if each.complete]
         if not results:
             seconds = len(self.collection.method.phases) * self.collection.schedule.size_ms / 1_000
-            return (
-                f"no epoch of {self.collection.name} ended in that time: one takes {seconds:g} s from its beginning"
-            )
+            return f"no epoch of {self.collection.name} ended in that time: an epoch takes {seconds:g} s"
         last = results[0]
         return (
-            f"{sum(last.reports_per_phase):,} users answered the last epoch about {self.collection.name}: "
+            f"{sum(last.reports_per_phase):,} reports in the last epoch of {self.collection.name}: "
             f"{self._truth.found(last)} of the true top {len(last.items)} found, their frequencies "
             f"{self._truth.distance(last):.4f} off on average"
         )
 
-    def _count(self, _: Round, answers: int) -> None:
-        self._answers += answers
+    def _count(self, _: Round, reports: int) -> None:
+        self._reports += reports
 
 
-def _seen(users: int, films: int) -> ItemSets:
-    """Sets of 1 to 8 films each, drawn without replacement with weights 1 / place (Efraimidis and Spirakis, 2006)."""
+def _film_sets(users: int, films: int) -> ItemSets:
+    """Draw sets of 1 to 8 films, without replacement, by weights 1 / place (Efraimidis and Spirakis, 2006)."""
     generator = np.random.default_rng()
-    # The smallest of exponential variables with these rates.
+    # The films of the smallest exponential variables with these weights as rates.
     order = np.argsort(generator.exponential(size=(users, films)) * np.arange(1, films + 1), axis=1)
     sizes = generator.integers(1, _MOST_SEEN + 1, size=users)
     return ItemSets.of(row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True))

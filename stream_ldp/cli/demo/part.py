@@ -1,4 +1,4 @@
-"""One collection of the demo, and the simulated users who answer it."""
+"""This module says what a part of the demo is: a collection, and the simulated users who report to it."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ class Part(Protocol[AnswerT]):
 
     @property
     def collection(self) -> Collection:
-        """What is asked."""
+        """The collection."""
         ...
 
     @property
     def view(self) -> View[AnswerT]:
-        """What is shown of the answers, beside the truth."""
+        """The view that shows the answers, beside the truth."""
         ...
 
     def subscriber(self, settings: Settings) -> AnswerSubscriber[AnswerT]:
-        """All the answers from the first on."""
+        """Return a subscriber to all answers, from the first on."""
         ...
 
-    async def answer(self, settings: Settings) -> None:
-        """Let the users answer, without end."""
+    async def report(self, settings: Settings) -> None:
+        """Let the users report, without end."""
         ...
 
     @property
     def status(self) -> str:
-        """How much has been answered, on one line."""
+        """The number of reports so far, on one line."""
         ...
 
     def summary(self) -> str:
-        """What there was, and how near the last result came to the truth, on one line."""
+        """Say how many reports there were and how near the last result came to the truth, on one line."""
         ...

@@ -1,4 +1,4 @@
-"""The demo's collection of records: a sensitive question of a real survey, beside the truth."""
+"""This module plays the demo's collection of records: a sensitive question of a real survey."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ class Survey:
     """Users who report once each, a `Part` of the demo."""
 
     def __init__(self, *, rate: int) -> None:
-        """rate: users a second."""
+        """Load the collection and its population.
+
+        rate: number of users who report in a second.
+        """
         self.collection = JointCollection.load(Path(__file__).with_suffix(".yaml"))
         self.view = EstimateView(self._truth_of)
         self._rate = rate
-        self._population = _answers(self.collection)
+        self._population = _survey_records(self.collection)
         self._tally = Tally(self.collection, self._population)
         self._sent = 0
 
@@ -45,8 +48,8 @@ class Survey:
         """See `Part`."""
         return Subscriber(self.collection.name, settings=settings, from_beginning=True)
 
-    async def answer(self, settings: Settings) -> None:
-        """At every tick some users report."""
+    async def report(self, settings: Settings) -> None:
+        """Let some users report at every tick."""
         generator = np.random.default_rng()
         time_ms = now_ms()
         async with Reporter(self.collection, settings=settings, clock=lambda: time_ms) as reporter:
@@ -72,7 +75,7 @@ class Survey:
             fail("no estimate came in that time")
         last, truth = known[0], self._truth_of(known[0])
         if truth is None:
-            fail("an estimate came that the simulation knows no truth of")
+            fail("an estimate came whose truth the simulation does not know")
         product = functools.reduce(np.multiply.outer, map(np.array, last.independence.marginals))
         independence = 0.5 * float(np.abs(product - truth).sum())
         kind = "final" if last.final else "provisional"
@@ -85,8 +88,8 @@ class Survey:
         return self._tally.truth().of(estimate)
 
 
-def _answers(collection: JointCollection) -> NDArray[np.int64]:
-    """The survey's answers as value indices, shape (6366, 2)."""
+def _survey_records(collection: JointCollection) -> NDArray[np.int64]:
+    """Load the survey's records as value indices, shape (6366, 2)."""
     try:
         from statsmodels.datasets import fair  # noqa: PLC0415  an optional extra
     except ImportError:
@@ -94,7 +97,7 @@ def _answers(collection: JointCollection) -> NDArray[np.int64]:
     table = fair.load_pandas().data
     rating = table["rate_marriage"].to_numpy().astype(np.int64) - 1
     affair = (table["affairs"].to_numpy() > 0).astype(np.int64)
-    answers = np.stack([rating, affair], axis=1)
-    if answers.min() < 0 or np.any(answers.max(axis=0) >= collection.sizes):
+    records = np.stack([rating, affair], axis=1)
+    if records.min() < 0 or np.any(records.max(axis=0) >= collection.sizes):
         fail("this release of statsmodels ships another survey than the demo expects")
-    return answers
+    return records

@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate`: try parameters on known records before anything is collected; one command a file."""
+"""These commands try parameters on known data before anything is collected."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ __all__ = ["app"]
 
 
 class _Evaluate(Commands):
-    """By what is estimated."""
+    """The group of commands, by what is estimated."""
 
     table: ClassVar = {
         "joint": Command(
             Deferred("stream_ldp.cli.evaluate.joint:joint"),
-            "Perturb a table as its users would, estimate the joint distribution, and say how far it is from the "
-            "truth.",
+            "Perturb a table as its users would, estimate the joint distribution, and show how far it is off.",
         ),
         "heavy-hitters": Command(
             Deferred("stream_ldp.cli.evaluate.heavy_hitters:heavy_hitters"),
-            "Ask item sets as their users would be asked, rank the items, and say how good the ranking is.",
+            "Perturb item sets as their users would, rank the items, and show how good the ranking is.",
         ),
     }
 

@@ -1,4 +1,4 @@
-"""What the evaluations are given: lists of names, and the values of a file."""
+"""This module reads the inputs of the evaluations: lists of names, and the values of a file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["distinct", "ordered", "suggestion"]
 
 
 def ordered(values: Iterable[str]) -> list[str]:
-    """Each value once, in the order of integers if all are, else of text."""
+    """Return each value once, in the order of integers if all values are, otherwise in that of text."""
     found = sorted(set(values))
-    with contextlib.suppress(ValueError):  # of a value that is no integer: the order of text stays
+    with contextlib.suppress(ValueError):  # raised for a value that is not an integer: the order of text stays
         found = sorted(found, key=int)
     return found
 
 
 def distinct(listed: str, what: str) -> list[str]:
-    """The names between commas, or end the command because one comes twice."""
+    """Split names at commas, or end the command because one comes twice."""
     names = listed.split(",")
     for name in names:
         if names.count(name) > 1:
@@ -32,6 +32,6 @@ def distinct(listed: str, what: str) -> list[str]:
 
 
 def suggestion(name: str, known: Sequence[str]) -> str:
-    """The rest of a message about an unknown name."""
+    """Complete a message about an unknown name."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

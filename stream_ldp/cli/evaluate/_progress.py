@@ -1,4 +1,4 @@
-"""A bar on a terminal, and nothing elsewhere."""
+"""This module shows a progress bar on a terminal, and nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Outcome = TypeVar("_Outcome")
 
 
 def watched(outcomes: Iterator[_Outcome], *, total: int, what: str) -> Iterator[_Outcome]:
-    """The outcomes as they come, on standard error a bar of how many of `total` there are."""
+    """Yield the outcomes as they come, with a bar on standard error that shows how many of `total` there are."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

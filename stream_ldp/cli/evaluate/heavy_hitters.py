@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate heavy-hitters`: how good the rankings of a known population of item sets are."""
+"""This command measures how good the rankings of a known population of item sets are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Transactions", "heavy_hitters", "read_transactions"]
 
 _Number = TypeVar("_Number", int, float)
 
-#: The options of methods that are flags, in the order in which they are told.
+#: The options of methods that are flags, in the order in which they are shown.
 _OPTIONS = ("set_size", "k_max", "finalists", "combine", "hash_bits")
 
 
@@ -51,8 +51,8 @@ def _field(option: str) -> FieldInfo:
 def _help(option: str) -> str:
     described = _field(option).description or ""
     kinds = [kind for kind, spec in METHODS.items() if option in spec.model_fields]
-    of = "" if len(kinds) == len(METHODS) else f" Of {', '.join(kinds)}."
-    return f"{described[:1].upper()}{described[1:]}.{of}"
+    only = "" if len(kinds) == len(METHODS) else f" Only for {', '.join(kinds)}."
+    return f"{described[:1].upper()}{described[1:]}.{only}"
 
 
 def _flag(option: str) -> inspect.Parameter:
@@ -70,7 +70,7 @@ def _flag(option: str) -> inspect.Parameter:
 
 
 def _with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take a flag for each option of the methods in place of its parameter `options`, a dict of all."""
+    """Let a command take a flag for each option of the methods, in place of its parameter `options`, a dict."""
     signature = inspect.signature(command, eval_str=True)
     parameters: list[inspect.Parameter] = []
     for each in signature.parameters.values():
@@ -93,31 +93,34 @@ def heavy_hitters(
     data: Annotated[
         Path,
         typer.Option(
-            help="Text file, gzipped if its name ends in .gz: the items of a user on a line, separated by blanks; an "
-            "empty line is an empty set."
+            help="Text file with the items of a user on each line, separated by blanks; an empty line is an empty "
+            "set. Read as gzip if its name ends in .gz."
         ),
     ],
     k: Annotated[str, typer.Option("--k", metavar="K,...", help=_help("k"))],
     epsilon: Annotated[str, typer.Option(metavar="EPSILON,...", help=_help("epsilon"))],
-    methods: Annotated[str, typer.Option(metavar="METHOD,...", help=f"Of {', '.join(METHODS)}.")] = ",".join(METHODS),
+    methods: Annotated[
+        str, typer.Option(metavar="METHOD,...", help=f"Methods to compare, from {', '.join(METHODS)}.")
+    ] = ",".join(METHODS),
     users: Annotated[
         int | None,
         typer.Option(
             min=1,
             show_default="one for each line",
-            help="Users of a repeat, each with one line; drawn with replacement if there are fewer lines.",
+            help="Number of users in each repeat, each with one line; drawn with replacement if there are fewer "
+            "lines.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats, each with its own users and noise.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of users and noise; the same users for every method.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
     options: dict[str, Any],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Repeat it with every method, k and epsilon, and print the means of each.
+    """Repeat this with every method, k and epsilon, and print the means of each.
 
-    The items are those that occur in the file. NDCG, relative error (re), F1 and mean squared error (mse) are of the
-    published k items against the true top k of the users drawn; an item that is no candidate has the estimate 0, and
-    one that is not published no gain. Seconds are those of a whole epoch, all users and the server.
+    The items are those that occur in the file. NDCG, relative error (re), F1 and mean squared error (mse) compare the
+    published k items with the true top k of the users drawn; an item that is not a candidate has the estimate 0, and
+    one that is not published has no gain. Seconds are those of a whole epoch, for all users and the server.
     """
     kinds = _kinds(methods, options)
     sizes = _numbers(k, int, "--k")
@@ -197,7 +200,7 @@ class Transactions(NamedTuple):
 
 
 def read_transactions(path: Path) -> Transactions:
-    """The sets of a file.
+    """Read the sets of a file.
 
     Raises:
         DataError: the file cannot be read or holds no sets; the message never repeats an item.

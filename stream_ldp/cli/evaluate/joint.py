@@ -1,4 +1,4 @@
-"""`stream-ldp evaluate joint`: how far estimates of a joint distribution are from the truth of a known table."""
+"""This command measures how far estimates of a joint distribution are from the truth of a known table."""
 
 from __future__ import annotations
 
@@ -52,9 +52,12 @@ def _help_of(parameter: str) -> str:
 def joint(
     *,
     data: Annotated[
-        Path, typer.Option(help="CSV file, gzipped if its name ends in .gz: a header line, then one record a line.")
+        Path,
+        typer.Option(
+            help="CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
+        ),
     ],
-    of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Attributes: columns of the table.")],
+    of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")],
     mechanism: Annotated[
         str | None,
         typer.Option(
@@ -72,21 +75,24 @@ def joint(
         typer.Option(
             min=1,
             show_default="one for each record",
-            help="Users of a repeat, each with one report; drawn with replacement if there are fewer records.",
+            help="Number of users in each repeat, each with one report; drawn with replacement if there are fewer "
+            "records.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats, each with its own users and noise.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of users and noise; the same for every method.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
     methods: Annotated[
-        str, typer.Option(metavar="METHOD,...", help=f"Estimators, of {', '.join(Method)}.")
+        str, typer.Option(metavar="METHOD,...", help=f"Estimators to compare, from {', '.join(Method)}.")
     ] = ",".join(Method),
     stop: Annotated[
-        Stop, typer.Option(help="Form of the estimators: ours with a certificate, or the published one.")
+        Stop, typer.Option(help="Stopping rule of the estimators: this package's certificate, or the published rule.")
     ] = Stop.CERTIFICATE,
-    delta: Annotated[float, typer.Option(help="Of --stop paper: end when no cell moves by as much.")] = 0.001,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    delta: Annotated[
+        float, typer.Option(help="Change of every cell below which an estimator ends, with --stop paper.")
+    ] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Repeat it with every method, and print the mean distance of each.
+    """Repeat this with every method, and print the mean distance of each.
 
     The values of an attribute are those that occur in the file. The distance is the average variation distance: half
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
@@ -162,10 +168,10 @@ class _Table(NamedTuple):
 
 
 def _read(path: Path, names: Sequence[str]) -> _Table:
-    """The columns of these names.
+    """Read the columns of these names.
 
     Raises:
-        DataError: the file cannot be read or is no such table; the message never repeats a value.
+        DataError: the file cannot be read or is not such a table; the message never repeats a value.
     """
     with text_of(path) as file:
         columns = _columns(file, path, names)
@@ -185,7 +191,7 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
             raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
         for name in names:
             if name not in header:
-                # The other names stay out of it: without a header line they would be somebody's answers.
+                # The message leaves out the other names: without a header line they would be somebody's values.
                 close = difflib.get_close_matches(name, header, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise DataError(f"{path}: the first line has no column {name!r}{hint}")

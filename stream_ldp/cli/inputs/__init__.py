@@ -1,1 +1,1 @@
-"""What commands read: records, item sets and populations."""
+"""This package reads the files of the commands: records, item sets and populations."""

@@ -1,4 +1,4 @@
-"""Item sets in text: those of one user on each line."""
+"""This module reads item sets from text, one user's set on each line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["items_of", "load_item_sets", "named_sets"]
 
 
 def items_of(line: str) -> list[str]:
-    """The items of a line: words between blanks, or, if it begins with a bracket, a JSON list of strings.
+    """Read the items of a line: words between blanks, or, if it begins with a bracket, a JSON list of strings.
 
     Raises:
         DataError: it is neither; the message never repeats an item.
@@ -41,10 +41,10 @@ def items_of(line: str) -> list[str]:
 
 
 def named_sets(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
-    """The items of every line of a file.
+    """Read the items of every line of a file.
 
     Raises:
-        DataError: a line is no set; the message names it and never an item.
+        DataError: a line is not a set; the message names the line and never an item.
     """
     for number, line in enumerate(lines, start=1):
         try:
@@ -54,7 +54,7 @@ def named_sets(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
 
 
 def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
-    """The sets of a file, gzipped if its name ends in .gz; an empty line is an empty set.
+    """Read the sets of a file, gzipped if its name ends in .gz; an empty line is an empty set.
 
     Raises:
         DataError: the file cannot be read or holds no sets, or an item is not one of the collection's; the message

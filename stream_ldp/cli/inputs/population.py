@@ -1,4 +1,4 @@
-"""A population to simulate, from a table whose columns are attributes."""
+"""This module reads a population to simulate from a table whose columns are attributes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["PopulationError", "load_population", "sample"]
 
 
 class PopulationError(DataError):
-    """A table that is not a population of the collection; the message names the line and never an answer."""
+    """A table is not a population of the collection; the message names the line and never a value."""
 
 
 def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64]:
-    """Value indices, shape (rows, attributes), of a CSV file, gzipped if its name ends in .gz.
+    """Read value indices, shape (rows, attributes), from a CSV file, gzipped if its name ends in .gz.
 
-    The first line names the columns; those that are not attributes are left out.
+    The first line names the columns; those that are not attributes are ignored.
 
     Raises:
         PopulationError: it cannot be read, a column is missing, or a value is not one of its attribute's.
@@ -41,7 +41,7 @@ def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64
 
 
 def sample(population: NDArray[np.int64], users: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Rows for so many users: nobody twice where the population is large enough, else drawn with replacement."""
+    """Draw rows for so many users: without replacement where the population is large enough, otherwise with it."""
     if users <= len(population):
         return population[generator.permutation(len(population))[:users]]
     return population[generator.integers(len(population), size=users)]

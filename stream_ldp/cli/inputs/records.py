@@ -1,4 +1,4 @@
-"""Records in text: lines of CSV or of JSON, one record each."""
+"""This module reads records from text: lines of CSV or of JSON, one record each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Format", "RecordReader", "lines_of"]
 
 _READ_BYTES = 65_536
-#: Reads that may wait for the reports before them to leave.
+#: The most reads that may wait for the reports before them to leave.
 _READ_AHEAD = 4
 
 
 class Format(StrEnum):
-    """How a line holds a record."""
+    """The format of a line that holds a record."""
 
     AUTO = "auto"
     CSV = "csv"
@@ -33,15 +33,15 @@ class Format(StrEnum):
 
 
 class _BadLine(DataError):
-    """A line that is not a record of the collection."""
+    """A line is not a record of the collection."""
 
 
 class _BadHeader(_BadLine):
-    """A CSV header under which no line can be one."""
+    """A CSV header does not fit the collection, so that no line under it can be a record."""
 
 
 class RecordReader:
-    """Turns lines into value indices. What it says of a line never repeats an answer.
+    """A record reader turns lines into value indices. Its messages never repeat a value.
 
     problem: what was wrong with the line that ended the reading; None while there is none.
     """
@@ -49,7 +49,11 @@ class RecordReader:
     def __init__(
         self, collection: JointCollection, *, form: Format, source: str, on_skip: Callable[[str], None] | None
     ) -> None:
-        """source: name of the file in problems. on_skip: told of each bad line; None ends with the first."""
+        """Start before the first line.
+
+        source: name of the file in messages.
+        on_skip: called with the problem of each bad line; None ends the reading at the first bad line.
+        """
         self.problem: str | None = None
         self._collection = collection
         self._form = form
@@ -59,7 +63,7 @@ class RecordReader:
         self._columns: list[str] | None = None
 
     def read(self, lines: Iterable[bytes]) -> list[tuple[int, ...]]:
-        """The records of the next lines, up to one that is bad if those are not skipped."""
+        """Read the records of the next lines, up to the first bad one unless bad lines are skipped."""
         records = []
         for line in lines:
             self._number += 1
@@ -77,7 +81,7 @@ class RecordReader:
         return records
 
     def _parse(self, line: bytes) -> tuple[int, ...] | None:
-        """The record of a line, None for a header or a blank line; raises DataError for what is neither."""
+        """Read the record of a line; None for a header or a blank line. Raises DataError for any other line."""
         try:
             text = line.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -99,7 +103,7 @@ class RecordReader:
     def _header(self, cells: list[str]) -> list[str]:
         expected = [attribute.name for attribute in self._collection.attributes]
         if sorted(cells) != sorted(expected):
-            # Its words are not repeated: where the header is missing, they are somebody's answers.
+            # The message does not repeat its words: where the header is missing, they are somebody's values.
             raise _BadHeader(
                 f"the first line must name the attributes of the collection, each once: {', '.join(expected)}"
             )
@@ -107,10 +111,10 @@ class RecordReader:
 
 
 async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
-    """The whole lines of a file, or of standard input for `-`, as many at a time as there are by then.
+    """Yield the whole lines of a file, or of standard input for `-`, as many at a time as have come.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     standard_input = str(path) == "-"
     # Unbuffered, so that a read returns what a pipe has and does not wait for more.
@@ -133,8 +137,8 @@ async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
                     chunk = error
                 loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
-    # In a thread that nobody joins: the read of an idle terminal or pipe cannot be called off, and would hold up
-    # Ctrl-C until the next line.
+    # In a thread that nobody joins: the read of an idle terminal or pipe cannot be cancelled, and would delay Ctrl-C
+    # until the next line.
     threading.Thread(target=read, daemon=True).start()
     rest = b""
     try:

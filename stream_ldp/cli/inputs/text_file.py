@@ -1,4 +1,4 @@
-"""Text files, gzipped or not."""
+"""This module opens text files, gzipped or not."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["open_text", "text_of"]
 
 @contextlib.contextmanager
 def text_of(path: Path) -> Iterator[TextIO]:
-    """The file's text, line ends as they are.
+    """Open a file's text, with its line ends as they are.
 
     Raises:
-        DataError: the file cannot be read, at whatever line.
+        DataError: the file cannot be read, also when a later line is.
     """
     try:
         with open_text(path) as file:
@@ -35,7 +35,7 @@ def text_of(path: Path) -> Iterator[TextIO]:
 
 
 def open_text(path: Path) -> TextIO:
-    """The file opened, gzipped if its name ends in .gz; what is wrong with it is raised as it comes."""
+    """Open a file, gzipped if its name ends in .gz; its errors are raised as they occur."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")

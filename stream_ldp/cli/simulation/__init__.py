@@ -1,1 +1,1 @@
-"""Populations whose truth is known, played by commands."""
+"""This package plays populations whose truth is known."""

@@ -1,4 +1,4 @@
-"""`stream-ldp simulate` of an item collection: a population whose true top k is known answers live."""
+"""This module runs `stream-ldp simulate` for an item collection: a population with a known top k reports live."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["simulate_items"]
 def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None:
     """Play the sets of a file as a population, from the next epoch on."""
     if options.rate is not None or options.windows is not None:
-        fail("--rate and --windows are for collections of records: item sets are asked about live", code=2)
+        fail("--rate and --windows are for collections of records: item sets are reported live", code=2)
     users, seed, epochs = options.users, options.seed, options.epochs or 1
     given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
@@ -44,7 +44,7 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
         run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
     finally:
         seconds = time.monotonic() - begun
-        typer.echo(f"{population.acknowledged} answers of {len(sets)} simulated users in {seconds:.1f} s")
+        typer.echo(f"{population.acknowledged} reports of {len(sets)} simulated users in {seconds:.1f} s")
     typer.echo(f"true top {collection.method.k}:")
     for rank, (item, frequency) in enumerate(truth.top(collection.method.k).items(), start=1):
         typer.echo(f"{rank:4} {item} {frequency:.4f}")
@@ -53,16 +53,18 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
 async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
     phases = 0
 
-    def tell(asked: Round, answers: int) -> None:
+    def show(asked: Round, reports: int) -> None:
         nonlocal phases
         phases += 1
         about = collection.items.count if asked.candidates is None else len(asked.candidates)
         typer.echo(
-            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {answers} of {len(sets)} "
-            f"users answered about {about} items"
+            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports} of {len(sets)} "
+            f"users reported on {about} items"
         )
 
     async with population:
-        await population.run(epochs=epochs, on_phase=tell)
+        await population.run(epochs=epochs, on_phase=show)
     if missing := epochs * len(collection.method.phases) - phases:
-        typer.echo(f"{missing} phases were never asked: is a worker running, are its windows long enough?", err=True)
+        typer.echo(
+            f"{missing} phases were never asked: is a worker running, and are its windows long enough?", err=True
+        )

@@ -1,4 +1,4 @@
-"""The truth of a simulation of item sets, which rankings can be held against."""
+"""This module holds the truth of a simulation of item sets, to compare rankings with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ["ItemTruth"]
 
 
 class ItemTruth(BaseModel):
-    """Part of the simulated users who hold each item that anybody holds, the most frequent first."""
+    """The truth of a simulation of item sets.
+
+    frequency: share of the users who hold each item that anybody holds, the most frequent first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,7 +34,7 @@ class ItemTruth(BaseModel):
 
     @classmethod
     def of(cls, collection: ItemCollection, sets: ItemSets) -> Self:
-        """The truth of these users."""
+        """Compute the truth of these users."""
         frequencies = sets.frequencies(collection.items.count)
         order = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
         return cls(
@@ -57,24 +60,24 @@ class ItemTruth(BaseModel):
             ) from error
 
     def save(self, path: Path) -> None:
-        """Write it so that a reader sees the file before or the file after, and nothing in between."""
+        """Write the file so that a reader sees either the old or the new one, and nothing in between."""
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(self.model_dump_json(), encoding="utf-8")
         os.replace(draft, path)
 
     def part_of(self, item: str) -> float:
-        """Part of the users who hold an item."""
+        """Return the share of the users who hold an item."""
         return self.frequency.get(item, 0.0)
 
     def found(self, ranking: Ranking) -> int:
-        """How many of a ranking's items are among as many truly most frequent ones."""
+        """Count the items of a ranking that are among as many truly most frequent ones."""
         least = min(self.top(len(ranking.items)).values(), default=0.0)
         return sum(self.part_of(each.item) >= least > 0.0 for each in ranking.items)
 
     def distance(self, ranking: Ranking) -> float:
-        """Mean difference, without sign, of a ranking's frequencies from the true ones."""
+        """Compute the mean absolute difference of a ranking's frequencies from the true ones."""
         return float(np.mean([abs(each.frequency - self.part_of(each.item)) for each in ranking.items]))
 
     def top(self, count: int) -> dict[str, float]:
-        """The most frequent items; as many as there are, if there are fewer."""
+        """Return the most frequent items with their frequencies; as many as there are, if there are fewer."""
         return dict(list(self.frequency.items())[:count])

@@ -1,4 +1,4 @@
-"""What `stream-ldp simulate` is asked to do."""
+"""This module holds the options of `stream-ldp simulate`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["SimulateOptions"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SimulateOptions:
-    """What can be asked of any population; each kind of collection refuses what means nothing to it.
+    """The options of `simulate`; each kind of collection refuses those that it has no use for.
 
     data: file of the population.
-    users: None for one for each row.
-    rate, windows: reports a second, and windows to spread them over, of a collection of records.
-    epochs: to answer, of a collection of item sets.
+    users: number of users; None for one for each row.
+    rate, windows: reports a second, and number of windows to spread them over, for a collection of records.
+    epochs: number of epochs to report in, for a collection of item sets.
     """
 
     data: Path

@@ -1,4 +1,4 @@
-"""The truth of a simulation, which estimates can be held against."""
+"""This module holds the truth of a simulation of records, to compare estimates with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
 
 
 class TruthError(DataError):
-    """A file that does not hold a simulation's truth."""
+    """A file does not hold a simulation's truth."""
 
 
 class _Part(BaseModel):
@@ -35,7 +35,7 @@ class _Part(BaseModel):
 
 
 class WindowTruth(_Part):
-    """The true joint of what was sent in one window."""
+    """The true joint distribution of the records that were reported in one window."""
 
     window: WindowBounds
     reports: int
@@ -43,10 +43,10 @@ class WindowTruth(_Part):
 
 
 class Truth(_Part):
-    """The true joints of a simulation, by estimate; nested lists, one level an axis.
+    """The true joint distributions of a simulation, by estimate, as nested lists with one level for each axis.
 
-    population: of the whole table.
-    windows: of what was sent, window by window.
+    population: distribution of the whole table.
+    windows: distribution of the reported records, window by window.
     """
 
     collection: str
@@ -69,15 +69,15 @@ class Truth(_Part):
             raise TruthError(f"{path}: not the truth of a simulation, as `simulate --truth` writes it") from error
 
     def save(self, path: Path) -> None:
-        """Write it so that a reader sees the file before or the file after, and nothing in between."""
+        """Write the file so that a reader sees either the old or the new one, and nothing in between."""
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(self.model_dump_json(), encoding="utf-8")
         os.replace(draft, path)
 
     def of(self, estimate: Estimate) -> NDArray[np.float64] | None:
-        """The joint to hold an estimate against: its window's, or the population's where the window is not known.
+        """Return the joint to compare an estimate with: its window's, or the population's if the window is unknown.
 
-        None if the simulation was of another collection, or another version of it.
+        It is None if the simulation was of another collection, or of another version of it.
         """
         if estimate.fingerprint != self.fingerprint or estimate.estimate not in self.population:
             return None
@@ -87,22 +87,25 @@ class Truth(_Part):
 
 
 class Tally:
-    """Counts the true records as they are sent."""
+    """A tally counts the true records as they are reported."""
 
     def __init__(self, collection: JointCollection, population: NDArray[np.int64]) -> None:
-        """population: value indices, shape (rows, attributes)."""
+        """Start with no records.
+
+        population: value indices, shape (rows, attributes).
+        """
         self._collection = collection
         self._population = population
         self._panes: dict[int, dict[str, NDArray[np.int64]]] = defaultdict(dict)
 
     def add(self, values: NDArray[np.int64], *, time_ms: int) -> None:
-        """Records, shape (n, attributes), sent at one event time."""
+        """Add records, value indices of shape (n, attributes), that are reported at one event time."""
         counts = self._panes[pane_of(time_ms, self._collection.window)]
         for estimate in self._collection.estimates:
             counts[estimate.name] = counts.get(estimate.name, 0) + self._counted(values, estimate)
 
     def truth(self) -> Truth:
-        """The truth of what has been added so far."""
+        """Compute the truth of the records that have been added so far."""
         return Truth(
             collection=self._collection.name,
             fingerprint=self._collection.fingerprint.hex(),

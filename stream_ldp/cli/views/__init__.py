@@ -1,1 +1,1 @@
-"""What commands show of plans and answers."""
+"""This package shows plans and answers."""

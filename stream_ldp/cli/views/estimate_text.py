@@ -1,4 +1,4 @@
-"""Estimates for the eye: pure functions from an estimate to what is shown."""
+"""This module turns estimates into text, by pure functions."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["BAR_WIDTH", "LINE_CELLS", "panel", "plain_line", "span", "state", "truth_line", "word"]
 
-#: Columns of the longest bar.
+#: Width of the longest bar, in columns.
 BAR_WIDTH = 30
-#: Cells or items on a line.
+#: The most cells or items on a line.
 LINE_CELLS = 6
 
 
 def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells: int = 12) -> RenderableType:
-    """An estimate as a table of its most probable cells, with what is needed to judge it.
+    """Show an estimate as a table of its most probable cells, with what is needed to judge it.
 
-    truth: the joint to hold it against, same shape. cells: rows of the table, at most.
+    truth: the joint to compare it with, of the same shape.
+    cells: the most rows of the table.
     """
     joint, error = estimate.joint(), estimate.standard_errors()
     order = np.argsort(-joint, axis=None, kind="stable")[:cells]
@@ -78,7 +79,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
 
 
 def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) -> str:
-    """An estimate on one line, for a pipe or a log; its most probable cells only."""
+    """Show an estimate on one line, for a pipe or a log, with its most probable cells only."""
     joint, error = estimate.joint(), estimate.standard_errors()
     labels = _labels([axis.values for axis in estimate.axes])
     words = [
@@ -96,14 +97,14 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
 
 
 def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
-    """The truth of one estimate in one window, as `plain_line` shows the estimate."""
+    """Show the truth of one estimate in one window, in the form in which `plain_line` shows the estimate."""
     joint = np.array(truth.probability, dtype=np.float64)
     return " ".join([span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, _labels(values))])
 
 
 def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterable[str]:
     yield f"{estimate.reports:,} reports" + (
-        f", worth {estimate.effective_reports:,.0f} with those remembered"
+        f", worth {estimate.effective_reports:,.0f} with those of earlier windows"
         if estimate.effective_reports != estimate.reports
         else ""
     )
@@ -118,7 +119,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
         verdict = (
             "the attributes depend on each other"
             if independence.dependent
-            else "not told apart from independence: prefer the product of the marginals"
+            else "no dependence can be shown: prefer the product of the marginals"
         )
         yield f"{verdict} (p = {independence.p_value:.2g})"
     if estimate.plausibility.flagged:
@@ -142,22 +143,22 @@ def _cells(
 
 
 def _labels(values: Sequence[Sequence[str]]) -> list[str]:
-    """Names of the cells in C order."""
+    """Name the cells, in C order."""
     return [", ".join(cell) for cell in product(*values)]
 
 
 def word(label: str) -> str:
-    """A label without the blanks that part the words of a line."""
+    """Replace the blanks of a label, since blanks separate the words of a line."""
     return label.replace(" ", "_")
 
 
 def state(answer: Estimate | Ranking) -> str:
-    """Whether it may still change."""
+    """Say whether an answer is final or may still change."""
     return "final" if answer.final else "provisional"
 
 
 def span(window: WindowBounds) -> str:
-    """The window as an ISO 8601 interval, UTC."""
+    """Show a window as an ISO 8601 interval, UTC."""
     return f"{_time(window.start_ms)}/{_time(window.end_ms)}"
 
 

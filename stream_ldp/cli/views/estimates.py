@@ -1,4 +1,4 @@
-"""What is shown of the estimates of a collection of records."""
+"""This module holds the view of the estimates of a collection of records."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ __all__ = ["EstimateView", "view"]
 
 
 class EstimateView(View[Estimate]):
-    """Of each estimate the last final one, and the provisional one of the window that is open after it."""
+    """A view of the last final of each estimate, and the provisional one of the window that is open after it."""
 
     def __init__(self, truth_of: Callable[[Estimate], NDArray[np.float64] | None], *, cells: int = 12) -> None:
-        """truth_of: the joint to hold an estimate against; None where none is known.
+        """Start without estimates.
 
-        cells: most probable ones to show of each.
+        truth_of: returns the joint to compare an estimate with; None where none is known.
+        cells: number of most probable cells to show of each estimate.
         """
         self._truth_of = truth_of
         self._cells = cells
@@ -40,7 +41,7 @@ class EstimateView(View[Estimate]):
         (self._finals if answer.final else self._open)[answer.estimate] = answer
 
     def newest(self) -> list[Estimate]:
-        """By name, final before provisional."""
+        """Return the newest estimates by name, final before provisional."""
         found = []
         for name in sorted({*self._finals, *self._open}):
             final, provisional = self._finals.get(name), self._open.get(name)
@@ -67,12 +68,12 @@ class EstimateView(View[Estimate]):
 
 
 def view(truth: Path | None, *, rows: int) -> EstimateView:
-    """The view of estimates beside the truth in a file, which may come later."""
+    """Make the view of estimates beside the truth in a file, which may come later."""
     return EstimateView(partial(_true_joint, truth), cells=rows)
 
 
 def _true_joint(file: Path | None, estimate: Estimate) -> NDArray[np.float64] | None:
-    """The joint to hold an estimate against, None while there is no file; read anew, as a simulation goes on."""
+    """Read the joint to compare an estimate with, anew as a simulation goes on; None while there is no file."""
     if file is None or not file.exists():
         return None
     return Truth.load(file).of(estimate)

@@ -1,4 +1,4 @@
-"""A collection of item sets on one line, and its plan as tables."""
+"""This module shows a collection of item sets on one line, and its plan as tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["show_plan", "summary"]
 
 
 def summary(collection: ItemCollection, *, lasting: str) -> str:
-    """What it asks and answers; `lasting` tells its windows."""
+    """Describe the collection on one line; `lasting` describes its windows."""
     method, epsilon = collection.method, shown_epsilon(epoch_epsilon(collection.method))
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
@@ -40,21 +40,21 @@ def show_plan(planned: Plan) -> None:
         f"An epoch has {len(planned.phases)} phases and takes {planned.epoch_ms / 1_000:g} s; epochs are "
         f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
     )
-    table = Table("epochs that a user answers", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
+    table = Table("epochs that a user reports in", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
     for spent in planned.privacy:
         table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
     console.print(table)
 
     table = Table(
         "phase",
-        "of users",
-        "is asked for",
+        "users",
+        "reports on",
         "epsilon",
         "response",
         "report",
         "state",
         box=box.SIMPLE,
-        title="Each phase; the state is of its window, for a source partition",
+        title="Each phase; the state is that of a window and source partition",
     )
     for phase in planned.phases:
         table.add_row(
@@ -73,8 +73,8 @@ def show_plan(planned: Plan) -> None:
         "users",
         *(f"after phase {phase.number}" for phase in telling),
         box=box.SIMPLE,
-        title="Standard error of a rare item's frequency / frequency that tells an item from none",
-        caption="Phase 1 decides what becomes a candidate; after the last comes the result.",
+        title="Standard error of a rare item's frequency / smallest frequency that differs clearly from 0",
+        caption="Phase 1 decides what becomes a candidate; the last phase gives the result.",
     )
     for errors in zip(*(phase.errors for phase in telling), strict=True):
         shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]

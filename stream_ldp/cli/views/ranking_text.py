@@ -1,4 +1,4 @@
-"""Rankings for the eye: pure functions from a ranking to what is shown."""
+"""This module turns rankings into text, by pure functions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ __all__ = ["ranking_line", "ranking_panel"]
 def ranking_panel(
     ranking: Ranking, *, before: Ranking | None = None, truth: ItemTruth | None = None, rows: int = 12
 ) -> RenderableType:
-    """A ranking as a table of its best items, with what is needed to judge it.
+    """Show a ranking as a table of its best items, with what is needed to judge it.
 
-    before: the result that ranks are compared with. truth: what the users hold. rows: of the table, at most.
+    before: the result that ranks are compared with.
+    truth: the true frequencies.
+    rows: the most rows of the table.
     """
     shown = ranking.items[:rows]
     ranks = {} if before is None else {each.item: each.rank for each in before.items}
@@ -77,7 +79,7 @@ def ranking_panel(
 
 
 def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:
-    """A ranking on one line, for a pipe or a log; its best items only."""
+    """Show a ranking on one line, for a pipe or a log, with its best items only."""
     words = [
         span(ranking.window),
         f"epoch={ranking.epoch}",
@@ -121,7 +123,7 @@ def _plausible(ranking: Ranking) -> str:
 
 
 def _change(item: HeavyHitter, ranks: dict[str, int]) -> Text:
-    """How its rank has changed."""
+    """Show how the rank of an item has changed."""
     if item.item not in ranks:
         return Text("new", style="bold")
     risen = ranks[item.item] - item.rank

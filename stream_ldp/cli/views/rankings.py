@@ -1,4 +1,4 @@
-"""What is shown of the rankings of an item collection."""
+"""This module holds the view of the rankings of an item collection."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ __all__ = ["RankingView", "view"]
 
 
 class RankingView(View[Ranking]):
-    """The result of the last epoch, and how far the epoch after it has come."""
+    """A view of the result of the last epoch, and of how far the epoch after it has come."""
 
     def __init__(self, truth_of: Callable[[Ranking], ItemTruth | None], *, rows: int = 12) -> None:
-        """truth_of: what to hold a ranking against; None where nothing is known.
+        """Start without rankings.
 
-        rows: best items to show of each.
+        truth_of: returns the truth to compare a ranking with; None where none is known.
+        rows: number of best items to show of each ranking.
         """
         self._truth_of = truth_of
         self._rows = rows
-        # The last, and the one that its ranks are compared with.
+        # The last result, and the one that its ranks are compared with.
         self._results: deque[Ranking] = deque(maxlen=2)
         self._open: dict[str, Ranking] = {}
 
@@ -44,13 +45,13 @@ class RankingView(View[Ranking]):
             self._open[answer.series] = answer
 
     def newest(self) -> list[Ranking]:
-        """The last result; and of the epochs after it, the ranking that is nearest to its epoch's end."""
+        """Return the last result and, of the epochs after it, the ranking that is nearest to its epoch's end."""
         results = list(self._results)[-1:]
         after = [each for each in self._open.values() if not results or each.epoch > results[0].epoch]
         return results + sorted(after, key=lambda each: (each.window.start_ms, each.phase))[-1:]
 
     def before(self, ranking: Ranking) -> Ranking | None:
-        """The last result of an earlier epoch."""
+        """Return the last result of an earlier epoch."""
         return next((each for each in reversed(self._results) if each.epoch < ranking.epoch), None)
 
     def line(self, answer: Ranking) -> str:
@@ -73,12 +74,12 @@ class RankingView(View[Ranking]):
 
 
 def view(truth: Path | None, *, rows: int) -> RankingView:
-    """The view of rankings beside the truth in a file, which may come later."""
+    """Make the view of rankings beside the truth in a file, which may come later."""
     return RankingView(partial(_true_items, truth), rows=rows)
 
 
 def _true_items(file: Path | None, ranking: Ranking) -> ItemTruth | None:
-    """What the users hold, None while there is no file, or where it is of another collection."""
+    """Read the truth of a ranking; None while there is no file, or if it is of another collection."""
     if file is None or not file.exists():
         return None
     truth = ItemTruth.load(file)

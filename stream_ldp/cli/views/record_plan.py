@@ -1,4 +1,4 @@
-"""A collection of records on one line, and its plan as tables."""
+"""This module shows a collection of records on one line, and its plan as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["plan_document", "show_plan", "summary"]
 
 
 def summary(collection: JointCollection, *, lasting: str) -> str:
-    """What it asks and answers; `lasting` tells its windows."""
+    """Describe the collection on one line; `lasting` describes its windows."""
     return (
         f"{len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, {lasting}, "
         f"estimates {', '.join(each.name for each in collection.estimates)}"
@@ -29,12 +29,12 @@ def summary(collection: JointCollection, *, lasting: str) -> str:
 
 
 def plan_document(planned: Plan) -> dict[str, object]:
-    """The plan as plain data, for JSON."""
+    """Return the plan as plain data, for JSON."""
     return asdict(planned) | {
         "privacy": [
             {
                 "neighbours": loss.neighbours,
-                # JSON has no number for it.
+                # JSON has no infinity.
                 "reports": "inf" if math.isinf(loss.reports) else int(loss.reports),
                 "epsilon": loss.epsilon,
                 "assumption": loss.assumption,

@@ -1,4 +1,4 @@
-"""What is shown of a collection's answers as they come."""
+"""This module says what a view of a collection's answers does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["View"]
 
 
 class View(ABC, Generic[AnswerT]):
-    """Keeps the newest answers, and shows one as JSON, on a line or in a panel."""
+    """A view keeps the newest answers, and shows one as JSON, on a line or in a panel."""
 
     @abstractmethod
     def add(self, answer: AnswerT) -> None:
@@ -24,20 +24,20 @@ class View(ABC, Generic[AnswerT]):
 
     @abstractmethod
     def newest(self) -> list[AnswerT]:
-        """Those that hold at present, final before provisional."""
+        """Return the answers that hold at present, final before provisional."""
 
     @abstractmethod
     def line(self, answer: AnswerT) -> str:
-        """For a pipe or a log."""
+        """Show an answer on one line, for a pipe or a log."""
 
     @abstractmethod
     def panel(self, answer: AnswerT) -> RenderableType:
-        """For a terminal."""
+        """Show an answer as a panel, for a terminal."""
 
     @abstractmethod
     def json(self, answer: AnswerT) -> str:
-        """The message, with the truth beside it where there is one; on one line."""
+        """Show an answer as JSON on one line, with the truth where it is known."""
 
     def screen(self) -> RenderableType:
-        """The newest, one below the other."""
+        """Show the newest answers, one below the other."""
         return Group(*map(self.panel, self.newest()))

@@ -146,7 +146,8 @@ class GfimSpec(MethodSpec):
         "0.6 and 0.4 by default",
     )
     finalists: Whole | None = Field(
-        default=None, description="how many candidates phase 2 leaves, |E|; by default 2 k, or k_max if that is less"
+        default=None,
+        description="number of candidates that phase 2 keeps, |E|; by default 2 k, or k_max if that is less",
     )
     combine: Combination = None
     hash_bits: HashBits = None

@@ -75,19 +75,19 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 # Options that several methods have. Each spec declares them itself, since a collection is registered with its options
 # in the order of the fields.
 
-#: l, of which larger sets are estimated too low.
-SetSize = Annotated[Whole, Field(description="how many items a set has at most, or nearly all sets")]
+#: l. Larger sets count for less.
+SetSize = Annotated[Whole, Field(description="largest number of items of a set, or of nearly all sets")]
 
 Combination = Annotated[
     Combine | None,
-    Field(description=f"how the estimates of two phases become one; {DEFAULT_COMBINE} by default"),
+    Field(description=f"rule that combines the estimates of two phases; {DEFAULT_COMBINE} by default"),
 ]
 
 HashBits = Annotated[
     Whole | None,
     AfterValidator(_check_hash_bits),
     Field(
-        description="how many bits a Hadamard response tells, t: 1 for sampling SH, the papers', in all phases; by "
+        description="number of bits of a Hadamard response, t: 1 for sampling SH, the papers', in all phases; by "
         "default the response of least variance"
     ),
 ]
@@ -97,11 +97,11 @@ class MethodSpec(Part):
     """The options that all heavy-hitter methods have. For an option that is not given, the method chooses."""
 
     kind: str
-    epsilon: float = Field(description="of a user for an epoch, in nats")
-    k: Whole = Field(description="how many heavy hitters are wanted")
+    epsilon: float = Field(description="privacy budget of one user for one epoch, in nats")
+    k: Whole = Field(description="number of heavy hitters to find")
     k_max: Whole | None = Field(
         default=None,
-        description="how many candidates phase 1 leaves; by default 3 k, 2 k of svim, or the domain if that is less",
+        description="number of candidates that phase 1 keeps; by default 3 k, 2 k of svim, or the domain if less",
     )
     set_size: SetSize | None = None
 

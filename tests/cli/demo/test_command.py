@@ -1,4 +1,4 @@
-"""The README's first command."""
+"""Tests of `stream-ldp demo`, the README's first command."""
 
 from __future__ import annotations
 

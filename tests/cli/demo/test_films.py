@@ -17,4 +17,4 @@ def test_each_user_has_seen_1_to_8_films_and_earlier_films_are_more_popular() ->
 
 
 def test_a_demo_that_ends_before_an_epoch_says_so() -> None:
-    assert "no epoch of films ended in that time: one takes 12 s" in Films(users=10).summary()
+    assert "no epoch of films ended in that time: an epoch takes 12 s" in Films(users=10).summary()

@@ -14,7 +14,7 @@ from tests.client.examples import collection_of
 
 
 def read(*lines: str | bytes, form: Format = Format.AUTO, skip: list[str] | None = None) -> tuple[int, str | None]:
-    """Number of records, and the problem that ended the reading."""
+    """Return the number of records, and the problem that ended the reading."""
     reader = RecordReader(collection_of(), form=form, source="it", on_skip=None if skip is None else skip.append)
     records = reader.read(line.encode() if isinstance(line, str) else line for line in lines)
     return len(records), reader.problem
@@ -76,7 +76,7 @@ def test_reading_goes_on_after_skipped_lines() -> None:
 
 @pytest.fixture
 def standard_input() -> Iterator[int]:
-    """The writing end of a pipe that this process has as its standard input."""
+    """Return the writing end of a pipe that this process has as its standard input."""
     saved = os.dup(0)
     reading, writing = os.pipe()
     os.dup2(reading, 0)

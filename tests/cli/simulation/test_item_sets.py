@@ -13,7 +13,7 @@ from typer.testing import Result
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from tests.cli.films import QUICK, answers, data_file
+from tests.cli.films import QUICK, data_file, report_counts
 from tests.client.examples import write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.items import films
@@ -30,10 +30,10 @@ def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     # A slow machine may be too late for some of them; what is said is what was sent.
-    first, second = answers(broker)
-    assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users answered about 8 items")
-    assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users answered about 4 items")
-    assert lines[2].startswith(f"{first + second} answers of 4 simulated users in ")
+    first, second = report_counts(broker)
+    assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users reported on 8 items")
+    assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users reported on 4 items")
+    assert lines[2].startswith(f"{first + second} reports of 4 simulated users in ")
     assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
     truth = ItemTruth.load(truth_file)
     assert truth.frequency == {"Alien": 0.75, "Brazil": 0.25, "Heat": 0.25}
@@ -47,10 +47,10 @@ def test_a_population_is_as_large_as_asked_for(
     packed.write_bytes(gzip.compress(b"Alien Brazil\nGilda\n"))
     result = command_line(simulate, quick, "--data", packed, "--users", 3_000, "--seed", 1, "--epochs", 2)
     assert result.exit_code == 0
-    assert "hides nothing: for simulated users only" in result.stderr
+    assert "hides nothing: use it for simulated users only" in result.stderr
     lines = result.stdout.splitlines()
-    assert sum(" of 3000 users answered" in line for line in lines) == 4
-    assert lines[4].startswith(f"{sum(answers(broker))} answers of 3000 simulated users")
+    assert sum(" of 3000 users reported" in line for line in lines) == 4
+    assert lines[4].startswith(f"{sum(report_counts(broker))} reports of 3000 simulated users")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_lost_reports_of_a_population_end_the_command_with_an_error(
     result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"))
     assert result.exit_code == 1
     assert "were not acknowledged" in result.stderr
-    assert "0 answers of 1 simulated users" in result.stdout
+    assert "0 reports of 1 simulated users" in result.stdout
 
 
 @pytest.mark.parametrize("option", ["--rate", "--windows"])

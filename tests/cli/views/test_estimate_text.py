@@ -26,7 +26,7 @@ def shown(estimate: Estimate, **options: Any) -> str:
 
 
 def wide(cells: int) -> Estimate:
-    """One attribute of many values, the later the more probable."""
+    """Make an estimate of one attribute with many values, the later the more probable."""
     joint = np.arange(1, cells + 1) / np.arange(1, cells + 1).sum()
     return estimate_of(
         axes=(Axis(attribute="word", values=tuple(f"w{i}" for i in range(cells))),),
@@ -72,9 +72,9 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
     )
     text = shown(doubtful)
     assert "provisional" in text
-    assert "worth 20,000 with those remembered" in text
+    assert "worth 20,000 with those of earlier windows" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
-    assert "not told apart from independence: prefer the product of the marginals (p = 0.42)" in text
+    assert "no dependence can be shown: prefer the product of the marginals (p = 0.42)" in text
     assert "WARNING: honest reports hardly ever look like this (p = 1e-09)" in text
     assert "certified=no dependent=no plausible=no" in plain_line(doubtful)
     assert "truth" not in text

@@ -83,7 +83,7 @@ async def publish(settings: Settings, *values: bytes) -> None:
 
 @pytest.fixture
 def run(settings: Settings, command_line: Run) -> Run:
-    """Runs watch on topics of this test."""
+    """Run watch on topics of this test."""
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
     return lambda *arguments: command_line(watch, *arguments, *flags)
 

@@ -77,7 +77,7 @@ def counted(ledger: PrivacyLedger) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The file of a new ledger."""
+    """Create a ledger and return its file."""
     path = tmp_path / "user" / "secret.ledger"
     path.parent.mkdir()
     PrivacyLedger.create(path, secret=SECRET)
@@ -543,7 +543,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def secret_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the secret goes by default: never the developer's own."""
+    """Replace the directory of the default secret, so that it is never the developer's own."""
     monkeypatch.setattr(typer, "get_app_dir", lambda _: str(tmp_path / "settings"))
     return tmp_path / "settings" / "secret"
 

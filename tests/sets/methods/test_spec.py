@@ -97,7 +97,8 @@ window: {size: 60s}
         (
             {"set_size: 5": "# no set size"},
             [
-                "3:3: mechanism.set_size: gfim needs set_size: how many items a set has at most, or nearly all sets",
+                "3:3: mechanism.set_size: gfim needs set_size: largest number of items of a set, "
+                "or of nearly all sets",
             ],
         ),
         (

@@ -129,4 +129,4 @@ else:
 
 def __dir__() -> list[str]:
     """List the names of the package, imported or not."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

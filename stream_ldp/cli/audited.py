@@ -45,6 +45,10 @@ _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 #: The most by which an enumerated epsilon may differ from the claimed one: both are rounded, at 50 digits and again.
 _TOLERANCE = 1e-9
 
+#: Most values of a symbol that are enumerated at full width; so many take ten seconds, and the time grows with the
+#: fourth power.
+_MAX_SYMBOL = 32
+
 Row = dict[str, Any]
 
 
@@ -121,46 +125,49 @@ class _Records:
 
     def enumerated(self) -> Exact:
         small = self.mechanism.small()
-        realised = Enumeration.realised(self.mechanism)
-        # Enumerated symbol by symbol at full width, and from record to packed report in miniature.
+        mechanism = self.mechanism if max(self.mechanism.symbol_sizes) <= _MAX_SYMBOL else small
+        realised = Enumeration.realised(mechanism)
+        # Enumerated symbol by symbol, at full width if possible, and from record to packed report in miniature.
         whole_as_stated = realised_reports(small) == stated_reports(small)
-        as_stated = realised == Enumeration.stated(self.mechanism) and whole_as_stated
+        as_stated = realised == Enumeration.stated(mechanism) and whole_as_stated
         results = [
             {
                 "neighbours": neighbours,
                 "reports": reports,
-                "claimed": self.mechanism.epsilon(neighbours=neighbours, reports=reports),
+                "claimed": mechanism.epsilon(neighbours=neighbours, reports=reports),
                 "enumerated": realised.epsilon(neighbours=neighbours, reports=reports),
             }
-            for neighbours in range(1, len(self.mechanism.sizes) + 1)
+            for neighbours in range(1, len(mechanism.sizes) + 1)
             for reports in _REPORTS
         ]
         return Exact(
             title="A record that does not change",
             results=results,
             # Values can be renamed, and so enumerated, only where all of them are perturbed alike.
-            changing=list(self._changing(realised)) if as_stated else [],
+            changing=list(_changing(mechanism, realised)) if as_stated else [],
             as_stated=as_stated,
             wrong=sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in results),
+            miniature=None if mechanism is self.mechanism else str(mechanism),
         )
-
-    def _changing(self, realised: Enumeration) -> Iterator[Row]:
-        """Yield the epsilon of a few reports of a record that may change, beside that of one that does not."""
-        for reports in _CHANGING_REPORTS:
-            for neighbours in range(1, len(self.mechanism.sizes) + 1):
-                try:
-                    enumerated = realised.changing_epsilon(neighbours=neighbours, reports=reports)
-                except TooLarge:
-                    return
-                yield {
-                    "neighbours": neighbours,
-                    "reports": reports,
-                    "if_constant": self.mechanism.epsilon(neighbours=neighbours, reports=reports),
-                    "enumerated": enumerated,
-                }
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
         return attacks(self.mechanism, self.words, noise=noise, secrets=secrets)
+
+
+def _changing(mechanism: Mechanism, realised: Enumeration) -> Iterator[Row]:
+    """Yield the epsilon of a few reports of a record that may change, beside that of one that does not."""
+    for reports in _CHANGING_REPORTS:
+        for neighbours in range(1, len(mechanism.sizes) + 1):
+            try:
+                enumerated = realised.changing_epsilon(neighbours=neighbours, reports=reports)
+            except TooLarge:
+                return
+            yield {
+                "neighbours": neighbours,
+                "reports": reports,
+                "if_constant": mechanism.epsilon(neighbours=neighbours, reports=reports),
+                "enumerated": enumerated,
+            }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -133,6 +133,8 @@ def raise_mistake(error: ValidationError) -> None:
 
 def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """Return the end of a message that says which known name may have been meant."""
+    if not known:
+        return ""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 

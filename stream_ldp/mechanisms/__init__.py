@@ -3,7 +3,7 @@
 The two tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
 """
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -63,11 +63,15 @@ __all__ = [
     "standard_errors",
 ]
 
+_SPECS = RRLDPSpec | KRRSpec
+
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
-AnyMechanismSpec = Annotated[RRLDPSpec | KRRSpec, Field(discriminator="kind")]
+AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]
 
 #: The same, by kind.
-MECHANISMS: dict[str, type[MechanismSpec]] = {"rr-ldp": RRLDPSpec, "k-rr": KRRSpec}
+MECHANISMS: dict[str, type[MechanismSpec]] = {
+    kind: spec for spec in get_args(_SPECS) for kind in get_args(spec.model_fields["kind"].annotation)
+}
 
 #: Every mechanism for one value, or a set of values, out of many. Of two with equal variance, the first is chosen.
 ORACLES: tuple[type[FrequencyOracle], ...] = (

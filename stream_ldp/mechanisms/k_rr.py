@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
@@ -54,15 +55,16 @@ class KRRSpec(MechanismSpec):
         """See `MechanismSpec.for_budget`: all attributes get equal shares of the budget.
 
         Raises:
-            ValueError: one report is to cost less than all of them, or an epsilon is out of range.
+            ParameterError: one report is to cost less than all of them, or the budget is out of range.
         """
+        if not 0 < for_ever < math.inf:
+            raise ParameterError(f"for_ever must be a positive, finite epsilon, got {for_ever}")
         if per_report is not None and per_report < for_ever:
-            raise ValueError(
+            raise ParameterError(
                 "k-rr sends the same in every report, so that one costs as much as all: leave per_report out"
             )
-        spec = cls(kind="k-rr", epsilon=for_ever / len(sizes))
-        spec.of(sizes=sizes)
-        return spec
+        mechanism = KRR(sizes=sizes, attribute_epsilon=for_ever / len(sizes))
+        return cls(kind="k-rr", epsilon=mechanism.attribute_epsilon)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +79,7 @@ class KRR(Mechanism):
     attribute_epsilon: privacy loss, in nats, that the report of one attribute may cost.
 
     Raises:
-        ValueError: a parameter is out of its range, or no multiples of 2^-32 are probabilities for the epsilon.
+        ParameterError: a parameter is out of its range, or no multiples of 2^-32 are probabilities for the epsilon.
     """
 
     title: ClassVar[str] = "k-RR"
@@ -87,12 +89,12 @@ class KRR(Mechanism):
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 2:
-            raise ValueError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
+            raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
         if not 0 < self.attribute_epsilon < math.inf:
-            raise ValueError(f"epsilon must be positive and finite, got {self.attribute_epsilon}")
+            raise ParameterError(f"epsilon must be positive and finite, got {self.attribute_epsilon}")
         for size, run in zip(self.sizes, self.runs, strict=True):
             if not 0 < run * size < RESOLUTION:
-                raise ValueError(
+                raise ParameterError(
                     f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values"
                 )
 
@@ -184,6 +186,11 @@ class KRR(Mechanism):
             for size, kept, run in zip(self.sizes, self.kept, self.runs, strict=True)
         )
 
+    @property
+    def symbol_sizes(self) -> tuple[int, ...]:
+        """See `Mechanism.symbol_sizes`: the one symbol of an attribute names any of its values."""
+        return self.sizes
+
     def small(self) -> Self:
         """See `Mechanism.small`: at most two attributes, with at most three values and two."""
         sizes = tuple(min(size, most) for size, most in zip(self.sizes, (3, 2), strict=False))
@@ -195,7 +202,7 @@ class KRR(Mechanism):
         """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, however often its value is sent."""
         neighbours = checked_neighbours(neighbours, self.sizes)
         if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
-            raise ValueError(f"reports must be a positive whole number or math.inf, got {reports}")
+            raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
                 "a change of a record shows in k-rr, which sends the same as long as it does not change: where it "
@@ -236,9 +243,10 @@ class KRR(Mechanism):
 
 @lru_cache
 def _run(size: int, epsilon: float) -> int:
-    """Return the least P(a given other value) whose loss is at most epsilon, in units of 2^-32."""
+    """Return the least P(a given other value) whose loss is at most epsilon, in units of 2^-32; 0 if below one."""
     with localcontext(PRECISION):
-        return int((RESOLUTION / (Decimal(epsilon).exp() + size - 1)).to_integral_value(ROUND_CEILING))
+        exact = RESOLUTION / (Decimal(epsilon).exp() + size - 1)
+        return int(exact.to_integral_value(ROUND_CEILING)) if exact >= 1 else 0
 
 
 def _table(size: int, kept: int, run: int) -> tuple[tuple[Fraction, ...], ...]:

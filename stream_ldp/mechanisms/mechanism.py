@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from stream_ldp.collection import Part
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
@@ -65,6 +66,11 @@ class MechanismSpec(Part, ABC):
     example: ClassVar[str]
 
     kind: str
+
+    @model_validator(mode="after")
+    def _parameters_are_possible(self) -> Self:
+        self.of(sizes=(2,))
+        return self
 
     @abstractmethod
     def of(self, *, sizes: tuple[int, ...]) -> Mechanism:
@@ -167,6 +173,11 @@ class Mechanism(ABC):
     @abstractmethod
     def supports(self) -> tuple[Support, ...]:
         """The support of values by reports, for each attribute."""
+
+    @property
+    @abstractmethod
+    def symbol_sizes(self) -> tuple[int, ...]:
+        """Number of values that a symbol of each attribute may have: 2 of a bit."""
 
     @abstractmethod
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:

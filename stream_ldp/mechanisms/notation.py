@@ -64,7 +64,12 @@ def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
     kind, _, parameters = word.partition(":")
     if kind not in known:
         raise ParameterError(f"{kind!r} is no mechanism here; known are {', '.join(known)}")
-    return kind, dict(part.partition("=")[::2] for part in parameters.split(","))
+    given = [part.partition("=")[::2] for part in parameters.split(",")]
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"{name!r} is given twice in {word!r}")
+    return kind, dict(given)
 
 
 def _spec(kind: str, given: Mapping[str, str], example: str) -> MechanismSpec:
@@ -91,7 +96,7 @@ class _NotWritten(ParameterError):
 
 
 def _built(build: Callable[[], Built], example: str) -> Built:
-    """What `build` builds, or what is wrong in one line and what would be right in another."""
+    """Build a mechanism; explain a mistake in one line, and in another what would be right."""
     try:
         return build()
     except _NotWritten:

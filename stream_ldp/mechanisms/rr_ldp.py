@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
@@ -42,11 +42,6 @@ class RRLDPSpec(MechanismSpec):
         default=None, description="probability that a report shows 1 for a permanent bit of 1; needs p"
     )
 
-    @model_validator(mode="after")
-    def _parameters_are_possible(self) -> Self:
-        self.of(sizes=(2,))
-        return self
-
     def of(self, *, sizes: tuple[int, ...]) -> RRLDP:
         """Return the mechanism for attributes of these sizes."""
         return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
@@ -67,8 +62,8 @@ class RRLDP(Mechanism):
     """The mechanism RR-LDP for attributes of given sizes.
 
     sizes: number of values of each attribute, each at least 2.
-    f: chance that the permanent response (PRR, eq. 6) replaces a bit by a fair coin, in (0, 1).
-    p, q: chance that the instantaneous response (IRR, eq. 7) sends 1 for a permanent bit of 0 and of 1, with
+    f: probability that the permanent response (PRR, eq. 6) replaces a bit by a fair coin, in (0, 1).
+    p, q: probability that the instantaneous response (IRR, eq. 7) sends 1 for a permanent bit of 0 and of 1, with
         0 <= p < q <= 1; both None sends the permanent response itself, as LoPub does (Ren et al., 2018).
 
     Probabilities are realised to 2^-32: f / 2, p and q are rounded to whole multiples of it, and `channel` and
@@ -197,7 +192,7 @@ class RRLDP(Mechanism):
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
                 "the formula for several reports holds only while the record does not change; when it may, ask for "
-                "reports=1, or for a few reports stream_ldp.Enumeration.changing_epsilon"
+                "reports=1, or for a few reports `changing_epsilon` of stream_ldp.Enumeration"
             )
         return PrivacyLoss(
             epsilon=rr_epsilon(flip=self.flip, response=self.response, neighbours=neighbours, reports=reports),
@@ -250,6 +245,11 @@ class RRLDP(Mechanism):
             )
             for size in self.sizes
         )
+
+    @property
+    def symbol_sizes(self) -> tuple[int, ...]:
+        """See `Mechanism.symbol_sizes`: every symbol is a bit."""
+        return (2,) * len(self.sizes)
 
     def small(self) -> Self:
         """See `Mechanism.small`: an attribute of two values, and if there are more attributes, one of three."""

@@ -16,6 +16,7 @@ __all__ = [
     "Probability",
     "WindowBounds",
     "answer_key",
+    "is_provisional",
 ]
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -59,9 +60,9 @@ class WindowBounds(MessagePart):
 class Plausibility(MessagePart):
     """Whether the reports look as the mechanism makes them; a window that does not is marked, not hidden."""
 
-    statistic: Finite = Field(description="of the numbers of set bits against what the channel allows")
+    statistic: Finite = Field(description="chi-square statistic of what all honest reports have in common")
     degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")
-    p_value: Probability = Field(description="chance that honest reports agree no better")
+    p_value: Probability = Field(description="probability that honest reports agree no better")
     flagged: bool = Field(
         description="whether honest reports would so rarely look like this that they are not all honest"
     )
@@ -116,10 +117,18 @@ class Answer(Protocol):
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
+_LIVE = "live"
+
+
+def is_provisional(key: bytes) -> bool:
+    """Decide whether the record key is that of a provisional answer."""
+    return key.endswith(f"|{_LIVE}".encode())
+
+
 def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
     """Return the record key of an answer.
 
     Every final answer has a key of its own, so that compaction keeps the history; all provisional answers of a series
     share one, so that compaction keeps the newest.
     """
-    return f"{series}|{f'final|{window.start_ms}' if final else 'live'}".encode()
+    return f"{series}|{f'final|{window.start_ms}' if final else _LIVE}".encode()

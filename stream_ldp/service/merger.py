@@ -21,6 +21,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.answer import is_provisional
 from stream_ldp.pipeline.merging import Merge
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class Merger(Service):
         merge, name = owned.merge, owned.merge.collection.name
         kind = kind_of(merge.collection)
         async for record in self._log(self._names.answers(merge.collection), 0):
-            if record.key is not None and record.key.endswith(b"|live"):
+            if record.key is not None and is_provisional(record.key):
                 continue
             try:
                 merge.decide(kind.answer.from_bytes(record.value))

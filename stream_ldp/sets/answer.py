@@ -52,8 +52,8 @@ class NextPhase(MessagePart):
 class EpochPrivacy(MessagePart):
     """Epsilon, in nats, of any two sets of a user."""
 
-    per_epoch: float = Field(description="of all the answers of one user to one epoch")
-    phases: tuple[float, ...] = Field(description="of one answer to each phase")
+    per_epoch: float = Field(description="of all reports of one user to one epoch")
+    phases: tuple[float, ...] = Field(description="of one report to each phase")
     assumption: str
 
 
@@ -66,7 +66,7 @@ class Ranking(Message):
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer or svim")
     epoch: int
-    phase: int = Field(ge=1, description="the epoch's phase that was answered in the window")
+    phase: int = Field(ge=1, description="the epoch's phase to which the window's reports belong")
     phases: int = Field(ge=1, description="of an epoch; after the last, the ranking is the epoch's result")
     window: WindowBounds
     final: bool = Field(description="false while the window is open; a final ranking never changes")

@@ -9,12 +9,14 @@ import dataclasses
 import functools
 import itertools
 import math
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
     MECHANISMS,
     ORACLES,
@@ -250,6 +252,30 @@ def test_a_permanent_response_is_recomputed_from_the_secret(mechanism: Mechanism
         for _ in range(2)
     )
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan, 1e-12])
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_an_impossible_budget_of_records_is_a_parameter_error(kind: str, epsilon: float) -> None:
+    with pytest.raises(ParameterError):
+        MECHANISMS[kind].for_budget(sizes=(2, 3), for_ever=epsilon, per_report=None)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_an_attribute_of_one_value_is_a_parameter_error(kind: str) -> None:
+    spec = MECHANISMS[kind].for_budget(sizes=(2, 3), for_ever=2.0, per_report=None)
+    with pytest.raises(ParameterError):
+        spec.of(sizes=(1, 3))
+    with pytest.raises(ParameterError):
+        read_mechanism(f"{kind}:{MECHANISMS[kind].example},sizes=1x3")
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "inf", "nan", "1e-12"])
+@pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.kind)
+def test_an_impossible_epsilon_of_values_is_a_parameter_error(oracle: type[FrequencyOracle], epsilon: str) -> None:
+    word = re.sub("epsilon=[0-9.]+", f"epsilon={epsilon}", f"{oracle.kind}:{oracle.example}")
+    with pytest.raises(ParameterError):
+        read_mechanism(word)
 
 
 @pytest.mark.parametrize("word", EXAMPLES.values(), ids=list(EXAMPLES))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import KRR, KRRSpec, NotCovered, OSEntropy, SeededEntropy, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
@@ -87,7 +88,7 @@ def test_a_budget_is_shared_out_to_the_attributes() -> None:
     spec = KRRSpec.for_budget(sizes=(2, 3, 4), for_ever=6.0, per_report=None)
     assert spec.epsilon == 2.0
     assert spec.of(sizes=(2, 3, 4)).epsilon(reports=math.inf) <= 6.0
-    with pytest.raises(ValueError, match="leave per_report out"):
+    with pytest.raises(ParameterError, match="leave per_report out"):
         KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=1.0)
 
 
@@ -101,7 +102,7 @@ def test_a_budget_is_shared_out_to_the_attributes() -> None:
     ],
 )
 def test_impossible_parameters_are_refused(sizes: tuple[int, ...], epsilon: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ParameterError, match=message):
         KRR(sizes=sizes, attribute_epsilon=epsilon)
 
 

@@ -38,3 +38,8 @@ def test_parameters_that_cannot_be_are_refused_with_what_would_be_right() -> Non
         read_mechanism("rr-ldp:f=2,sizes=2")
     with pytest.raises(ParameterError, match=r"^not a mechanism; write it like rr-ldp:"):
         read_mechanism("rr-ldp:f=0.5")
+
+
+def test_a_parameter_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(ParameterError, match="'epsilon' is given twice"):
+        read_spec("k-rr:epsilon=2,epsilon=3")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,13 @@ def test_items_that_nobody_holds_rarely_exceed_the_smallest_detectable_frequency
     # Expected in 2 of 40; in 9 or more once in 3,000.
     assert sum(above) < 9
     assert planned.smallest == pytest.approx(2.96 * planned.standard_error, rel=0.01)
+
+
+def test_the_planned_cost_of_epochs_is_never_rounded_down() -> None:
+    for epsilon in (2.9, 3.3, 19.997):
+        once, *more = plan(films(f"kind: ldpminer, epsilon: {epsilon}, k: 2, set_size: 1")).privacy
+        for spent in more:
+            assert Fraction(spent.epsilon) >= spent.epochs * Fraction(once.epsilon)
 
 
 @pytest.mark.parametrize("mechanism", METHODS)

@@ -24,7 +24,7 @@ import numpy as np
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.mechanism import Symbol, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.privacy.audit.enumerate import distribution
+from stream_ldp.privacy.audit.enumerate import UnknownDistribution, distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +43,9 @@ MAX_OUTPUTS = 2**16
 
 #: Most pairs of histories that are enumerated; so many take about a second.
 MAX_PAIRS = 5_000
+
+#: Most pairs of histories times outputs of a symbol that are enumerated; so many take a few seconds.
+MAX_COMPARISONS = 2**18
 
 # The values of one attribute, report by report. Equal numbers stand for the same value, and thereby for the same
 # permanent response.
@@ -267,13 +270,15 @@ def _constant_loss(symbols: tuple[Symbol, ...], reports: float) -> Decimal:
 def _changing_loss(symbols: tuple[Symbol, ...], reports: int) -> Decimal:
     size = len(symbols[0].inputs)
     if not _alike(symbols):
-        raise ValueError("the values of an attribute are not perturbed alike: they cannot be renamed")
+        raise UnknownDistribution("the values of an attribute are not perturbed alike: they cannot be renamed")
     pairs = list(itertools.islice(_up_to_renaming(2 * reports, size), MAX_PAIRS + 1))
     if len(pairs) > MAX_PAIRS:
         raise TooLarge(
             f"{reports} reports of an attribute with {size} values that may change: more than {MAX_PAIRS:,} pairs of "
             "histories"
         )
+    if len(pairs) * len(symbols[0].stages.response[0]) ** reports > MAX_COMPARISONS:
+        raise TooLarge(f"{reports} reports of an attribute with {size} values that may change: too many outputs")
     with localcontext(PRECISION):
         return max(_pair_loss(symbols, pair[:reports], pair[reports:]) for pair in pairs)
 
@@ -323,8 +328,11 @@ def _symbol_history(symbol: Symbol, history: History) -> SymbolHistory:
 @lru_cache(maxsize=100_000)
 def _symbol_loss(stages: TwoStages, first: SymbolHistory, second: SymbolHistory) -> Decimal:
     """Return ln of the largest ratio of the probabilities of one symbol's output with two histories."""
-    outputs = zip(_output_distribution(stages, first), _output_distribution(stages, second), strict=True)
-    ratios = [one / other if other else math.inf for one, other in outputs if one]
+    others = _output_distribution(stages, second)
+    ratios = [
+        chance / others[sent] if sent in others else math.inf
+        for sent, chance in _output_distribution(stages, first).items()
+    ]
     if math.inf in ratios:
         return Decimal("Infinity")
     largest = Fraction(max(ratios))
@@ -333,34 +341,38 @@ def _symbol_loss(stages: TwoStages, first: SymbolHistory, second: SymbolHistory)
 
 
 @lru_cache(maxsize=10_000)
-def _output_distribution(stages: TwoStages, history: SymbolHistory) -> tuple[Fraction, ...]:
-    """Return the probability of each sequence of sent symbols, given the symbol's history."""
-    symbols = range(len(stages.response[0]))
-    if len(symbols) ** len(history) > MAX_OUTPUTS:
-        raise TooLarge(
-            f"{len(history)} reports of a symbol with {len(symbols)} values: at most {MAX_OUTPUTS:,} outputs are "
-            "enumerated"
-        )
+def _output_distribution(stages: TwoStages, history: SymbolHistory) -> dict[tuple[int, ...], Fraction]:
+    """Return the probability of each sequence of sent symbols that is possible, given the symbol's history."""
     times = {each: [time for time, other in enumerate(history) if other == each] for each in set(history)}
-    return tuple(
-        math.prod(
-            (
-                _response_probability(stages, input_, tuple(sent[time] for time in times[name, input_]))
-                for name, input_ in times
-            ),
-            start=Fraction(1),
+    if math.prod(_most_outputs(stages, len(shown)) for shown in times.values()) > MAX_OUTPUTS:
+        raise TooLarge(
+            f"{len(history)} reports of a symbol with {len(stages.response[0])} values: at most {MAX_OUTPUTS:,} "
+            "outputs are enumerated"
         )
-        for sent in itertools.product(symbols, repeat=len(history))
-    )
+    order = sorted(range(len(history)), key=[time for shown in times.values() for time in shown].__getitem__)
+    parts = [_response_distribution(stages, input_, len(shown)).items() for (_, input_), shown in times.items()]
+    outputs = {}
+    for ways in itertools.product(*parts):
+        sent = [symbol for part, _ in ways for symbol in part]
+        outputs[tuple(sent[place] for place in order)] = math.prod((chance for _, chance in ways), start=Fraction(1))
+    return outputs
+
+
+def _most_outputs(stages: TwoStages, reports: int) -> int:
+    """Return a number that the possible outputs of so many reports of one permanent symbol do not exceed."""
+    by_symbol = [sum(chance > 0 for chance in row) for row in stages.response]
+    return int(min(sum(possible**reports for possible in by_symbol), len(stages.response[0]) ** reports))
 
 
 @lru_cache(maxsize=10_000)
-def _response_probability(stages: TwoStages, input_: int, sent: tuple[int, ...]) -> Fraction:
-    """Return the probability that the permanent symbol, whichever is drawn, sends these symbols."""
-    return sum(
-        (
-            chance * math.prod((row[each] for each in sent), start=Fraction(1))
-            for chance, row in zip(stages.permanent[input_], stages.response, strict=True)
-        ),
-        start=Fraction(0),
-    )
+def _response_distribution(stages: TwoStages, input_: int, reports: int) -> dict[tuple[int, ...], Fraction]:
+    """Return the probability of each possible output of the permanent symbol, whichever is drawn."""
+    outputs: dict[tuple[int, ...], Fraction] = {}
+    for drawn, row in zip(stages.permanent[input_], stages.response, strict=True):
+        if drawn:
+            possible = [(symbol, chance) for symbol, chance in enumerate(row) if chance]
+            for way in itertools.product(possible, repeat=reports):
+                sent = tuple(symbol for symbol, _ in way)
+                chance = math.prod((chance for _, chance in way), start=drawn)
+                outputs[sent] = outputs.get(sent, Fraction(0)) + chance
+    return outputs

@@ -174,14 +174,16 @@ class ItemEnumeration:
         phases = []
         for inquiry in inquiries(method):
             small = list(_in_miniature(method, inquiry, items=DOMAIN, most_padding=MOST_PADDING, lists=_CANDIDATES))
-            narrow = _in_miniature(
-                method, inquiry, items=_WHOLE_DOMAIN, most_padding=_WHOLE_PADDING, lists=_WHOLE_CANDIDATES
+            narrow = list(
+                _in_miniature(
+                    method, inquiry, items=_WHOLE_DOMAIN, most_padding=_WHOLE_PADDING, lists=_WHOLE_CANDIDATES
+                )
             )
             phases.append(
                 PhaseEnumeration(
                     number=inquiry.phase,
                     allowed=method.phases[inquiry.phase - 1].epsilon,
-                    claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in small),
+                    claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in (*small, *narrow)),
                     parts=tuple(parts(each) for each in small),
                     whole=tuple(whole(each) for each in narrow),
                 )

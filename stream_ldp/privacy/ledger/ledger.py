@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import rounded_up_sum, shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -120,7 +120,7 @@ class BudgetExceeded(ReportRefused):
         left_shown = math.floor(left * 1_000) / 1_000
         super().__init__(
             f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left of a "
-            f"budget of {budget:g}: nothing was sent"
+            f"budget of {budget}: nothing was sent"
         )
         self.cost = cost
         self.left = left
@@ -406,7 +406,7 @@ class Spending(_Part):
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
-        return _sum(
+        return rounded_up_sum(
             *(
                 Fraction(mechanism.responses_loss(responses=count, reports=times))
                 for (mechanism, times), count in shown.items()
@@ -422,10 +422,3 @@ class Spending(_Part):
         if most > 1:
             return Assumption.VALUES
         return Assumption.CONSTANT if most else Assumption.FRESH
-
-
-def _sum(*losses: Fraction) -> float:
-    """Return the sum, rounded once and never down: ten epochs of epsilon 1 cost 10."""
-    exact = sum(losses, Fraction())
-    nearest = float(exact)
-    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest

@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 
 from stream_ldp.cli import app
+from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.views.ranking_text import ranking_panel
 from stream_ldp.collection import Collection
@@ -81,6 +82,11 @@ def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
     for epochs, stated in rows:
         exact = int(epochs) * epoch_epsilon(collection.method)
         assert exact <= float(stated) < exact + 0.001
+
+
+@pytest.mark.parametrize("name", ["survey.yaml", "films.yaml"])
+def test_every_claim_of_the_examples_holds_when_audited_exactly(name: str) -> None:
+    assert face_of(example(name)).audited(example(name)).enumerated().wrong == 0
 
 
 def test_the_comparison_has_the_numbers_that_the_benchmarks_measured() -> None:

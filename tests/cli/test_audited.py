@@ -102,3 +102,9 @@ def test_why_a_mechanism_cannot_be_read_is_explained(subject: str, message: str)
     result = run(subject, "--exact")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_an_attribute_of_many_values_is_audited_in_miniature() -> None:
+    exact = document("k-rr:epsilon=2,sizes=2x3000", "--exact")
+    assert "sizes=(2, 2)" in exact["miniature"]
+    assert [row["claimed"] for row in exact["results"][:1]] == pytest.approx([2.0])

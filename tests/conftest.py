@@ -1,4 +1,4 @@
-"""What tests share: one Kafka for all tests of a process, and names on it that no other test uses."""
+"""All tests of a process share one Kafka, and each has names on it that no other test uses."""
 
 from __future__ import annotations
 

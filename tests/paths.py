@@ -1,4 +1,4 @@
-"""Where the tests find what lies beside them."""
+"""This module says where tests find the files beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a run tries out: the profile `quick` in every run, `full` in `make test-all`."""
+"""The profile `quick` determines how much every run tries out, and `full` how much `make test-all` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/architecture.md says, held against the repository."""
+"""These tests hold docs/architecture.md against the repository."""
 
 from __future__ import annotations
 

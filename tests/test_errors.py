@@ -1,4 +1,4 @@
-"""What the package raises for its users has one base."""
+"""All exceptions that the package raises for its users have one base."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ SUITES = {
 
 
 def mirrored(module: str) -> str:
-    """Where the tests of a module belong."""
+    """Return where the tests of a module belong."""
     path = Path(module)
     return path.with_name(f"test_{path.name.removeprefix('_')}").as_posix()
 

@@ -41,7 +41,7 @@ def command_line(*arguments: object) -> set[str]:
 
 
 def heavy(modules: set[str]) -> set[str]:
-    """What of these most applications and commands do not use, by the package that it belongs to."""
+    """Return what of these most applications and commands do not use, by the package that it belongs to."""
     costly = [
         "faust",
         "mode",

@@ -1,4 +1,4 @@
-"""What the README says, held against the code."""
+"""These tests hold the README against the code."""
 
 from __future__ import annotations
 

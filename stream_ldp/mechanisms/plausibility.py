@@ -1,4 +1,4 @@
-"""What tests of plausibility have in common: tests against clients that send what they like.
+"""Tests of plausibility have this in common: they are tests against clients that send what they like.
 
 Each mechanism tests what nobody's data can change in its reports: the number of set bits of RR-LDP, or the rows that
 a Hadamard response draws.

@@ -58,7 +58,7 @@ class WindowBounds(MessagePart):
 
 
 class Plausibility(MessagePart):
-    """Whether the reports look as the mechanism makes them; a window that does not is marked, not hidden."""
+    """A test of whether the reports look as the mechanism makes them; a window that fails is marked, not hidden."""
 
     statistic: Finite = Field(description="chi-square statistic of what all honest reports have in common")
     degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")

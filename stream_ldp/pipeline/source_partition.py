@@ -119,7 +119,7 @@ class Changes:
 
 
 class _Verdict(IntEnum):
-    """What happens to a batch that could be decoded."""
+    """The effect of a batch that could be decoded."""
 
     COUNTED = 0
     DUPLICATE = 1
@@ -191,7 +191,7 @@ class SourcePartition:
 
     @property
     def replaying(self) -> bool:
-        """Whether it still reads what an earlier owner had read; until it has caught up, a flush writes nothing."""
+        """True while it reads again what an earlier owner had read: a flush then writes nothing."""
         return self.position < self._news_from
 
     def knows(self, fingerprint: bytes) -> bool:

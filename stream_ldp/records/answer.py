@@ -39,7 +39,7 @@ class Axis(MessagePart):
 
 
 class Fit(MessagePart):
-    """How the joint was solved, and how far from solved it may be."""
+    """The way in which the joint was solved, and how far from solved it may be."""
 
     method: str = Field(description="em, lasso or lremh")
     stop: str = Field(description="the stopping rule: certificate or paper")

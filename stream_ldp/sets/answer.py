@@ -36,7 +36,7 @@ class Candidate(MessagePart):
 
 
 class NextPhase(MessagePart):
-    """What the epoch's next phase asks."""
+    """The question of the epoch's next phase."""
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
@@ -86,7 +86,7 @@ class Ranking(Message):
 
     @property
     def complete(self) -> bool:
-        """Whether this ranking is the result of its epoch."""
+        """True if this ranking is the result of its epoch."""
         return self.final and self.phase == self.phases
 
     @property

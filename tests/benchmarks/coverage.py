@@ -1,4 +1,4 @@
-"""How far the errors of heavy hitters can be trusted: `python -m tests.benchmarks.coverage`.
+"""This benchmark measures how far the errors of heavy hitters can be trusted: `python -m tests.benchmarks.coverage`.
 
 The part of the published top 32 whose +-1.96 standard errors hold the truth, over 6 epochs (seeds 50 to 55) of the
 same 100,000 users with at most 8 of 4,096 items by Zipf's law. No set is larger than the set size that methods are

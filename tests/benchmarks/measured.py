@@ -1,4 +1,4 @@
-"""What the benchmarks have measured: the JSON that their commands printed, in `results`."""
+"""This module reads what the benchmarks have measured: the JSON that their commands printed, in `results`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What poisoning attacks gain, and what of it the plausibility test flags: `python -m tests.benchmarks.poisoning`.
+"""This benchmark measures poisoning: what attacks gain, and what is flagged. `python -m tests.benchmarks.poisoning`.
 
 Malicious users replace a share of honest ones and all send reports for the same target values (Cao, Jia and Gong,
 2021, maximal gain attack). Two attributes of 8 values and five binary ones, each user one report, one window; the
@@ -44,7 +44,7 @@ OWN_BATCH = 100  # reports of a batch that holds nothing but an attacker's
 
 
 class Attack(StrEnum):
-    """What a malicious user sends for every attribute.
+    """Make the report that a malicious user sends for every attribute.
 
     PADDED_TO_MEAN: the target bit and as many others as make the expected number, rounded down, as Cao, Jia and Gong
         pad against detection. PADDED_TO_DRAW: the same for a number drawn as an honest report's is.

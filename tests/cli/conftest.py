@@ -1,4 +1,4 @@
-"""What tests of commands on item sets share."""
+"""This module holds what tests of commands on item sets share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be audited: collections of either kind, and mechanisms written in one word."""
+"""These tests audit collections of either kind, and mechanisms written in one word."""
 
 from __future__ import annotations
 

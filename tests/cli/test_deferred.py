@@ -1,4 +1,4 @@
-"""What is named is imported when it is called, and not before."""
+"""A deferred name is imported when it is called, and not before."""
 
 from __future__ import annotations
 

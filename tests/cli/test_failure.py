@@ -1,4 +1,4 @@
-"""How commands speak of what goes wrong: with a message to who can put it right, else with a traceback."""
+"""Commands explain what a user can put right with a message, and anything else with a traceback."""
 
 from __future__ import annotations
 

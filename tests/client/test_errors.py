@@ -1,4 +1,4 @@
-"""What goes wrong between an application and its topics is said with the place, and the cure where there is one."""
+"""Errors between an application and its topics name the place, and the cure where there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service asks is not taken on trust: which rounds are followed, passed over and refused."""
+"""A client does not trust the rounds it is sent: these tests show which it follows, passes over and refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every collection has: windows with the defaults it documents."""
+"""Every collection has windows with the defaults that it documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the fault in a collection's file is said to be, and which files can be read."""
+"""These tests show where a fault in a collection's file is located, and which files can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster says to those who set it up."""
+"""These tests hold the messages of a cluster to those who set it up."""
 
 from __future__ import annotations
 

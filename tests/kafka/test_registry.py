@@ -1,4 +1,4 @@
-"""What a name means is what was registered last."""
+"""A name means what was registered last."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ class Holder:
 
     @property
     def flushing(self) -> bool:
-        """Whether a flush was begun and is not done."""
+        """True while a flush was begun and is not done."""
         return bool(self._writes)
 
     def _steps(self, changes: Changes, *, idle: bool) -> list[Callable[[], None]]:

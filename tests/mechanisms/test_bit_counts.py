@@ -193,7 +193,7 @@ def test_reports_with_crafted_numbers_of_set_bits_are_flagged(
 def test_attacks_with_honest_numbers_of_set_bits_gain_and_are_not_flagged(
     attack: Attack, gain: float, mechanism: RRLDP
 ) -> None:
-    """What the module's head says that it cannot see; uniform p-values fail a case with probability 1e-4."""
+    """The module's head says that it cannot see these; uniform p-values fail a case with probability 1e-4."""
     target = SIZES[0] - 1
     for seed in range(10):
         rows, attacked = poisoned(attack, 0.05, mechanism, seed=seed)

@@ -1,4 +1,4 @@
-"""What every mechanism keeps, whatever it does: privacy, unbiased estimates with true errors, merging, round trips.
+"""Every mechanism keeps this contract: privacy, unbiased estimates with true errors, merging, round trips.
 
 Simulations are seeded; each states how often a right mechanism would fail with another seed.
 """
@@ -83,7 +83,7 @@ def test_a_report_from_record_to_packed_row_is_distributed_as_stated(mechanism: 
 
 @functools.lru_cache
 def realised_outputs(oracle: FrequencyOracle) -> OutputDistribution:
-    """Of every set, where the oracle takes sets, else of every input."""
+    """Return the distribution of every set, where the oracle takes sets, else of every input."""
     if oracle.set_slots is None:
         return realised_distribution(oracle)
     return realised_set_distribution(oracle, all_sets(oracle.size), padding=oracle.set_slots)
@@ -106,7 +106,7 @@ def rows_of(reports: Sequence[bytes]) -> NDArray[np.uint8]:
 
 
 def supported_by(mechanism: Mechanism, rows: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """What each row says for each value of each attribute, made unbiased, shape (n, sum of sizes)."""
+    """Return the unbiased estimate of each value of each attribute by each row, shape (n, sum of sizes)."""
     everything = range(len(mechanism.sizes))
     bits = np.unpackbits(rows, axis=1, count=mechanism.bits, bitorder="little")[:, mechanism.columns(everything)]
     zero = np.repeat([each.zero for each in mechanism.supports], mechanism.sizes)
@@ -151,7 +151,7 @@ def test_values_are_told_apart_by_support_and_one_ratio(mechanism: Mechanism) ->
 
 @of_values
 def test_the_estimate_of_a_frequency_is_unbiased(oracle: FrequencyOracle) -> None:
-    """Of sets with no more values than an oracle treats alike; of larger ones, values count for less."""
+    """Sets have no more values than an oracle treats alike; of larger ones, values count for less."""
     outputs = oracle.stated().astype(np.float64)
     reports = np.arange(outputs.shape[1], dtype="<u4").view(np.uint8).reshape(-1, 4)[:, : -(-oracle.bits // 8)]
     possible = np.flatnonzero(outputs.any(axis=0))
@@ -165,7 +165,7 @@ def test_the_estimate_of_a_frequency_is_unbiased(oracle: FrequencyOracle) -> Non
 
 @of_records
 def test_the_error_of_a_record_is_measured_as_stated(mechanism: Mechanism) -> None:
-    """Of 1,500 estimates from 400 reports each: within 10 %, but for one seed in 10^6 and value."""
+    """The variance of 1,500 estimates from 400 reports each is within 10 %, but for one seed in 10^6 and value."""
     record = tuple(0 for _ in mechanism.sizes)
     rows = mechanism.perturb(np.tile(record, (600_000, 1)), entropy=SeededEntropy(4))
     estimates = supported_by(mechanism, rows).reshape(1_500, 400, -1).mean(axis=1)
@@ -179,7 +179,7 @@ def test_the_error_of_a_record_is_measured_as_stated(mechanism: Mechanism) -> No
 
 @of_values
 def test_the_error_of_a_frequency_is_measured_as_stated(oracle: FrequencyOracle) -> None:
-    """Of 1,500 estimates from 400 reports each of value 0: within 10 %, but for one seed in 10^6 and value."""
+    """The variance of 1,500 estimates from 400 reports of value 0 is within 10 %, but for 1 seed in 10^6."""
     rows = oracle.perturb(np.zeros(600_000, dtype=np.int64), entropy=SeededEntropy(5)).reshape(1_500, 400, -1)
     estimates = np.array([frequencies(oracle, oracle.sums(each), reports=400) for each in rows])
     truth = (np.arange(oracle.size) == 0).astype(np.float64)

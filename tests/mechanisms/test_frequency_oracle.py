@@ -110,7 +110,7 @@ def test_an_estimate_is_unbiased(oracle: FrequencyOracle) -> None:
 
 @small
 def test_a_standard_error_is_that_of_its_estimate(oracle: FrequencyOracle) -> None:
-    """Of the estimate from one report of value 0: its variance over all reports."""
+    """Return the variance of the estimate from one report of value 0, over all reports."""
     outputs = realised(oracle)[0].astype(np.float64)
     rows = every_row(oracle)
     possible = np.flatnonzero(outputs)

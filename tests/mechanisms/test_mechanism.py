@@ -1,4 +1,4 @@
-"""What every mechanism for records refuses."""
+"""These tests show what every mechanism for records refuses."""
 
 from __future__ import annotations
 

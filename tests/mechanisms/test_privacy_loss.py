@@ -1,4 +1,4 @@
-"""What a loss of privacy claims, under which assumption, and how it is shown."""
+"""A privacy loss states what it claims and under which assumption, and is never shown rounded down."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _rare_variance(mechanism: RRLDP) -> float:
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3)])
 def test_a_larger_epsilon_is_more_accurate(sizes: tuple[int, ...]) -> None:
-    """What can be had at an epsilon: the standard error to expect of a value's share, and of a cell of the joint."""
+    """An epsilon determines the standard error to expect of a value's share, and of a cell of the joint."""
     errors = [
         cell_error(RRLDP.with_epsilon(sizes=sizes, for_ever=4, per_report=once).supports, sizes, reports=10_000)
         for once in (0.5, 1, 2, 3, 4)

@@ -1,4 +1,4 @@
-"""What a report says of an attribute: the ratio of likelihoods, and chances that cannot be decoded."""
+"""A support gives an attribute's ratio of likelihoods, and refuses probabilities that cannot be decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the batches of records hold: crafted ones are told from honest ones and counted, impossible ones refused."""
+"""Crafted batches of records are distinguished from honest ones and counted; impossible ones are refused."""
 
 from __future__ import annotations
 

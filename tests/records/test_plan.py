@@ -1,4 +1,4 @@
-"""What a plan promises of a collection of records before anything runs."""
+"""These tests hold a plan to what it promises of a collection of records before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the kind of item sets asks: a round is read only if the collection may ask it, and follows from a ranking."""
+"""A round of item sets is read only if the collection may ask it, and follows from a ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan promises of an item collection before anything runs."""
+"""These tests hold a plan to what it promises of an item collection before anything runs."""
 
 from __future__ import annotations
 

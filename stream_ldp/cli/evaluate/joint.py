@@ -143,7 +143,7 @@ def joint(
 
 
 def _mechanism(word: str | None, *, f: float | None, p: float | None, q: float | None) -> MechanismSpec:
-    """How the reports are perturbed: as the word says, or by RR-LDP with these parameters."""
+    """Return the mechanism that the word describes, or RR-LDP with these parameters."""
     if (word is None) == (f is None) or (word is not None and (p, q) != (None, None)):
         fail("say how reports are perturbed: either by --mechanism, or by --f, with --p and --q if need be", code=2)
     if word is not None:

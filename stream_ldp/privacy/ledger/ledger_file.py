@@ -101,7 +101,7 @@ class PrivacyLedger:
 
     @property
     def spending(self) -> Spending:
-        """What has been spent so far, by every process that uses the file.
+        """The spending so far of every process that uses the file.
 
         Raises:
             LedgerError: the file is missing, damaged, or not of this user.

@@ -1,4 +1,4 @@
-"""Which estimates are shown at present, and how a terminal shows them."""
+"""These tests show which estimates are current, and how a terminal shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rankings are shown at present, on a terminal and by `stream-ldp watch`."""
+"""These tests show which rankings are current, on a terminal and by `stream-ldp watch`."""
 
 from __future__ import annotations
 

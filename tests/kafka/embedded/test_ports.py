@@ -1,4 +1,4 @@
-"""Which ports are free, and on which somebody listens."""
+"""These tests show which ports are found free, and on which somebody listens."""
 
 from __future__ import annotations
 

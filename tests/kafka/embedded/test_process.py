@@ -1,4 +1,4 @@
-"""What a program said last is kept, on whichever stream it said it."""
+"""The last output of a program is kept, on whichever stream it was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a client's noise comes from: the operating system, in bulk, unless another source is handed to it."""
+"""A client's noise comes from the operating system, in bulk, unless another source is handed to it."""
 
 from __future__ import annotations
 

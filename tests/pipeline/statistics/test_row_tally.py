@@ -66,7 +66,7 @@ def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPat
 
 
 def test_counts_do_not_change_after_they_are_taken() -> None:
-    """What is on its way to the broker is not counted on."""
+    """Nothing that is still on its way to the broker is relied on."""
     for bits in (5, 17):
         tally = RowTally(bits)
         tally.update(packed([1], bits))

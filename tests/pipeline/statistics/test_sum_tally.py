@@ -58,7 +58,7 @@ def test_large_sums_are_sent_only_when_a_tenth_more_reports_have_come() -> None:
 
 
 def test_sums_do_not_change_after_they_are_taken() -> None:
-    """What is on its way to the broker is not counted on."""
+    """Nothing that is still on its way to the broker is relied on."""
     oracle, rows = oracle_and_rows(16, 20)
     tally = SumTally(oracle)
     tally.update(rows[:10])

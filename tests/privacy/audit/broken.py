@@ -285,7 +285,7 @@ class KeepsAllHashes(SetHadamardResponse):
 
 
 class FavoursOneHash(SetHadamardResponse):
-    """Of the hashes of a set always sends the first one."""
+    """A broken twin that always sends the first of a set's hashes."""
 
     def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         owner, hashes = np.divmod(favoured, 2**self.hash_bits)

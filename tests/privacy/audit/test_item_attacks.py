@@ -41,7 +41,7 @@ def seeded(seed: int) -> Callable[[], Entropy]:
 
 
 def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
-    """Whether an attack shows more than is claimed; on an honest system one does with 1 seed in 10,000."""
+    """Decide whether an attack shows more than is claimed; on an honest system one does with 1 seed in 10,000."""
     entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
     return any(
         attack.run(trials=trials, confidence=confidence, entropy=entropy).epsilon > attack.claimed

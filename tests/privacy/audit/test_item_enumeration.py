@@ -1,4 +1,4 @@
-"""What whole item sets lose: what is claimed of them, neither more nor less, and of broken samplers more."""
+"""The enumerated loss of whole item sets is the claimed one, and that of broken samplers is larger."""
 
 from __future__ import annotations
 

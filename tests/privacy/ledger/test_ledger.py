@@ -1,4 +1,4 @@
-"""What a ledger charges: the mechanisms' own numbers, and never less than reports tell under its assumption."""
+"""A ledger charges the mechanisms' own numbers, and never less than reports reveal under its assumption."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> J
 
 
 def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
-    """What is spent when these records are reported with memoised permanent responses."""
+    """Return the spending when these records are reported with memoised permanent responses."""
     return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))
 
 
@@ -66,7 +66,7 @@ def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spen
 
 
 def changes(history: Sequence[int]) -> tuple[int, ...]:
-    """When a history changes and returns, without its values."""
+    """Return when a history changes and returns, without its values."""
     return tuple(history.index(value) for value in history)
 
 
@@ -192,7 +192,7 @@ def test_what_was_spent_still_counts_after_the_noise_is_changed() -> None:
 
 
 def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> float:
-    """Of the two bits in which two values differ, each one permanent bit that is shown through two channels."""
+    """Two values differ in two bits, each one permanent bit that is shown through two channels."""
 
     def chance(bit: bool, true: bool) -> float:
         """Probability of nothing but that bit, in all reports."""

@@ -1,4 +1,4 @@
-"""Which estimators there are, and which arguments they refuse."""
+"""These tests show which estimators there are, and which arguments they refuse."""
 
 from __future__ import annotations
 

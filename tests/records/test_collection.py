@@ -55,8 +55,8 @@ def problems_of(text: str) -> list[str]:
             "size: 60s, idletimeout: 5s",
             "6:21: window.idletimeout: unknown key; did you mean 'idle_timeout'?",
         ),
-        ("f: 0.25", "f: 0.25, r: 1", "2:36: mechanism.r: unknown key; known are "),
-        ("estimates:", "estimate: []\nestimates:", "7:1: estimate: unknown key; known are "),
+        ("f: 0.25", "f: 0.25, r: 1", "2:36: mechanism.r: unknown key"),
+        ("estimates:", "estimate: []\nestimates:", "7:1: estimate: unknown key"),
         ("size: 60s", "size: 60s, size: 90s", "6:21: key 'size' is given twice"),
         ("estimates:", "window: {size: 5s}\nestimates:", "7:1: key 'window' is given twice"),
         # Names and values.

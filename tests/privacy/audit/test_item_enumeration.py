@@ -135,7 +135,7 @@ def test_an_epoch_costs_epsilon_and_no_more(shipped: Method, answered: tuple[tup
     assert found.allowed == pytest.approx(shipped.epsilon)  # type: ignore[attr-defined]
     assert found.claimed <= found.allowed
     assert found.claimed == pytest.approx(found.allowed, abs=1e-7)
-    # Oracles of several sizes are enumerated, and the probabilities of each are rounded to its own multiples of 2^-32.
+    # Oracles of several sizes are enumerated, each with probabilities rounded to multiples of 2^-32.
     assert found.claimed - 1e-8 < found.epsilon <= found.claimed + 1e-9
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.collection.collection import CollectionError
+from stream_ldp.collection.located import suggestion
 from stream_ldp.records.collection import JointCollection
 
 TEXT = """\
@@ -71,3 +72,8 @@ def test_a_file_from_another_system_is_read(tmp_path: Path, written: bytes) -> N
     path = tmp_path / "survey.yaml"
     path.write_bytes(written)
     assert JointCollection.load(path) == JointCollection.parse(TEXT)
+
+
+def test_for_an_unknown_name_a_close_one_is_suggested_or_all_are_listed() -> None:
+    assert suggestion("gfin", ["gfim", "svim"]) == "; did you mean 'gfim'?"
+    assert suggestion("nothing", ["gfim", "svim"]) == "; known are gfim, svim"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.failure import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-__all__ = ["distinct", "ordered", "suggestion"]
+__all__ = ["distinct", "ordered"]
 
 
 def ordered(values: Iterable[str]) -> list[str]:
@@ -29,9 +28,3 @@ def distinct(listed: str, what: str) -> list[str]:
         if names.count(name) > 1:
             fail(f"{what} {name!r} is given twice in {listed}", code=2)
     return names
-
-
-def suggestion(name: str, known: Sequence[str]) -> str:
-    """Complete a message about an unknown name."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from stream_ldp.cli.evaluate._inputs import distinct, ordered, suggestion
+from stream_ldp.cli.evaluate._inputs import distinct, ordered
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,3 @@ def test_names_keep_their_order_and_none_may_come_twice(capsys: pytest.CaptureFi
         distinct("svim,gfim,svim", "method")
     assert ended.value.exit_code == 2
     assert "method 'svim' is given twice in svim,gfim,svim" in capsys.readouterr().err
-
-
-def test_for_an_unknown_name_a_close_one_is_suggested_or_all_are_listed() -> None:
-    assert suggestion("gfin", ["gfim", "svim"]) == "; did you mean 'gfim'?"
-    assert suggestion("nothing", ["gfim", "svim"]) == "; known are gfim, svim"

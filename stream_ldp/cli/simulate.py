@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.options import SimulateOptions
 from stream_ldp.cli.simulation.truth import Tally
@@ -194,7 +193,7 @@ class _Simulation:
         reporter = Reporter(
             self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
         )
-        with _progress() as progress:
+        with progress_bar() as progress:
             task = progress.add_task("reports", total=len(self.people))
             async with reporter:
                 for first in range(0, len(self.people), self.step):
@@ -225,9 +224,3 @@ class _Simulation:
             axes = [attribute.values for attribute in self.collection.attributes_of(estimate)]
             for each in truth.windows[estimate.name]:
                 yield truth_line(estimate.name, axes, each)
-
-
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal)

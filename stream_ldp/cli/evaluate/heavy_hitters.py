@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered
-from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon

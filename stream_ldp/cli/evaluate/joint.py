@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered
-from stream_ldp.cli.evaluate._progress import watched
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values, suggestion
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.evaluate._progress import watched
+from stream_ldp.cli.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,14 +10,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["watched"]
+__all__ = ["progress_bar", "watched"]
 
 _Outcome = TypeVar("_Outcome")
 
 
-def watched(outcomes: Iterator[_Outcome], *, total: int, what: str) -> Iterator[_Outcome]:
-    """Yield the outcomes as they come, with a bar on standard error that shows how many of `total` there are."""
+def progress_bar() -> Progress:
+    """Return a bar on standard error, which shows how much is done of how much, and the time that is left."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+def watched(outcomes: Iterator[_Outcome], *, total: int, what: str) -> Iterator[_Outcome]:
+    """Yield the outcomes as they come, with a bar that shows how many of `total` there are."""
+    with progress_bar() as progress:
         yield from progress.track(outcomes, total=total, description=what)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from stream_ldp.cli.simulation.truth import TruthError
+from stream_ldp.cli.simulation.truth_file import TruthFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
@@ -20,16 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["ItemTruth"]
 
 
-class ItemTruth(BaseModel):
+class ItemTruth(TruthFile):
     """The truth of a simulation of item sets.
 
     frequency: share of the users who hold each item that anybody holds, the most frequent first.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    origin: ClassVar[str] = "a simulation of item sets"
 
-    collection: str
-    fingerprint: str
     frequency: dict[str, float]
 
     @classmethod
@@ -42,28 +36,6 @@ class ItemTruth(BaseModel):
             fingerprint=collection.fingerprint.hex(),
             frequency={collection.items.name(item): float(frequencies[item]) for item in order.tolist()},
         )
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a file that `save` has written.
-
-        Raises:
-            TruthError: it cannot be read, or holds something else.
-        """
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise TruthError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            raise TruthError(
-                f"{path}: not the truth of a simulation of item sets, as `simulate --truth` writes it"
-            ) from error
-
-    def save(self, path: Path) -> None:
-        """Write the file so that a reader sees either the old or the new one, and nothing in between."""
-        draft = path.with_name(f".{path.name}.draft")
-        draft.write_text(self.model_dump_json(), encoding="utf-8")
-        os.replace(draft, path)
 
     def part_of(self, item: str) -> float:
         """Return the share of the users who hold an item."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from stream_ldp.errors import DataError
+from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -23,56 +21,30 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["Tally", "Truth", "TruthError", "WindowTruth"]
+__all__ = ["Tally", "Truth", "WindowTruth"]
 
 
-class TruthError(DataError):
-    """A file does not hold a simulation's truth."""
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WindowTruth(_Part):
+class WindowTruth(BaseModel):
     """The true joint distribution of the records that were reported in one window."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     window: WindowBounds
     reports: int
     probability: list[Any]
 
 
-class Truth(_Part):
+class Truth(TruthFile):
     """The true joint distributions of a simulation, by estimate, as nested lists with one level for each axis.
 
     population: distribution of the whole table.
     windows: distribution of the reported records, window by window.
     """
 
-    collection: str
-    fingerprint: str
+    origin: ClassVar[str] = "a simulation"
+
     population: dict[str, list[Any]]
     windows: dict[str, tuple[WindowTruth, ...]]
-
-    @classmethod
-    def load(cls, path: Path) -> Truth:
-        """Read a file that `save` has written.
-
-        Raises:
-            TruthError: it cannot be read, or holds something else.
-        """
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise TruthError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            raise TruthError(f"{path}: not the truth of a simulation, as `simulate --truth` writes it") from error
-
-    def save(self, path: Path) -> None:
-        """Write the file so that a reader sees either the old or the new one, and nothing in between."""
-        draft = path.with_name(f".{path.name}.draft")
-        draft.write_text(self.model_dump_json(), encoding="utf-8")
-        os.replace(draft, path)
 
     def of(self, estimate: Estimate) -> NDArray[np.float64] | None:
         """Return the joint to compare an estimate with: its window's, or the population's if the window is unknown.

@@ -98,8 +98,8 @@ class Share(Message):
 
 
 def solve(collection: Coins, question: Question[Heads, Share]) -> Share:
-    (_, parts), *_ = question.windows
-    counts = RowCounts.sum([part for part in parts if isinstance(part, RowCounts)], bits=1)
+    (_, parts), *_ = question.counts(RowCounts)
+    counts = RowCounts.sum(parts, bits=1)
     heads = float(counts.counts @ counts.unpacked()[:, 0]) / max(question.reports, 1)
     truth = collection.mechanism.truth
     return Share(

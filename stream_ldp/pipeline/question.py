@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Question", "SeriesT"]
 
 SeriesT = TypeVar("SeriesT", bound=Series)
+StatisticT = TypeVar("StatisticT", bound="Statistic")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,3 +39,19 @@ class Question(Generic[SeriesT, AnswerT]):
         """Number of reports in the window itself."""
         _, parts = self.windows[0]
         return sum(int(part.reports) for part in parts)
+
+    def counts(self, statistic: type[StatisticT]) -> tuple[tuple[float, tuple[StatisticT, ...]], ...]:
+        """Return `windows`, all of whose counts are of one type.
+
+        Raises:
+            TypeError: one of them is of another type; left out, its reports would be lost silently.
+        """
+        return tuple((weight, tuple(self._as(statistic, part) for part in parts)) for weight, parts in self.windows)
+
+    def _as(self, statistic: type[StatisticT], part: Statistic) -> StatisticT:
+        if not isinstance(part, statistic):
+            raise TypeError(
+                f"{self.series.name} is answered from {statistic.__name__}, and its window of {self.window_ms} ms "
+                f"holds {type(part).__name__}"
+            )
+        return part

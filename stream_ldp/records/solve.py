@@ -65,11 +65,11 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
 
     That number is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): so many equally
     weighted reports hold as much information, so errors and tests that use these counts are right.
+
+    Raises:
+        TypeError: a part of the question is no count of rows.
     """
-    sums = [
-        (weight, RowCounts.sum([part for part in parts if isinstance(part, RowCounts)], bits=bits))
-        for weight, parts in question.windows
-    ]
+    sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in question.counts(RowCounts)]
     if len(sums) == 1:
         return sums[0][1]
     weighted = sum(weight * counts.reports for weight, counts in sums)

@@ -25,6 +25,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
 
     Raises:
         ValueError: the window does not ask the phase.
+        TypeError: a part of the question is no sum of reports.
     """
     method, schedule = collection.method, collection.schedule
     phase, before = question.series, question.before
@@ -33,8 +34,8 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
         raise ValueError(f"reports to {phase.name} in the window of {question.window_ms} ms, which does not ask it")
     oracle = method.oracle(inquiry)
-    ((_, parts),) = question.windows
-    sums = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
+    ((_, parts),) = question.counts(ReportSums)
+    sums = ReportSums.sum(parts, counters=oracle.counters)
     estimate, following = method.solve(
         inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )

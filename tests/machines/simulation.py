@@ -205,11 +205,10 @@ class Cluster:
         """Check that the counts of a question are the oracle's."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
-        for age, (_, parts) in enumerate(question.windows):
+        for age, (_, parts) in enumerate(question.counts(RowCounts)):
             start = question.window_ms - age * self.collection.window.size_ms
             counted: Counter[Bits] = Counter()
             for part in parts:
-                assert isinstance(part, RowCounts)
                 for row, count in zip(part.unpacked().tolist(), part.counts.tolist(), strict=True):
                     counted[tuple(row)] += count
             require(

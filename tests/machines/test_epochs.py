@@ -130,8 +130,8 @@ class ItemCluster(Cluster):
         rows = [row for answers in self._answers(question.window_ms) for row in answers.get(fingerprint, ())]
         packed = np.array(rows, dtype=np.uint8).reshape(-1, -(-oracle.bits // 8))
         truth = ReportSums(reports=len(rows), values=oracle.sums(packed))
-        ((_, parts),) = question.windows
-        counted = ReportSums.sum([part for part in parts if isinstance(part, ReportSums)], counters=oracle.counters)
+        ((_, parts),) = question.counts(ReportSums)
+        counted = ReportSums.sum(parts, counters=oracle.counters)
         require(counted == truth, f"final of window {question.window_ms} differs from the batch answer")
 
     def _answers(self, window_ms: int) -> list[dict[bytes, list[tuple[int, ...]]]]:

@@ -9,9 +9,13 @@ from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
+from stream_ldp.records.solve import solve
 
 MECHANISMS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.25}", "{kind: k-rr, epsilon: 2}"]
 
@@ -73,3 +77,13 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
     assert estimate.privacy.for_ever == collection.mechanism.epsilon(reports=float("inf"))
     share = np.bincount(cells, minlength=6).reshape(truth.shape) / len(cells)
     assert np.all(np.abs(estimate.joint() - share) < 5 * estimate.standard_errors())
+
+
+def test_sums_of_reports_are_refused_and_not_left_out() -> None:
+    collection = collection_with(MECHANISMS[0])
+    sums = ReportSums(reports=1, values=np.zeros(1, dtype=np.int64))
+    question: Question[EstimateSpec, Estimate] = Question(
+        series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (sums,)),), before=None
+    )
+    with pytest.raises(TypeError, match="answered from RowCounts"):
+        solve(collection, question)

@@ -8,7 +8,7 @@ import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.question import Question
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.solve import solve
@@ -18,7 +18,7 @@ from tests.sets.examples import SIZE_MS, collection_of
 COLLECTION = collection_of("ldpminer", options="k_max: 4, set_size: 2", epsilon=22)
 
 
-def question(*parts: ReportSums, phase: int = 1, window_ms: int = 0) -> Question[Any, Any]:
+def question(*parts: Statistic, phase: int = 1, window_ms: int = 0) -> Question[Any, Any]:
     return Question(
         series=COLLECTION.series[phase - 1], window_ms=window_ms, final=True, windows=((1.0, parts),), before=None
     )
@@ -44,3 +44,8 @@ def test_a_window_that_does_not_ask_the_phase_is_refused(phase: int, window_ms: 
     """The one is another phase's window; in the other, no ranking was published that would ask the second phase."""
     with pytest.raises(ValueError, match=f"reports to phase-{phase} in the window of {window_ms} ms, which does not"):
         solve(COLLECTION, question(phase=phase, window_ms=window_ms))
+
+
+def test_counts_of_rows_are_refused_and_not_left_out() -> None:
+    with pytest.raises(TypeError, match="answered from ReportSums"):
+        solve(COLLECTION, question(RowCounts.empty(8)))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection.located import parse_document, parse_model, place_of, read_text
+from stream_ldp.collection.located import keys_of, parse_document, parse_model, place_of, read_text
 from stream_ldp.records.kind import RECORDS
 from stream_ldp.sets.kind import SETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from stream_ldp.collection import Collection
@@ -60,7 +60,7 @@ def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
         CollectionError: something in the text is wrong.
     """
     root, document = parse_document(text, source=source)
-    kind = _kind_by_mechanism(root, document, source=source) or _kind_by_keys(document)
+    kind = _kind_by_mechanism(root, document, source=source) or _kind_by_keys(document) or next(iter(KINDS.values()))
     collection: Collection = parse_model(kind.collection, root, document, source=source)
     return collection
 
@@ -69,24 +69,42 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
     """Find the kind that a file's mechanism belongs to; None if the file names no mechanism.
 
     Raises:
-        CollectionError: no kind has a mechanism of that name.
+        CollectionError: no kind has a mechanism of that name, or the file's other keys are those of another kind.
     """
     mechanism = document.get("mechanism")
     named = mechanism.get("kind") if isinstance(mechanism, dict) else None
     if not isinstance(named, str):
         return None
+    place = place_of(root, ("mechanism", "kind"), source=source)
     known = {name: kind for kind in KINDS.values() for name in kind.mechanisms}
     if named not in known:
-        *others, last = map(repr, map(str, known))
-        place = place_of(root, ("mechanism", "kind"), source=source)
-        raise CollectionError([f"{place}: mechanism.kind: expected {', '.join(others)} or {last}, got {named!r}"])
-    return known[named]
+        raise CollectionError([f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}"])
+    kind, shown = known[named], _kind_by_keys(document)
+    if shown is not None and shown is not kind and not _own_keys(kind, document):
+        keys = " and ".join(_own_keys(shown, document))
+        raise CollectionError(
+            [
+                f"{place}: mechanism.kind: {named!r} is for collections of {kind.name}, and {keys} for those of "
+                f"{shown.name}: expected {_one_of(shown.mechanisms)}"
+            ]
+        )
+    return kind
 
 
-def _kind_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any]:
-    """Find the kind of a file that names no mechanism, by the keys that only one kind has."""
-    candidates = (kind for kind in KINDS.values() if any(key in document for key in kind.keys))
-    return next(candidates, next(iter(KINDS.values())))
+def _kind_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any] | None:
+    """Find the kind of a file by the keys that only one kind has; None if it has none of them."""
+    return next((kind for kind in KINDS.values() if _own_keys(kind, document)), None)
+
+
+def _own_keys(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> list[str]:
+    """List the keys of a file that only this kind has."""
+    others = {key for other in KINDS.values() if other is not kind for key in keys_of(other.collection)}
+    return [key for key in keys_of(kind.collection) if key in document and key not in others]
+
+
+def _one_of(mechanisms: Iterable[str]) -> str:
+    *others, last = map(repr, map(str, mechanisms))
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def solve(collection: Collection, question: Question[Any, Any]) -> Answer:

@@ -37,3 +37,57 @@ def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
         parse_collection(TEXT)
     with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
         kind_of(coins)
+
+
+RECORDS = """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.5}
+attributes: [{name: bathing, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: bathing, of: [bathing]}]
+"""
+SETS = """
+collection: films
+mechanism: {kind: svim, epsilon: 2, k: 2}
+items: {size: 16}
+window: {size: 60s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "problem"),
+    [
+        (
+            RECORDS,
+            "{kind: svim, epsilon: 2, k: 2}",
+            "'svim' is for collections of sets, and attributes and estimates for those of records: "
+            "expected 'rr-ldp' or 'k-rr'",
+        ),
+        (
+            SETS,
+            "{kind: k-rr, epsilon: 2}",
+            "'k-rr' is for collections of records, and items for those of sets: "
+            "expected 'gfim', 'gfim-users', 'ldpminer' or 'svim'",
+        ),
+        (SETS, "{kind: coin, truth: 0.75}", "'coin' is for collections of coin, and items for those of sets: "),
+    ],
+)
+def test_a_mechanism_of_another_kind_is_refused_in_one_line(text: str, wrong: str, problem: str) -> None:
+    (right,) = (line for line in text.splitlines() if line.startswith("mechanism: "))
+    with pytest.raises(CollectionError) as caught:
+        parse_collection(text.replace(right, f"mechanism: {wrong}"), source="file.yaml")
+    (found,) = caught.value.problems
+    assert found.startswith(f"file.yaml:3:19: mechanism.kind: {problem}")
+
+
+@pytest.mark.parametrize("text", [RECORDS, SETS])
+def test_without_a_mechanism_the_other_keys_tell_the_kind(text: str) -> None:
+    lines = [line for line in text.splitlines() if not line.startswith("mechanism: ")]
+    with pytest.raises(CollectionError) as caught:
+        parse_collection("\n".join(lines))
+    assert caught.value.problems == ("<collection>:2:1: mechanism: this key is required",)
+
+
+def test_a_key_of_another_kind_beside_the_own_ones_is_unknown() -> None:
+    with pytest.raises(CollectionError, match="items: unknown key"):
+        parse_collection(RECORDS + "items: {size: 16}\n")

@@ -22,6 +22,7 @@ __all__ = [
     "CollectionError",
     "Misplaced",
     "Model",
+    "keys_of",
     "parse_document",
     "parse_model",
     "parse_values",
@@ -139,6 +140,11 @@ def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """Return the keys of a model in a file."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
 def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
     """Return where in the text the value at `path` is, or the nearest part around it."""
     node = root
@@ -253,9 +259,9 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
         case "extra_forbidden" if any(_field(each, key) for each in rivals):
             return f"{spot.kind} has no {key}: leave it out"
         case "extra_forbidden":
-            return f"unknown key{suggestion(key, [known for known in _keys(spot.model) if known not in given])}"
+            return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
         case "model_type" | "model_attributes_type":
-            return f"expected keys such as {' and '.join(f'`{known}:`' for known in _keys(spot.model)[:2])}"
+            return f"expected keys such as {' and '.join(f'`{known}:`' for known in keys_of(spot.model)[:2])}"
         case _:
             return _right_value(problem)
 
@@ -281,11 +287,6 @@ def _right_value(problem: Any) -> str:
         case _:
             message: str = problem["msg"]
             return message.removeprefix("Value error, ").replace("Input", "it")
-
-
-def _keys(model: type[BaseModel]) -> list[str]:
-    """Return the keys of a model in a file."""
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _field(model: type[BaseModel], key: str | int) -> FieldInfo | None:

@@ -97,7 +97,6 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     name: its name, by which tables in other packages refer to it.
     collection: the class of its collections, whose `topics` and `series` belong to the kind as well.
     mechanisms: every `mechanism.kind` that a file of this kind may name.
-    keys: keys of a file that show its kind if it names no mechanism.
     layout: makes the layout of the batches under a collection's own fingerprint.
     solve: answers a question; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
@@ -110,7 +109,6 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     name: str
     collection: type[CollectionT]
     mechanisms: tuple[str, ...]
-    keys: tuple[str, ...] = ()
     layout: Callable[[CollectionT], Layout]
     solve: Callable[[CollectionT, Question[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]

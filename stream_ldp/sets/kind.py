@@ -32,7 +32,6 @@ SETS = Kind(
     name="sets",
     collection=ItemCollection,
     mechanisms=tuple(METHODS),
-    keys=("items",),
     layout=PhaseLayout,
     solve=solve,
     answer=Ranking,

@@ -1,4 +1,4 @@
-"""This module holds what tests of commands on item sets share."""
+"""This module holds what tests of several commands share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from stream_ldp.client.sender import now_ms
 from tests.cli.films import QUICK, epochs_to_come, written
 from tests.client.fakes import FakeBroker, followed
 from tests.client.items import LoopTimeline, film_round, films
+from tests.records.examples import TOWNS_TEXT
 
 
 class _RealTime(LoopTimeline):
@@ -26,3 +27,11 @@ def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -
         asked = film_round(2, epoch=epoch, collection=collection, candidates=range(4))
         line.publish(asked, at_ms=asked.start_ms + 100)
     return written(tmp_path)
+
+
+@pytest.fixture
+def towns_file(tmp_path: Path) -> Path:
+    """Write the file of a collection of records with a narrow estimate and a wide one."""
+    path = tmp_path / "survey.yaml"
+    path.write_text(TOWNS_TEXT, encoding="utf-8")
+    return path

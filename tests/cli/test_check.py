@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from stream_ldp.cli import app
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
+from tests.records.examples import TOWNS_TEXT
 
 
 def check(*files: Path) -> Result:
@@ -63,32 +64,11 @@ def test_an_epsilon_that_no_probability_can_realise_is_refused_with_its_place(ep
     assert f"{file}:2:34: mechanism.epsilon: phase 1 has an epsilon of " in done.stderr
 
 
-TEXT = """
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-  - {name: town, values: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]}
-window: {size: 60s}
-estimates:
-  - {name: narrow, of: [bathing, mobility]}
-  - {name: wide, of: [bathing, town]}
-"""
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.yaml"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
-def test_check_says_what_is_wrong_where_and_what_would_be_right(file: Path) -> None:
-    wrong = file.with_name("wrong.yaml")
-    wrong.write_text(TEXT.replace("size: 60s", "sise: 60s"), encoding="utf-8")
-    done = CliRunner().invoke(app, ["check", str(file), str(wrong)])
+def test_check_says_what_is_wrong_where_and_what_would_be_right(towns_file: Path) -> None:
+    wrong = towns_file.with_name("wrong.yaml")
+    wrong.write_text(TOWNS_TEXT.replace("size: 60s", "sise: 60s"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", str(towns_file), str(wrong)])
     assert done.exit_code == 1
-    assert f"{file}: ok: collection survey" in done.stdout
+    assert f"{towns_file}: ok: collection survey" in done.stdout
     assert f"{wrong}:8:10: window.sise: unknown key; did you mean 'size'?" in done.stderr
     assert f"{wrong}:8:9: window.size: this key is required" in done.stderr

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from stream_ldp.records.collection import JointCollection
-
-TEXT = """\
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-window: {size: 60s}
-estimates:
-  - {name: both, of: [bathing, mobility]}
-"""
+from tests.records.examples import TEXT
 
 
 def test_a_window_has_the_defaults_it_documents() -> None:

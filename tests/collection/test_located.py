@@ -10,24 +10,7 @@ import pytest
 from stream_ldp.collection.collection import CollectionError
 from stream_ldp.collection.located import suggestion
 from stream_ldp.records.collection import JointCollection
-
-TEXT = """\
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-window: {size: 60s}
-estimates:
-  - {name: both, of: [bathing, mobility]}
-"""
-
-
-def problems_of(text: str) -> list[str]:
-    with pytest.raises(CollectionError) as caught:
-        JointCollection.parse(text, source="survey.yaml")
-    assert str(caught.value).splitlines() == list(caught.value.problems)
-    return list(caught.value.problems)
+from tests.records.examples import TEXT, problems_of
 
 
 def test_several_problems_are_all_listed() -> None:

@@ -10,29 +10,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.collection.collection import MAX_BITS, MAX_PANES, CollectionError
+from stream_ldp.collection.collection import MAX_BITS, MAX_PANES
 from stream_ldp.records.collection import JointCollection
-
-TEXT = """\
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-window: {size: 60s}
-estimates:
-  - {name: both, of: [bathing, mobility]}
-"""
+from tests.records.examples import TEXT, problems_of
 
 NOT_A_DURATION = "is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
 NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
-
-
-def problems_of(text: str) -> list[str]:
-    with pytest.raises(CollectionError) as caught:
-        JointCollection.parse(text, source="survey.yaml")
-    assert str(caught.value).splitlines() == list(caught.value.problems)
-    return list(caught.value.problems)
 
 
 @pytest.mark.parametrize(

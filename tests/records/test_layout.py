@@ -11,16 +11,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
-
-TEXT = """
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-window: {size: 60s}
-estimates: [{name: joint, of: [bathing, mobility]}]
-"""
+from tests.records.examples import TEXT
 
 
 def test_a_batch_of_crafted_reports_is_found_implausible_but_still_counted() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,26 +10,7 @@ import pytest
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.plan import cell_error, plan
-
-TEXT = """
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-  - {name: town, values: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]}
-window: {size: 60s}
-estimates:
-  - {name: narrow, of: [bathing, mobility]}
-  - {name: wide, of: [bathing, town]}
-"""
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.yaml"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
+from tests.records.examples import TOWNS_TEXT
 
 
 @pytest.mark.parametrize("sizes", [(2,), (2, 3), (4, 2, 3)])
@@ -53,7 +33,8 @@ def test_the_expected_error_is_that_of_the_linear_estimate(
     assert estimates.std() == pytest.approx(cell_error(mechanism.supports, sizes, reports=reports), rel=0.1)
 
 
-def test_every_stated_epsilon_is_the_mechanisms_own(file: Path) -> None:
-    mechanism = JointCollection.load(file).mechanism
-    for loss in plan(JointCollection.load(file)).privacy:
+def test_every_stated_epsilon_is_the_mechanisms_own() -> None:
+    collection = JointCollection.parse(TOWNS_TEXT)
+    mechanism = collection.mechanism
+    for loss in plan(collection).privacy:
         assert loss.epsilon == mechanism.epsilon(neighbours=loss.neighbours, reports=loss.reports)

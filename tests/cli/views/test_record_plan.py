@@ -11,29 +11,9 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 
-TEXT = """
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-  - {name: town, values: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]}
-window: {size: 60s}
-estimates:
-  - {name: narrow, of: [bathing, mobility]}
-  - {name: wide, of: [bathing, town]}
-"""
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.yaml"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
-def test_the_json_gives_cells_state_size_and_privacy(file: Path) -> None:
-    done = CliRunner().invoke(app, ["plan", str(file), "--json", "--reports", "500", "--reports", "5000"])
+def test_the_json_gives_cells_state_size_and_privacy(towns_file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(towns_file), "--json", "--reports", "500", "--reports", "5000"])
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert document["bits"] == 21
@@ -49,8 +29,8 @@ def test_the_json_gives_cells_state_size_and_privacy(file: Path) -> None:
     assert wide["errors"][0]["standard_error"] == pytest.approx(wide["errors"][1]["standard_error"] * math.sqrt(10))
 
 
-def test_the_table_names_every_estimate_and_rounds_epsilon_up(file: Path) -> None:
-    done = CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"})
+def test_the_table_names_every_estimate_and_rounds_epsilon_up(towns_file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(towns_file)], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     assert "narrow" in done.stdout
     assert "for ever" in done.stdout

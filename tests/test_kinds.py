@@ -6,21 +6,8 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
+from tests.coins import TEXT
 from tests.toy import COIN, Coins
-
-TEXT = """
-collection: coins
-mechanism: {kind: coin, truth: 0.75}
-window: {size: 10s, grace: 2s, idle_timeout: 5s}
-"""
-
-
-@pytest.fixture(autouse=True)
-def coins(monkeypatch: pytest.MonkeyPatch) -> Coins:
-    monkeypatch.setitem(KINDS, COIN.name, COIN)
-    collection = parse_collection(TEXT)
-    assert isinstance(collection, Coins)
-    return collection
 
 
 def test_a_kind_in_the_table_is_told_by_its_mechanism(coins: Coins) -> None:
@@ -54,6 +41,7 @@ window: {size: 60s}
 """
 
 
+@pytest.mark.usefixtures("coins")
 @pytest.mark.parametrize(
     ("text", "wrong", "problem"),
     [

@@ -12,16 +12,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from tests.client.examples import write_survey
 
 
 def run(*arguments: object) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    return write_survey(tmp_path / "survey.yaml")
 
 
 def mistaken(*_: object, **__: object) -> NoReturn:

@@ -6,27 +6,14 @@ import numpy as np
 import pytest
 
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import KINDS, parse_collection, solve
+from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark, decode, encode
 from stream_ldp.pipeline.source_partition import SourcePartition
 from tests.toy import COIN, Coins, Share
 
-TEXT = """
-collection: coins
-mechanism: {kind: coin, truth: 0.75}
-window: {size: 10s, grace: 2s, idle_timeout: 5s}
-"""
 CLOSED_MS = 12_000
-
-
-@pytest.fixture(autouse=True)
-def coins(monkeypatch: pytest.MonkeyPatch) -> Coins:
-    monkeypatch.setitem(KINDS, COIN.name, COIN)
-    collection = parse_collection(TEXT)
-    assert isinstance(collection, Coins)
-    return collection
 
 
 def batch(collection: Coins, *, time_ms: int, heads: int, tails: int) -> bytes:

@@ -6,29 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from stream_ldp.pipeline.statistics import RowCounts, RowTally, row_tally, row_width
-
-#: Below and above a byte, the widest dense table, the widest integer key, and beyond both.
-BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]
-
-
-@st.composite
-def reports(draw: st.DrawFn, *, parts: int = 1) -> tuple[int, list[list[int]]]:
-    """Bits of a row, and rows as integers, in parts; few distinct ones, so that they meet."""
-    bits = draw(st.sampled_from(BITS))
-    rows = st.one_of(st.integers(0, min(2**bits - 1, 3)), st.integers(0, 2**bits - 1))
-    return bits, [draw(st.lists(rows, max_size=30)) for _ in range(parts)]
-
-
-def packed(rows: list[int], bits: int) -> NDArray[np.uint8]:
-    width = row_width(bits)
-    return np.frombuffer(b"".join(row.to_bytes(width, "little") for row in rows), np.uint8).reshape(-1, width)
-
-
-def counts_of(rows: list[int], bits: int) -> RowCounts:
-    return RowCounts.of(packed(rows, bits), bits=bits)
+from tests.pipeline.statistics.examples import counts_of, packed, reports
 
 
 @settings(deadline=None)

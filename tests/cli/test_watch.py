@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer
 from rich.console import Console
@@ -20,19 +19,12 @@ from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.views.estimate_text import plain_line
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.records.answer import Estimate
-from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+from tests.cli.views.examples import SURVEY_TRUTH
+from tests.client.examples import collection_of, estimate_of, of_minute
 from tests.client.test_on_kafka import create_topics, publish
 
 Run = Callable[..., Result]
-
-TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
-
-
-def of_minute(minute: int, **changes: Any) -> Estimate:
-    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
-    return estimate_of(window=window, **changes)
 
 
 class FakeSubscriber:
@@ -126,11 +118,11 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
     Truth(
         collection="care-survey",
         fingerprint=collection_of().fingerprint.hex(),
-        population={"bathing-mobility": TRUTH.tolist()},
+        population={"bathing-mobility": SURVEY_TRUTH.tolist()},
         windows={"bathing-mobility": ()},
     ).save(truth_file)
     message = json.loads(run("care-survey", "--once", "--json", "--truth", truth_file).stdout)
-    assert message.pop("truth") == TRUTH.tolist()
+    assert message.pop("truth") == SURVEY_TRUTH.tolist()
     assert message.pop("distance") == pytest.approx(0.05)
     assert message == json.loads(final.to_bytes())
     truth_file.write_text("{}", encoding="utf-8")

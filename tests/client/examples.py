@@ -10,7 +10,7 @@ from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy
 from stream_ldp.records.collection import JointCollection
 
-__all__ = ["MINUTE_MS", "collection_of", "estimate_of", "write_survey"]
+__all__ = ["MINUTE_MS", "collection_of", "estimate_of", "of_minute", "write_survey"]
 
 MINUTE_MS = 60_000
 
@@ -75,3 +75,9 @@ def estimate_of(**changes: Any) -> Estimate:
         "privacy": Privacy(per_report=1.5, for_ever=7.8, assumption="the record does not change"),
     }
     return Estimate(**(fields | changes))
+
+
+def of_minute(minute: int, **changes: Any) -> Estimate:
+    """Make an estimate over another minute, with some fields changed."""
+    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
+    return estimate_of(window=window, **changes)

@@ -18,10 +18,9 @@ from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
-from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+from tests.client.examples import collection_of, of_minute
 
 PARTITIONS = 4
 SECRET = bytes(range(32))
@@ -164,10 +163,6 @@ async def publish(settings: Settings, *estimates: Estimate) -> None:
         topic = settings.topic_names.estimates("care-survey")
         for estimate in estimates:
             await producer.send_and_wait(topic, key=estimate.key, value=estimate.to_bytes())
-
-
-def of_minute(minute: int) -> Estimate:
-    return estimate_of(window=WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS))
 
 
 async def take(subscriber: Subscriber, count: int) -> list[Estimate]:

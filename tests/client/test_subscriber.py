@@ -11,10 +11,9 @@ import pytest
 from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
-from tests.client.examples import MINUTE_MS, estimate_of
+from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
 
 SETTINGS = Settings.load(brokers="nowhere:1")
@@ -111,11 +110,6 @@ def heavy_hitters(monkeypatch: pytest.MonkeyPatch) -> Topic:
 
 def subscribe(**options: Any) -> Subscriber:
     return Subscriber("care-survey", settings=SETTINGS, **options)
-
-
-def of_minute(minute: int, **changes: Any) -> Estimate:
-    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
-    return estimate_of(window=window, **changes)
 
 
 async def test_estimates_come_typed_and_in_order(topic: Topic) -> None:

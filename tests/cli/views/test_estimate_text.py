@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from stream_ldp.cli.simulation.truth import WindowTruth
 from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
 from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
+from tests.cli.views.examples import SURVEY_TRUTH, shown
 from tests.client.examples import estimate_of
 
-TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
 
-
-def shown(estimate: Estimate, **options: Any) -> str:
-    console = Console(file=StringIO(), width=110, color_system=None)
-    console.print(panel(estimate, **options))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
+def panel_text(estimate: Estimate, **options: Any) -> str:
+    return shown(panel(estimate, **options))
 
 
 def wide(cells: int) -> Estimate:
@@ -36,7 +29,7 @@ def wide(cells: int) -> Estimate:
 
 
 def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
-    text = shown(estimate_of(), truth=TRUTH)
+    text = panel_text(estimate_of(), truth=SURVEY_TRUTH)
     for part in [
         "care-survey · bathing-mobility",
         "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z · final",
@@ -55,7 +48,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
 
 
 def test_bars_are_as_long_as_their_cells_are_probable() -> None:
-    text = shown(estimate_of(probability=[[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]))
+    text = panel_text(estimate_of(probability=[[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]))
     bars = {line.split("█")[0]: line.count("█") for line in text.splitlines() if "█" in line}
     assert sorted(bars.values()) == [15, 15, 30]
 
@@ -70,7 +63,7 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
         ),
         plausibility=Plausibility(statistic=99.0, degrees_of_freedom=5, p_value=1e-9, flagged=True),
     )
-    text = shown(doubtful)
+    text = panel_text(doubtful)
     assert "provisional" in text
     assert "worth 20,000 with those of earlier windows" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
@@ -81,7 +74,7 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
 
 
 def test_of_many_cells_the_most_probable_are_shown_and_the_others_counted() -> None:
-    text = shown(wide(100), cells=3)
+    text = panel_text(wide(100), cells=3)
     order = [text.index(f"w{i} ") for i in (99, 98, 97)]
     assert order == sorted(order)
     assert "w96 " not in text
@@ -93,12 +86,12 @@ def test_a_value_is_shown_as_it_is_and_never_as_markup() -> None:
     odd = estimate_of(
         axes=(Axis(attribute="[b]a[/b]", values=("[red]x", "[/]")), estimate_of().axes[1]),
     )
-    assert "[b]a[/b], mobility" in shown(odd)
-    assert "[red]x, full" in shown(odd)
+    assert "[b]a[/b], mobility" in panel_text(odd)
+    assert "[red]x, full" in panel_text(odd)
 
 
 def test_a_plain_line_shows_an_estimate_with_its_most_probable_cells() -> None:
-    line = plain_line(estimate_of(), truth=TRUTH)
+    line = plain_line(estimate_of(), truth=SURVEY_TRUTH)
     assert line.startswith(
         "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z bathing-mobility final reports=12345 certified=yes dependent=yes "
         "plausible=yes distance=0.0500 no,_full=0.3000±0.0100 yes,_full=0.2500±0.0100"

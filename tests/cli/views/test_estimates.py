@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from stream_ldp.cli.views.estimates import EstimateView
-from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.records.answer import Estimate
-from tests.client.examples import MINUTE_MS, estimate_of
-
-TRUTH = np.array([[0.1, 0.2, 0.25], [0.05, 0.15, 0.25]])
-
-
-def of_minute(minute: int, **changes: Any) -> Estimate:
-    window = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(minute + 1) * MINUTE_MS)
-    return estimate_of(window=window, **changes)
+from tests.cli.views.examples import SURVEY_TRUTH
+from tests.client.examples import of_minute
 
 
 def test_the_newest_estimates_are_the_last_final_one_and_that_of_the_open_window() -> None:
@@ -43,7 +33,7 @@ def test_the_newest_estimates_are_the_last_final_one_and_that_of_the_open_window
 
 def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
     console = Console(file=StringIO(), width=110, height=60, force_terminal=True, color_system=None)
-    view = EstimateView(lambda estimate: TRUTH if estimate.final else None)
+    view = EstimateView(lambda estimate: SURVEY_TRUTH if estimate.final else None)
     for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
         view.add(estimate)
     with console.capture() as capture:

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
-from rich.console import Console, RenderableType
-
-from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.pipeline.answer import Plausibility
-from tests.client.rankings import films, ranking_of, result_of
-
-TRUTH = ItemTruth(
-    collection="films",
-    fingerprint=films().fingerprint.hex(),
-    frequency={"Casablanca": 0.53, "Brazil": 0.3, "Alien": 0.24},
-)
-
-
-def shown(what: RenderableType) -> str:
-    console = Console(file=StringIO(), width=110, color_system=None)
-    console.print(what)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
+from tests.cli.views.examples import FILMS_TRUTH, shown
+from tests.client.rankings import ranking_of, result_of
 
 
 def test_a_panel_holds_all_that_is_needed_to_judge_a_ranking() -> None:
-    text = shown(ranking_panel(result_of(7), truth=TRUTH))
+    text = shown(ranking_panel(result_of(7), truth=FILMS_TRUTH))
     for part in [
         "films · epoch 7 · result",
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z · final",
@@ -96,11 +78,11 @@ def test_an_item_is_shown_as_it_is_and_never_as_markup() -> None:
 
 
 def test_a_ranking_of_items_that_nobody_seems_to_hold_can_be_shown() -> None:
-    assert "0.0000" in shown(ranking_panel(result_of(7, items={"Alien": 0.0}), truth=TRUTH))
+    assert "0.0000" in shown(ranking_panel(result_of(7, items={"Alien": 0.0}), truth=FILMS_TRUTH))
 
 
 def test_a_plain_line_shows_a_ranking_with_its_best_items() -> None:
-    assert ranking_line(result_of(7), truth=TRUTH) == (
+    assert ranking_line(result_of(7), truth=FILMS_TRUTH) == (
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z epoch=7 phase=2/2 final reports=2000 plausible=yes found=1/2 "
         "Casablanca=0.5000±0.0200 Alien=0.2500±0.0200"
     )

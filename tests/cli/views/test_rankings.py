@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import NewTopic
-from rich.console import Console, RenderableType
 from typer.testing import Result
 
 from stream_ldp.cli.simulation.item_truth import ItemTruth
@@ -21,24 +19,11 @@ from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.sets.answer import Ranking
-from tests.client.rankings import films, ranking_of, result_of, write_films
+from tests.cli.views.examples import FILMS_TRUTH, shown
+from tests.client.rankings import ranking_of, result_of, write_films
 from tests.client.test_on_kafka import admin
 
 Run = Callable[..., Result]
-
-TRUTH = ItemTruth(
-    collection="films",
-    fingerprint=films().fingerprint.hex(),
-    frequency={"Casablanca": 0.53, "Brazil": 0.3, "Alien": 0.24},
-)
-
-
-def shown(what: RenderableType) -> str:
-    console = Console(file=StringIO(), width=110, color_system=None)
-    console.print(what)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
 
 
 def view(*rankings: Ranking, truth: ItemTruth | None = None) -> RankingView:
@@ -64,7 +49,7 @@ def test_a_result_and_a_later_epoch_are_compared_with_the_results_before_them() 
 
 
 def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth() -> None:
-    text = shown(view(result_of(6), ranking_of(epoch=7, phase=1), truth=TRUTH).screen())
+    text = shown(view(result_of(6), ranking_of(epoch=7, phase=1), truth=FILMS_TRUTH).screen())
     assert text.index("epoch 6 · result") < text.index("epoch 7 · phase 1 of 2")
     assert text.count("true top 2") == 2
 
@@ -108,9 +93,9 @@ def test_json_is_the_message_with_the_truth_of_its_items_beside_it(
 
     published = json.loads(result_of(6).to_bytes())
     assert message() == published, "a simulation that has not begun"
-    TRUTH.model_copy(update={"fingerprint": "0" * 32}).save(truth_file)
+    FILMS_TRUTH.model_copy(update={"fingerprint": "0" * 32}).save(truth_file)
     assert message() == published, "a simulation of another collection"
-    TRUTH.save(truth_file)
+    FILMS_TRUTH.save(truth_file)
     assert message() == published | {"truth": {"Casablanca": 0.53, "Alien": 0.24}, "found": 1}
     truth_file.write_text("{}", encoding="utf-8")
     broken = run("films", "--once", "--truth", truth_file)

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
-from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, Settings
 from tests.profiles import QUICK
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ pytest_plugins = ["tests.client.fakes", "tests.coins"]
 
 # Unless --hypothesis-profile says otherwise, which is read later.
 hypothesis.settings.load_profile(QUICK)
-
-#: Variables of the machine that fetch and require the broker, and are no settings of a test.
-_KEPT = {"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,5 +65,5 @@ def settings(kafka: EmbeddedKafka, prefix: str) -> Settings:
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's own environment must not decide a test."""
     for name in os.environ:
-        if name.startswith(ENVIRONMENT_PREFIX) and name not in _KEPT:
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES:
             monkeypatch.delenv(name)

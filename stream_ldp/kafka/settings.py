@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
+import os
+import re
 import shlex
 import ssl
 from enum import StrEnum
@@ -13,6 +14,7 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
+from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,9 +23,26 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.topics import TopicNames
 
-__all__ = ["CONNECTION", "ENVIRONMENT_PREFIX", "SaslMechanism", "SecurityProtocol", "Settings", "SettingsError"]
+__all__ = [
+    "CONNECTION",
+    "ENVIRONMENT_PREFIX",
+    "OTHER_VARIABLES",
+    "SaslMechanism",
+    "SecurityProtocol",
+    "Settings",
+    "SettingsError",
+]
 
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
+
+#: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.
+OTHER_VARIABLES = frozenset({"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"})
+
+#: Ends of the variables by which Kubernetes tells every container of the services beside it. Those of a service named
+#: stream-ldp, or stream-ldp-anything, begin with our prefix.
+_OF_A_SERVICE = re.compile(r"SERVICE_(HOST|PORT(_\w+)?)$|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$")
+#: Its value tells the variable NAME_PORT of a service from a misspelt setting.
+_PORT_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
 
 #: Settings that say how to reach the brokers and may be given as flags. sasl_password may not: every user of a
 #: machine can read the arguments of its processes.
@@ -73,7 +92,8 @@ class SettingsError(ParameterError):
 class Settings(BaseSettings):
     """The settings are everything that differs between one deployment and another.
 
-    A field is set by the flag --its-name, by STREAM_LDP_ITS_NAME, or by the key its_name of the `config` file.
+    A field is set by the flag --its-name, by STREAM_LDP_ITS_NAME, or by the key its_name of the `config` file. A
+    variable of the environment that begins with STREAM_LDP_ and names no field is a mistake.
     """
 
     model_config = SettingsConfigDict(
@@ -143,7 +163,8 @@ class Settings(BaseSettings):
         """Read all sources. A flag that is None was not given.
 
         Raises:
-            SettingsError: a value is wrong, two contradict each other, or the file cannot be read.
+            SettingsError: a value is wrong, two contradict each other, a name is not that of a setting, or the file
+                cannot be read.
         """
         try:
             return cls(**{name: value for name, value in flags.items() if value is not None})
@@ -165,7 +186,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: flags, the environment, then the file that either of them names."""
         path = init_settings().get("config") or env_settings().get("config")
-        return init_settings, env_settings, InitSettingsSource(settings_cls, _read(path))
+        unknown = InitSettingsSource(settings_cls, _unknown_variables())
+        return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, _read(path))
 
     @field_validator("config", "tls_ca_file", "tls_cert_file", "tls_key_file", "sasl_password_file")
     @classmethod
@@ -310,6 +332,17 @@ class Settings(BaseSettings):
         return shlex.join(word for pair in words for word in pair)
 
 
+def _unknown_variables() -> dict[str, Any]:
+    """Return the variables of the environment, by their whole names, that were meant as settings but are none."""
+    known = {f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields} | OTHER_VARIABLES
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if value and name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known
+        if not _OF_A_SERVICE.search(name) and not (name.endswith("PORT") and _PORT_OF_A_SERVICE.match(value))
+    }
+
+
 def _read(path: str | Path | None) -> dict[str, Any]:
     """Read the settings in a YAML file; none if it cannot be read, which validation reports."""
     if path is None or not Path(path).is_file():
@@ -336,6 +369,7 @@ def _explanation(problem: Any) -> str:
         return str(message)
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(name, list(Settings.model_fields), n=1)
-        return f"{name}: there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+        # Compared without the prefix, which all have in common and which would make all of them alike.
+        meant = name.lower().removeprefix(ENVIRONMENT_PREFIX.lower())
+        return f"{name}: there is no setting {meant!r}{suggestion(meant, Settings.model_fields)}"
     return f"{name} ({_flag(name)}, {ENVIRONMENT_PREFIX}{name.upper()}): {message}"

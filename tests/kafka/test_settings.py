@@ -35,6 +35,42 @@ def test_the_environment_can_name_the_file(file: Path, monkeypatch: pytest.Monke
     assert Settings.load().topic_prefix == "from-file"
 
 
+def test_a_misspelt_variable_is_refused_with_the_name_that_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_LDP_BROKRES", "kafka:9092")
+    monkeypatch.setenv("stream_ldp_sasl_pasword", "geheim")
+    monkeypatch.setenv("STREAM_LDP_ADMN_PORT", "1")
+    monkeypatch.setenv("STREAM_LDP_Q", "1")
+    with pytest.raises(SettingsError) as refused:
+        Settings.load()
+    lines = sorted(str(refused.value).splitlines())
+    assert lines[:2] == [
+        "STREAM_LDP_ADMN_PORT: there is no setting 'admn_port'; did you mean 'admin_port'?",
+        "STREAM_LDP_BROKRES: there is no setting 'brokres'; did you mean 'brokers'?",
+    ]
+    assert lines[2].startswith("STREAM_LDP_Q: there is no setting 'q'; known are config, brokers, ")
+    assert lines[3].endswith("did you mean 'sasl_password'?")
+    assert "geheim" not in str(refused.value)
+
+
+def test_variables_that_are_no_mistakes_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "STREAM_LDP_KAFKA_HOME": "/var/cache",
+        "STREAM_LDP_REQUIRE_KAFKA": "1",
+        "STREAM_LDP_BROKRES": "",
+        # What Kubernetes sets for the services stream-ldp and stream-ldp-worker.
+        "STREAM_LDP_SERVICE_HOST": "10.96.0.7",
+        "STREAM_LDP_SERVICE_PORT": "9464",
+        "STREAM_LDP_SERVICE_PORT_HTTP": "9464",
+        "STREAM_LDP_PORT": "tcp://10.96.0.7:9464",
+        "STREAM_LDP_PORT_9464_TCP": "tcp://10.96.0.7:9464",
+        "STREAM_LDP_PORT_9464_TCP_PROTO": "tcp",
+        "STREAM_LDP_WORKER_SERVICE_HOST": "10.96.0.8",
+        "STREAM_LDP_WORKER_PORT": "tcp://10.96.0.8:9464",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert Settings.load().brokers == "127.0.0.1:9092"
+
+
 def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() -> None:
     assert Settings.load(topic_prefix="blue").group == "blue"
     assert Settings.load(topic_prefix="blue", group="shared").group == "shared"
@@ -67,10 +103,10 @@ def test_a_setting_that_cannot_work_is_refused_by_name(flags: dict[str, Any], me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("admin_prot: 1", "admin_prot: there is no such setting; did you mean admin_port?"),
+        ("admin_prot: 1", "admin_prot: there is no setting 'admin_prot'; did you mean 'admin_port'?"),
         ("brokers: [", "is not YAML"),
         ("- brokers", "holds no settings"),
-        ("7: 8", "7: there is no such setting"),
+        ("7: 8", "7: there is no setting '7'; known are config, brokers"),
     ],
 )
 def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path) -> None:

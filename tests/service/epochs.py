@@ -47,7 +47,7 @@ ANSWERED_MS = 200
 
 
 def film_sets(users: int, *, items: int, seed: int) -> ItemSets:
-    """Sets of up to 5 items, low numbers more often (Zipf's law); some of them empty."""
+    """Draw sets of up to 5 items, low numbers more often (Zipf's law); some of them are empty."""
     rng = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, items + 1)
     drawn = rng.choice(items, size=(users, 5), p=weights / weights.sum())
@@ -57,7 +57,7 @@ def film_sets(users: int, *, items: int, seed: int) -> ItemSets:
 
 @dataclass(frozen=True, kw_only=True)
 class Batched:
-    """The whole epoch from the reports alone, phase by phase: what the service has to arrive at."""
+    """One phase of an epoch from the reports alone: what the service has to arrive at."""
 
     reports: int
     sums: NDArray[np.int64]
@@ -66,23 +66,23 @@ class Batched:
 
 
 class ItemDeployment(Deployment):
-    """One item collection."""
+    """A deployment of one item collection."""
 
     collection: ItemCollection
 
     async def rounds(self) -> dict[tuple[int, int], Round]:
-        """The last round of each (epoch, phase) on the rounds topic, of those that workers wrote."""
+        """Return the last round of each (epoch, phase) on the rounds topic, of those that workers wrote."""
         records = await self.records(self.names.rounds(self.collection.name))
         rounds = [Round.from_bytes(record.value) for record in records if record.key != FORGER]
         return {(each.epoch, each.phase): each for each in rounds}
 
     async def rankings(self) -> list[Ranking]:
-        """All rankings on the log, in its order."""
+        """Return all rankings on the log, in its order."""
         records = await self.records(self.names.heavy_hitters(self.collection.name))
         return [Ranking.from_bytes(record.value) for record in records]
 
     async def finals(self) -> dict[tuple[int, int], Ranking]:
-        """The final ranking of each (epoch, phase); a second one of the same must have the same content."""
+        """Return the final ranking of each (epoch, phase); a second one of the same must have the same content."""
         finals: dict[tuple[int, int], Ranking] = {}
         for ranking in await self.rankings():
             if ranking.final:
@@ -91,14 +91,14 @@ class ItemDeployment(Deployment):
         return finals
 
     async def final(self, epoch: int, phase: int, *, within: float = 60.0) -> Ranking:
-        """Wait for a final ranking."""
+        """Wait for a final ranking, and return it."""
         async with asyncio.timeout(within):
             while (ranking := (await self.finals()).get((epoch, phase))) is None:
                 await asyncio.sleep(0.1)
             return ranking
 
     async def round(self, epoch: int, phase: int, *, within: float = 60.0) -> Round:
-        """Wait for what a phase asks."""
+        """Wait for the round that says what a phase asks, and return it."""
         if phase == 1:
             return Round.first(self.collection, epoch=epoch)
         async with asyncio.timeout(within):
@@ -107,9 +107,9 @@ class ItemDeployment(Deployment):
             return asked
 
     async def batch_answers(self, epoch: int) -> list[Batched]:
-        """An epoch by loops over the reports topic: good batches of each question, each id once.
+        """Compute an epoch by loops over the reports topic: good batches of each question, each id once.
 
-        Of the package it uses the wire format and the method alone. Valid where nothing is late.
+        Of the package it uses the wire format and the method alone. It is valid where nothing is late.
         """
         method, schedule = self.collection.method, self.collection.schedule
         records = await self.records(self.names.reports(self.collection.name))
@@ -137,7 +137,7 @@ class ItemDeployment(Deployment):
             inquiry = following
 
     async def assert_published(self, epoch: int, *, reports: int | None = None) -> None:
-        """Every phase's final is what the reports say, to 1e-9, and asks next what they ask.
+        """Assert that every phase's final is what the reports say, to 1e-9, and asks next what they ask.
 
         reports: answers to all phases together, where they are known.
         """
@@ -165,7 +165,7 @@ class ItemDeployment(Deployment):
 
 @dataclass(kw_only=True)
 class Users:
-    """Many users and their sets, without the client library.
+    """These are many users and their sets, without the client library.
 
     They live in event time of their own: they answer as soon as they can, at the end of the phase's window.
     """
@@ -181,7 +181,7 @@ class Users:
         self.entropy = SeededEntropy(self.seed)
 
     def batches(self, asked: Round) -> list[bytes]:
-        """The answers of everyone whom a round asks."""
+        """Make the answers of everyone whom a round asks."""
         collection = self.deployment.collection
         phase = asked.check(collection)
         words = self.groups.get(asked.epoch)
@@ -220,7 +220,7 @@ class Users:
 
 
 def at(time_ms: int, batch: bytes) -> bytes:
-    """The same batch, of another event time."""
+    """Return the same batch with another event time."""
     # Byte positions of the event time and of what is summed: docs/wire.md.
     checked = batch[8:48] + time_ms.to_bytes(8, "little", signed=True) + batch[56:]
     return batch[:4] + zlib.crc32(checked).to_bytes(4, "little") + checked

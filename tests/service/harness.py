@@ -61,7 +61,7 @@ def free_port() -> int:
 
 @dataclass(kw_only=True)
 class Deployment:
-    """One collection on one broker, under topics of its own."""
+    """A deployment of one collection on one broker, under topics of its own."""
 
     directory: Path
     settings: Settings
@@ -99,13 +99,17 @@ class Deployment:
         return self.settings.topic_names
 
     def worker(self, *, broken: str | None = None, program: Path | None = None) -> WorkerProcess:
-        """broken: the rule that it breaks. program: in place of the package's own command line."""
+        """Make a worker of this collection.
+
+        broken: the rule that it breaks.
+        program: the script to run in place of the package's own command line.
+        """
         if program is not None:
             return WorkerProcess(self, [str(program)])
         return WorkerProcess(self, [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"])
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
-        """All that a topic holds now."""
+        """Return all that a topic holds now."""
         consumer = AIOKafkaConsumer(**self.settings.client_options(), enable_auto_commit=False)
         await consumer.start()
         try:
@@ -134,17 +138,17 @@ class Deployment:
 
 
 class JointDeployment(Deployment):
-    """One collection of attributes."""
+    """A deployment of one collection of records."""
 
     collection: JointCollection
 
     async def finals(self) -> list[Estimate]:
-        """The final estimates on the log, in its order."""
+        """Return the final estimates on the log, in its order."""
         records = await self.records(self.names.estimates(self.collection.name))
         return [estimate for record in records if (estimate := Estimate.from_bytes(record.value)).final]
 
     async def finals_of(self, reports: int, *, within: float = 60.0) -> list[Estimate]:
-        """Wait until the final estimates of each kind hold this many reports; the finals as they are then."""
+        """Wait until the final estimates of each series hold this many reports, and return them as they are then."""
         async with asyncio.timeout(within):
             while True:
                 finals = await self.finals()
@@ -157,9 +161,9 @@ class JointDeployment(Deployment):
                 await asyncio.sleep(0.5)
 
     async def expected(self) -> dict[int, RowCounts]:
-        """The counts of every tumbling window by loops over the reports topic: good batches, each id once.
+        """Count the rows of every window by loops over the reports topic: good batches, each id once.
 
-        Valid where nothing is late, which the tests see to.
+        This is valid where nothing is late, which the tests see to.
         """
         of = self.collection.estimates[0].of
         columns, bits = self.collection.bits_of(of), self.collection.mechanism.bits
@@ -178,7 +182,7 @@ class JointDeployment(Deployment):
         }
 
     async def offline(self) -> list[Estimate]:
-        """The finals as the same estimator gives them without a stream: from the reports, one after another."""
+        """Compute the finals as the same estimator gives them without a stream: from the reports, one by one."""
         before = None
         answers = []
         for window, counts in (await self.expected()).items():
@@ -196,7 +200,7 @@ class JointDeployment(Deployment):
 
 
 class WorkerProcess:
-    """`stream-ldp worker` as an operator runs it."""
+    """A process of `stream-ldp worker`, as an operator runs it."""
 
     def __init__(self, deployment: Deployment, program: Sequence[str]) -> None:
         self.port = free_port()
@@ -230,7 +234,7 @@ class WorkerProcess:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     async def ready(self, *, within: float = 30.0) -> None:
-        """Wait until /readyz says so."""
+        """Wait until /readyz says that it is ready."""
         async with asyncio.timeout(within):
             while (await self.get("/readyz"))[0] != 200:
                 if self.process.poll() is not None:
@@ -238,7 +242,7 @@ class WorkerProcess:
                 await asyncio.sleep(0.1)
 
     async def get(self, page: str) -> tuple[int, str]:
-        """Status and body of a page of the admin port; status 0 where nobody answers."""
+        """Return the status and the body of a page of the admin port; the status is 0 where nobody answers."""
         return await asyncio.to_thread(self._get, page)
 
     def _get(self, page: str) -> tuple[int, str]:
@@ -259,14 +263,14 @@ class WorkerProcess:
         self.process.send_signal(number)
 
     async def ended(self, *, within: float = 20.0) -> int:
-        """Wait for its end; the exit code."""
+        """Wait for its end, and return the exit code."""
         return await asyncio.to_thread(self.process.wait, within)
 
 
 def batches(
     collection: JointCollection, times_ms: Sequence[int], *, reports: int, rng: np.random.Generator
 ) -> list[bytes]:
-    """One good batch of random reports for each event time."""
+    """Make one good batch of random reports for each event time."""
     width = (collection.mechanism.bits + 7) // 8
     bits = rng.integers(2, size=(len(times_ms), reports, collection.mechanism.bits), dtype=np.uint8)
     rows = np.packbits(bits, axis=2, bitorder="little").reshape(len(times_ms), reports, width)

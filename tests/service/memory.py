@@ -38,7 +38,7 @@ START_MS = 1_700_000_000_000
 
 @dataclass(kw_only=True)
 class MemoryKafka:
-    """Does as it is told, and notes what is done to it.
+    """It does as it is told, and notes what is done to it.
 
     done: ("publish", kinds of the records) and ("commit", offsets by partition), in the order in which they happened.
     failing: what every question to the cluster fails with.

@@ -31,13 +31,13 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemD
 
 
 def next_epoch(deployment: ItemDeployment) -> int:
-    """One that has begun an hour ago: its clients' clocks are slow, and reports may be a day old."""
+    """Return an epoch that began an hour ago: its clients' clocks are slow, and reports may be a day old."""
     schedule = deployment.collection.schedule
     return int(time.time() * 1_000 - 3_600_000) // (schedule.size_ms * schedule.stride)
 
 
 async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployment: ItemDeployment) -> None:
-    """Nor does the other, which takes over; epochs follow each other, with a provisional ranking now and then."""
+    """The other takes over and changes nothing either; provisional rankings come now and then."""
     users = Users(deployment=deployment, sets=film_sets(20_000, items=128, seed=SEED), seed=SEED)
     epoch = next_epoch(deployment)
     with deployment.worker() as first, deployment.worker() as second:
@@ -64,7 +64,7 @@ async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployme
 
 
 async def asking(*workers: WorkerProcess) -> WorkerProcess:
-    """The worker that has told the clients what is next, and so merges the collection."""
+    """Find the worker that has told the clients what is next, and so merges the collection."""
     pages = [(await worker.get("/metrics"))[1] for worker in workers]
     (found,) = (
         worker

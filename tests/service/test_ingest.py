@@ -30,7 +30,7 @@ async def joined(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest
 
 
 async def turn(ingest: Ingest, memory: MemoryKafka, *, seconds: float) -> None:
-    """Let it turn for so long."""
+    """Let it turn for so many seconds."""
     until = memory.seconds + seconds
     while memory.seconds < until:
         await ingest.turn()

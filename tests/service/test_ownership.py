@@ -23,7 +23,7 @@ CHECKPOINT = Checkpoint(generation=7, offset=3, position=5, watermark_ms=START_M
 
 
 def memory_with_commit(*, records: int = 6) -> MemoryKafka:
-    """A partition that an earlier owner has committed."""
+    """Make a partition for which an earlier owner has committed an offset."""
     memory = MemoryKafka()
     for _ in range(records):
         memory.report()

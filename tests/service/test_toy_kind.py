@@ -35,17 +35,17 @@ window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
 
 
 class CoinDeployment(Deployment):
-    """One collection of coins."""
+    """A deployment of one collection of coins."""
 
     collection: toy.Coins
 
     async def finals(self) -> list[toy.Share]:
-        """The final shares on the log, in its order."""
+        """Return the final shares on the log, in its order."""
         records = await self.records(self.names.answers(self.collection))
         return [share for record in records if (share := toy.Share.from_bytes(record.value)).final]
 
     async def finals_of(self, reports: int, *, within: float = 60.0) -> list[toy.Share]:
-        """The finals once they hold so many reports."""
+        """Wait until the finals hold so many reports, and return them."""
         async with asyncio.timeout(within):
             while True:
                 finals = await self.finals()
@@ -54,7 +54,7 @@ class CoinDeployment(Deployment):
                 await asyncio.sleep(0.2)
 
     async def offline(self) -> list[toy.Share]:
-        """The finals by loops over the reports topic."""
+        """Compute the finals by loops over the reports topic."""
         windows: dict[int, list[Any]] = defaultdict(list)
         formats = {self.collection.fingerprint: toy.CoinsLayout(self.collection)}
         for record in await self.records(self.names.reports(self.collection.name)):
@@ -81,7 +81,7 @@ async def deployment(
 
 
 def batches(collection: toy.Coins, *, times: int, reports: int) -> list[bytes]:
-    """Batches of users of whom seven in ten have heads, over the last seconds."""
+    """Make batches of users of whom seven in ten have heads, over the last seconds."""
     rng, now = np.random.default_rng(SEED), time.time_ns() // 1_000_000
     heads = rng.random((times, reports)) < 0.7
     told = np.where(rng.random((times, reports)) < collection.mechanism.truth, heads, ~heads)

@@ -32,7 +32,7 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> Joint
 
 
 async def play(deployment: JointDeployment, *, users: int, seconds: float) -> None:
-    """A population that reports at an even rate over some windows."""
+    """Let a population report at an even rate over some windows."""
     collection = deployment.collection
     rng = np.random.default_rng(SEED)
     values = np.stack([rng.integers(size, size=users) for size in collection.sizes], axis=1)
@@ -47,7 +47,7 @@ async def play(deployment: JointDeployment, *, users: int, seconds: float) -> No
 
 
 async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) -> None:
-    """Every window once, with the reports and, to 1e-9, the joint that the same estimator gives offline."""
+    """Assert that every window has one final: with its reports and, to 1e-9, the joint that is estimated offline."""
     finals = await deployment.finals_of(reports)
     offline = await deployment.offline()
     published = {estimate.window.start_ms: estimate for estimate in finals}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.answer import Estimate
     from stream_ldp.sets.answer import Ranking
 
-__all__ = ["BAR_WIDTH", "LINE_CELLS", "panel", "plain_line", "span", "state", "truth_line", "word"]
+__all__ = ["BAR_WIDTH", "LINE_CELLS", "framed", "panel", "plain_line", "span", "state", "truth_line", "word"]
 
 #: Width of the longest bar, in columns.
 BAR_WIDTH = 30
@@ -67,12 +67,22 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     if joint.size > len(order):
         rest = 1 - joint.flat[order].sum()
         parts.append(Text(f"and {joint.size - len(order):,} more cells with {rest:.4f} together", style="dim"))
-    parts += [Text(""), *map(Text, _judgement(estimate, truth))]
+    return framed(estimate, parts, _judgement(estimate, truth), what=estimate.estimate, settled=estimate.final)
+
+
+def framed(
+    answer: Estimate | Ranking, parts: Iterable[RenderableType], judgement: Iterable[str], *, what: str, settled: bool
+) -> Panel:
+    """Put a frame around the parts of an answer and, below them, the lines by which to judge it.
+
+    what: what the collection's answer is about, for the title.
+    settled: whether no later answer replaces this one.
+    """
     return Panel(
-        Group(*parts),
-        title=Text(f"{estimate.collection} · {estimate.estimate}"),
-        subtitle=Text(f"{span(estimate.window)} · {state(estimate)}"),
-        border_style="green" if estimate.final else "yellow",
+        Group(*parts, Text(""), *map(Text, judgement)),
+        title=Text(f"{answer.collection} · {what}"),
+        subtitle=Text(f"{span(answer.window)} · {state(answer)}"),
+        border_style="green" if settled else "yellow",
         box=box.ROUNDED,
         expand=False,
     )

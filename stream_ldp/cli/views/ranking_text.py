@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.bar import Bar
-from rich.console import Group
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, span, state, word
+from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -67,15 +64,8 @@ def ranking_panel(
     parts: list[RenderableType] = [table]
     if len(ranking.items) > len(shown):
         parts.append(Text(f"and {len(ranking.items) - len(shown):,} more of the top", style="dim"))
-    parts += [Text(""), *map(Text, _judgement(ranking, truth))]
-    return Panel(
-        Group(*parts),
-        title=Text(f"{ranking.collection} · epoch {ranking.epoch} · {_progress(ranking)}"),
-        subtitle=Text(f"{span(ranking.window)} · {state(ranking)}"),
-        border_style="green" if ranking.complete else "yellow",
-        box=box.ROUNDED,
-        expand=False,
-    )
+    what = f"epoch {ranking.epoch} · {_progress(ranking)}"
+    return framed(ranking, parts, _judgement(ranking, truth), what=what, settled=ranking.complete)
 
 
 def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:

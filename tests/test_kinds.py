@@ -6,14 +6,15 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
-from tests.coins import TEXT
+from tests.coins import TEXT as COINS
+from tests.records.examples import TEXT as RECORDS
 from tests.toy import COIN, Coins
 
 
 def test_a_kind_in_the_table_is_told_by_its_mechanism(coins: Coins) -> None:
     assert kind_of(coins) is COIN
     with pytest.raises(CollectionError, match=r"mechanism\.truth: .*greater than 0\.5"):
-        parse_collection(TEXT.replace("0.75", "0.5"))
+        parse_collection(COINS.replace("0.75", "0.5"))
 
 
 def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
@@ -21,19 +22,12 @@ def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
 ) -> None:
     monkeypatch.delitem(KINDS, COIN.name)
     with pytest.raises(CollectionError, match="or 'svim', got 'coin'"):
-        parse_collection(TEXT)
+        parse_collection(COINS)
     with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
         kind_of(coins)
 
 
-RECORDS = """
-collection: survey
-mechanism: {kind: rr-ldp, f: 0.5}
-attributes: [{name: bathing, values: [no, yes]}]
-window: {size: 60s}
-estimates: [{name: bathing, of: [bathing]}]
-"""
-SETS = """
+SETS = """\
 collection: films
 mechanism: {kind: svim, epsilon: 2, k: 2}
 items: {size: 16}
@@ -65,7 +59,7 @@ def test_a_mechanism_of_another_kind_is_refused_in_one_line(text: str, wrong: st
     with pytest.raises(CollectionError) as caught:
         parse_collection(text.replace(right, f"mechanism: {wrong}"), source="file.yaml")
     (found,) = caught.value.problems
-    assert found.startswith(f"file.yaml:3:19: mechanism.kind: {problem}")
+    assert found.startswith(f"file.yaml:2:19: mechanism.kind: {problem}")
 
 
 @pytest.mark.parametrize("text", [RECORDS, SETS])
@@ -73,7 +67,7 @@ def test_without_a_mechanism_the_other_keys_tell_the_kind(text: str) -> None:
     lines = [line for line in text.splitlines() if not line.startswith("mechanism: ")]
     with pytest.raises(CollectionError) as caught:
         parse_collection("\n".join(lines))
-    assert caught.value.problems == ("<collection>:2:1: mechanism: this key is required",)
+    assert caught.value.problems == ("<collection>:1:1: mechanism: this key is required",)
 
 
 def test_a_key_of_another_kind_beside_the_own_ones_is_unknown() -> None:

@@ -15,16 +15,9 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.preflight import PreflightError, preflight
+from tests.records.examples import TEXT
 
-CARE = """
-collection: care
-mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
-attributes:
-  - {name: bathing, values: [no, yes]}
-  - {name: mobility, values: [none, some, full]}
-window: {size: 60s}
-estimates: [{name: joint, of: [bathing, mobility]}]
-"""
+CARE = TEXT.replace("collection: survey", "collection: care")
 
 FILE = "care survey.yaml"
 
@@ -163,17 +156,17 @@ async def test_another_version_is_refused_with_both_fingerprints_and_the_differe
 
 async def test_attributes_in_another_order_are_shown_as_another_version(settings: Settings) -> None:
     await _ready(settings, _care())
-    lines = [line for line in CARE.splitlines() if line.startswith("  - ")]
+    lines = [line for line in CARE.splitlines() if "values" in line]
     swapped = _care(("\n".join(lines), "\n".join(reversed(lines))))
     assert "attributes (registered: bathing, mobility; here: mobility, bathing)" in await _refused(settings, swapped)
 
 
 async def test_changed_windows_or_estimates_need_all_workers_stopped_first(settings: Settings) -> None:
     await _ready(settings, _care())
-    problem, cure = (await _refused(settings, _care(("60s", "30s"), ("name: joint", "name: both")))).splitlines()
+    problem, cure = (await _refused(settings, _care(("60s", "30s"), ("name: both", "name: joint")))).splitlines()
     assert problem.startswith("collection care has changed since it was registered: ")
     assert re.search(r"window\.size\S* \(registered: 60000; here: 30000\)", problem)
-    assert "estimates (registered: joint; here: both)" in problem
+    assert "estimates (registered: both; here: joint)" in problem
     assert cure == f"  -> stop all of its workers, then register it again: {_create_command(settings)}"
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, Method, Solution, Stop, estimator
+from tests.paths import GOLDEN
+from tests.records.estimators.reference import CASES, Case, described
 
 
 def solve(
@@ -45,3 +51,26 @@ def test_a_start_that_is_no_distribution_is_refused(start: FloatArray, complaint
 def test_an_unknown_estimator_or_a_delta_of_zero_is_refused(method: str, stop: str, delta: float) -> None:
     with pytest.raises(ValueError, match=r"ml|never|delta must be positive"):
         estimator(method, stop=stop, delta=delta)
+
+
+@cache
+def reference() -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads((GOLDEN / "estimates.json").read_text(encoding="utf-8"))
+    return stored
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_estimate_is_the_one_that_was_stored_to_nine_digits(case: Case) -> None:
+    stored = reference()[case.name]
+    found = described(case.solve())
+    exact = ("iterations", "certified", "start")
+    assert {name: found.pop(name) for name in exact} == {name: stored[name] for name in exact}
+    assert found.pop("independence") == pytest.approx(stored["independence"], rel=1e-9, abs=1e-9)
+    # A certificate is a bound that comes out of a search, which may end a little elsewhere.
+    assert found.pop("certificate") == pytest.approx(stored["certificate"], rel=1e-6)
+    for name, value in found.items():
+        assert value == pytest.approx(stored[name], rel=1e-9, abs=1e-9), name
+
+
+def test_every_stored_estimate_is_compared() -> None:
+    assert sorted(reference()) == sorted(case.name for case in CASES)

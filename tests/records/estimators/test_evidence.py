@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.records.estimators import FloatArray
+from stream_ldp.records.estimators import FloatArray, evidence
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.prior import Prior
 from tests.records.estimators.examples import draw
@@ -70,3 +70,24 @@ def test_without_noise_the_prior_has_almost_no_strength() -> None:
     """The joint of the users who reported is then known: it must not be drawn anywhere."""
     prior = learn(DEPENDENT, 1_000, f=1e-9, seed=1)
     assert prior.strength < 0.1
+
+
+@pytest.mark.parametrize(("joint", "expected"), [(DEPENDENT, 0.001), (INDEPENDENT, 1.0)])
+def test_a_p_value_that_is_sure_without_samples_is_what_the_samples_say(
+    joint: FloatArray, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sure = [
+        prior.dependence
+        for prior in (learn(joint, 20_000, f=0.25, seed=seed) for seed in range(8))
+        if prior.dependence.statistic == 0.0 or prior.dependence.statistic > 51.0
+    ]
+    assert len(sure) >= 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np.random, "default_rng", _no_draws)
+        assert [each.p_value() for each in sure] == [expected] * len(sure)
+    monkeypatch.setattr(evidence, "_NEVER", 0.0)
+    assert [each.p_value() for each in sure] == [expected] * len(sure)
+
+
+def _no_draws(seed: int) -> None:
+    raise AssertionError(f"samples of seed {seed} are drawn")

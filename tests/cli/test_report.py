@@ -167,11 +167,13 @@ async def test_lines_are_reported_as_they_arrive_and_ctrl_c_does_not_wait_for_th
     settings: Settings, survey: Path, tmp_path: Path
 ) -> None:
     await create_topics(settings)
+    # A shell starts a job in the background with SIGINT ignored, and its children inherit that; a terminal's do not.
+    terminal = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = "import typer; from stream_ldp.cli.report import report; typer.run(report)"
     flags = ["--secret-file", str(tmp_path / "secret"), "--topic-prefix", settings.topic_prefix]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", command, str(survey), "-", "--brokers", settings.brokers, *flags),
+        *("-c", f"{terminal}; {command}", str(survey), "-", "--brokers", settings.brokers, *flags),
         stdin=subprocess.PIPE,
     )
     assert process.stdin is not None

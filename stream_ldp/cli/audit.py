@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
+import traceback
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +22,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.cli.audited import Audited
 
@@ -65,10 +67,10 @@ def audit(
 ) -> None:
     """Attack the code, or enumerate what it does, and fail if a claim is disproved.
 
-    Without --exact, simulated users with two different records or sets report, and an attacker derives a lower bound
-    of epsilon from their reports, which is shown beside the claimed epsilon. It comes close to epsilon where the
-    reports that tell the two apart are frequent enough. With --exact, epsilon is enumerated from the probabilities
-    with which the code produces its outputs.
+    Every epsilon is in nats. Without --exact, simulated users with two different records or sets report, and an
+    attacker derives a lower bound of epsilon from their reports, which is shown beside the claimed epsilon. It comes
+    close to epsilon where the reports that tell the two apart are frequent enough. With --exact, epsilon is
+    enumerated from the probabilities with which the code produces its outputs.
     """
     if exact and not (trials is confidence is seed is None):
         fail("--exact draws nothing at random: leave out --trials, --confidence and --seed", code=2)
@@ -88,10 +90,8 @@ def audit(
 
 
 def _enumerate(audited: Audited, *, as_json: bool) -> None:
-    try:
+    with _examining("the code"):
         found = audited.enumerated()
-    except UnknownDistribution as error:
-        fail(f"the probabilities of the code cannot be found: {error}")
     if as_json:
         document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": found.as_stated}
         if found.changing is not None:
@@ -105,6 +105,7 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         _print_table(found.title, found.results)
         if found.changing:
             _print_table("A record that may change before each report, which no formula covers", found.changing)
+            typer.echo("`if constant` is what so many reports cost as long as the record does not change.\n")
     if found.wrong or not found.as_stated:
         has = "has" if found.as_stated else "does not have"
         claims = f"{found.wrong} of {len(found.results)} claims"
@@ -113,9 +114,23 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
 
+@contextlib.contextmanager
+def _examining(target: str) -> Iterator[None]:
+    """End the command with one message, and status 1, if the code under audit fails, whatever it raises."""
+    try:
+        yield
+    except UnknownDistribution as error:
+        fail(f"DISPROVED: what {target} does cannot be enumerated: {error}")
+    except Exception as error:  # noqa: BLE001  # code that is broken may raise anything, which is a finding, no bug here
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.name}, {last.filename}:{last.lineno}"
+        fail(f"DISPROVED: {target} fails in {place}: {type(error).__name__}: {error}")
+
+
 def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | None, as_json: bool) -> None:
     entropy = OSEntropy() if seed is None else SeededEntropy(seed)
-    planned = audited.attacks(noise=lambda: entropy, secrets=entropy)
+    with _examining("the code"):
+        planned = audited.attacks(noise=lambda: entropy, secrets=entropy)
     # Several bounds share the allowed error equally.
     each_confidence = 1 - (1 - confidence) / len(planned)
     results: list[dict[str, Any]] = []
@@ -123,7 +138,8 @@ def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | Non
         for attack in planned:
             status.update(f"Attacking {attack.target}, {attack.reports} report(s) a user ...")
             start = time.perf_counter()
-            found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
+            with _examining(attack.target):
+                found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
             results.append(
                 {
                     "target": attack.target,

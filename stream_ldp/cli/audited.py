@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
+from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
@@ -25,6 +26,7 @@ from stream_ldp.privacy.audit.output_distribution import (
     realised_set_distribution,
     stated_distribution,
 )
+from stream_ldp.sets.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,10 +93,17 @@ class Audited(Protocol):
 def read(subject: str) -> Audited:
     """Read a collection file or a mechanism, or end the command with what is wrong with it."""
     kind, colon, _ = subject.partition(":")
-    if kind not in EXAMPLES or not colon:
+    if Path(subject).exists() or not (colon or kind in EXAMPLES):
         (collection,) = load_collections([Path(subject)]).values()
         audited: Audited = face_of(collection).audited(collection)
         return audited
+    if kind in METHODS:
+        fail(
+            f"{subject}: {kind} is a method of item collections: write it in a collection file, and audit that",
+            code=2,
+        )
+    if kind not in EXAMPLES:
+        fail(f"{subject}: no such file, and {kind!r} is no mechanism{suggestion(kind, EXAMPLES)}", code=2)
     try:
         mechanism = read_mechanism(subject)
     except ParameterError as error:

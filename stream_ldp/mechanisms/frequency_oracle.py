@@ -130,6 +130,13 @@ class FrequencyOracle(ABC):
         epsilon: of a report, for any two sets, in nats.
         """
 
+    def codes(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return what each row would have to send in order to support each value, int64, shape (n, values).
+
+        It is the value itself, unless values share a code, as a hash, that depends on what else the row says.
+        """
+        return np.broadcast_to(np.asarray(values, dtype=np.int64), (len(rows), len(values)))
+
     @property
     def inputs(self) -> int:
         """Number of inputs with different output distributions: the values and one dummy, where dummies are alike."""

@@ -153,11 +153,17 @@ class HadamardResponse(FrequencyOracle):
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.supported`."""
-        *indices, hashes = unpack(rows, self._widths)
-        found = np.ones((len(rows), len(values)), dtype=np.bool_)
+        *_, hashes = unpack(rows, self._widths)
+        supported: NDArray[np.bool_] = self.codes(rows, values) == hashes[:, None]
+        return supported
+
+    def codes(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.int64]:
+        """See `FrequencyOracle.codes`: the hash of each value in the row's Hadamard rows."""
+        *indices, _ = unpack(rows, self._widths)
+        codes = np.zeros((len(rows), len(values)), dtype=np.int64)
         for bit, index in enumerate(indices):
-            found &= np.bitwise_count(index[:, None] & values) & 1 == (hashes >> bit & 1)[:, None]
-        return found
+            codes |= (np.bitwise_count(index[:, None] & values) & np.int64(1)) << bit
+        return codes
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See `FrequencyOracle.neutral_sums`: every row has as many signs + as -."""

@@ -163,6 +163,10 @@ class SetHadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.supported`."""
         return self.code.supported(rows, values)
 
+    def codes(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.int64]:
+        """See `FrequencyOracle.codes`: the hash of each value."""
+        return self.code.codes(rows, values)
+
     def scale(self, *, padding: int) -> int:  # noqa: ARG002
         """See `FrequencyOracle.scale`: 1, since a report is made of the whole set."""
         return 1

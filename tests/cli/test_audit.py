@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app, audit
+from stream_ldp.cli import audit
 from stream_ldp.mechanisms import FrequencyOracle, UnaryResponse, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.methods import ldpminer
+from stream_ldp.sets.phases import Phase
+from tests.cli.audits import MECHANISM, collection, document, item_collection, run
 from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
@@ -20,36 +20,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import RRLDP
 
-MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["audit", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def document(*arguments: object) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    parsed: dict[str, Any] = json.loads(result.stdout)
-    return parsed
-
-
-@pytest.fixture
-def collection(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.yaml"
-    path.write_text(
-        """
-        collection: survey
-        mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-        attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
-        window: {size: 60s}
-        estimates: [{name: mobility, of: [mobility]}]
-        """
-    )
-    return path
+__all__ = ["collection", "item_collection"]
 
 
 def test_the_exact_audit_gives_the_published_epsilons(collection: Path) -> None:
@@ -125,7 +96,8 @@ def test_without_a_seed_an_attack_uses_the_operating_systems_randomness(
     answer = document(collection, "--trials", 1_000, "--confidence", 0.9999)
     assert answer["confidence"] == 0.9999
     targets = {(row["target"], row["reports"], row["values"]) for row in answer["results"]}
-    assert {("perturb", 1, "constant"), ("client", 3, "constant"), ("client, changing", 2, "changing")} <= targets
+    expected = {("perturb", 1), ("client", 3), ("client, averaged", 30)}
+    assert {*((*each, "constant") for each in expected), ("client, changing", 2, "changing")} <= targets
     assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in answer["results"])
 
 
@@ -134,20 +106,6 @@ def test_the_table_of_an_attack_has_all_its_columns() -> None:
     assert result.exit_code == 0
     for shown in ("target", "neighbours", "reports", "epsilon", "bound", "trials", "seconds", "client, changing"):
         assert shown in result.stdout
-
-
-@pytest.fixture
-def item_collection(tmp_path: Path) -> Path:
-    path = tmp_path / "films.yaml"
-    path.write_text(
-        """
-        collection: films
-        mechanism: {kind: gfim, epsilon: 2, k: 3, set_size: 2, hash_bits: 1}
-        items: {size: 64}
-        window: {size: 60s, idle_timeout: 10s, grace: 5s}
-        """
-    )
-    return path
 
 
 def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: Path) -> None:
@@ -170,9 +128,11 @@ def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: 
 
 def test_an_epoch_of_item_sets_is_attacked_phase_by_phase_and_as_a_whole(item_collection: Path) -> None:
     rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
-    assert [row["target"] for row in rows] == ["phase 1", "phase 2", "phase 3", "epoch", "epoch, singly"]
+    phases = ["phase 1", "phase 2", "phase 3"]
+    larger = [f"{phase}, larger sets" for phase in phases]
+    assert [row["target"] for row in rows] == [*phases, *larger, "epoch", "epoch, singly"]
     # Everybody answers the first phase, and one of the others.
-    assert [row["reports"] for row in rows] == [1, 1, 1, 2, 2]
+    assert [row["reports"] for row in rows] == [1] * 6 + [2, 2]
     assert all(0 <= row["lower_bound"] <= row["epsilon"] for row in rows)
     assert rows[0]["lower_bound"] > 0.9
 
@@ -221,7 +181,7 @@ def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monk
     monkeypatch.setitem(notation._ORACLES, "hadamard", broken.TakesRawWords)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
-    assert "the probabilities of the code cannot be found: 1 raw words are asked for" in result.stderr
+    assert "cannot be enumerated: 1 raw words are asked for" in result.stderr
 
 
 def test_a_missing_file_is_named() -> None:
@@ -242,3 +202,34 @@ def test_a_confidence_that_is_not_between_0_and_1_is_refused(confidence: float) 
     result = run(MECHANISM, "--confidence", confidence)
     assert result.exit_code == 2
     assert "--confidence must be above 0 and below 1" in result.stderr
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_code_that_fails_is_a_finding_that_names_the_place(
+    exact: bool, item_collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sampled(*_: object, **__: object) -> NoReturn:
+        raise ZeroDivisionError("slots")
+
+    monkeypatch.setattr(FrequencyOracle, "sampled", sampled)
+    result = run(item_collection, *(["--exact"] if exact else ["--trials", 200, "--seed", 1]))
+    assert result.exit_code == 1
+    assert "DISPROVED" in result.stderr
+    assert "fails in sampled" in result.stderr
+    assert "test_audit.py" in result.stderr
+    assert "ZeroDivisionError: slots" in result.stderr
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_user_asked_by_two_phases_that_should_share_nobody_is_a_finding(
+    exact: bool, item_collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Phase, "asks", lambda self, words: (words >= self.share[0]) & (words <= self.share[1]))
+    result = run(item_collection, *(["--exact"] if exact else ["--trials", 200, "--seed", 1]))
+    assert result.exit_code == 1
+    assert "users of one part of the user partition are asked by different phases" in result.stderr
+
+
+def test_the_help_names_the_unit_and_the_table_explains_its_columns(collection: Path) -> None:
+    assert "in nats" in " ".join(run("--help").stdout.split())
+    assert "`if constant` is what so many reports cost" in run(collection, "--exact").stdout

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
+from tests.cli.audits import MECHANISM, collection, document, run
 
 if TYPE_CHECKING:
     from pathlib import Path
-from typing import TYPE_CHECKING
 
-MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["audit", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def document(*arguments: object) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    parsed: dict[str, Any] = json.loads(result.stdout)
-    return parsed
-
-
-@pytest.fixture
-def collection(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.yaml"
-    path.write_text(
-        """
-        collection: survey
-        mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-        attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
-        window: {size: 60s}
-        estimates: [{name: mobility, of: [mobility]}]
-        """
-    )
-    return path
+__all__ = ["collection"]
 
 
 def test_a_mechanism_is_audited_like_the_collection_that_has_it(collection: Path) -> None:
@@ -77,7 +45,8 @@ def test_an_oracle_is_audited_for_its_own_epsilon(mechanism: str, epsilon: float
     assert exact["probabilities_as_stated"] is True
     assert ("miniature" in exact) is ("100000" in mechanism)
     attacked = document(mechanism, "--trials", 20_000, "--seed", 1)["results"]
-    assert [each["target"] for each in attacked] == ["perturb", "perturb, singly"]
+    larger = ["perturb, larger sets"] if mechanism.startswith("set-") else []
+    assert [each["target"] for each in attacked] == ["perturb", "perturb, singly", *larger]
     assert all(0 < each["lower_bound"] <= each["epsilon"] <= epsilon for each in attacked)
 
 
@@ -96,12 +65,23 @@ def test_an_oracle_is_audited_for_its_own_epsilon(mechanism: str, epsilon: float
         ("rr-ldp:f=2,sizes=2", "f must be between 0 (no privacy) and 1"),
         ("rr-ldp:f=0.5,sizes=1x2", "every attribute needs at least 2 values"),
         ("rr-ldp:f=half,sizes=2", "f: Input should be a valid number"),
+        ("k-rr", "not a mechanism"),
+        ("rr-lpd:f=0.5,sizes=2", "no such file, and 'rr-lpd' is no mechanism; did you mean 'rr-ldp'?"),
+        ("svim:epsilon=3,k=3", "svim is a method of item collections: write it in a collection file"),
     ],
 )
 def test_why_a_mechanism_cannot_be_read_is_explained(subject: str, message: str) -> None:
     result = run(subject, "--exact")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_file_is_read_although_its_name_looks_like_a_mechanism(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(collection.parent)
+    collection.rename("rr-ldp:survey.yaml")
+    assert document("rr-ldp:survey.yaml", "--exact") == document(MECHANISM, "--exact")
 
 
 def test_an_attribute_of_many_values_is_audited_in_miniature() -> None:

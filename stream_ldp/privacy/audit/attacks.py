@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
 
-__all__ = ["SINGLE_USERS", "Attack", "Clients", "Perturbation", "attacks"]
+__all__ = ["SINGLE_USERS", "Attack", "Averaged", "Clients", "Perturbation", "attacks"]
 
 #: Most permanent responses that an attack on the client computes with each history in each half of its users. All of
 #: them take some seconds.
@@ -27,6 +27,11 @@ _KEYED_RESPONSES = 250_000
 #: Users with each history, in each half, of an attack that asks for one user at a time. So many are enough to find
 #: noise that is the same for all users.
 SINGLE_USERS = 1_000
+
+#: Reports of one user that an attack averages, and the users whose reports are made at once: with 1,000 bits each,
+#: they take 30 MB.
+_AVERAGED_REPORTS = 30
+_AVERAGED_USERS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,10 +75,41 @@ class Clients:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Averaged:
+    """What an attacker knows who averages each bit over all reports of a user, as the epsilon for ever allows.
+
+    The mean of many reports shows the permanent response that they share.
+
+    clients: the users.
+    """
+
+    clients: Clients
+
+    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Return one packed row for each user, uint8, shape (users, 1, width): the bits that are set often enough."""
+        rows = self.clients.reports(history, users)
+        often = [np.unpackbits(rows[:, report], axis=1, bitorder="little") for report in range(rows.shape[1])]
+        set_ = np.mean(often, axis=0) > self._midway(often[0].shape[1])
+        return np.packbits(set_, axis=1, bitorder="little")[:, None]
+
+    def _midway(self, bits: int) -> NDArray[np.float64]:
+        """Return the threshold of each bit, which lies half-way between the p and q of an instantaneous response.
+
+        The shares of reports that support a user's value, and any other, lie half-way around the same point.
+        """
+        mechanism = self.clients.mechanism
+        midway = np.full(bits, 0.5)
+        for attribute, support in enumerate(mechanism.supports):
+            midway[list(mechanism.columns([attribute]))] = (support.one + support.zero) / 2
+        return midway
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Attack:
     """One attack, and the epsilon that it must not disprove.
 
-    target: what is attacked, in words: `perturb` alone, or all that a client does; `singly` is one user a call.
+    target: what is attacked, in words: `perturb` alone, or with a client's permanent words; `singly` is one user a
+        call, and `averaged` the mean of each bit over a user's reports.
     neighbours: number of attributes in which the two users' histories differ, or how they may differ, in words.
     reports: number of reports of one user.
     values: whether a user's values change between the reports.
@@ -141,6 +177,16 @@ def attacks(
         constant("client", clients, adjacent, reports=reports, most_trials=_KEYED_RESPONSES // (reports * attributes))
         for reports in (1, 2, 3)
     ]
+    found.append(
+        constant(
+            "client, averaged",
+            Averaged(clients=clients),
+            adjacent,
+            reports=_AVERAGED_REPORTS,
+            most_trials=_KEYED_RESPONSES // (_AVERAGED_REPORTS * attributes),
+            chunk=_AVERAGED_USERS,
+        )
+    )
     first, second = _changing_histories(mechanism.sizes)
     found.append(
         Attack(

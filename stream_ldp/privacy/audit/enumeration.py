@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.mechanism import Symbol, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.privacy.audit.enumerate import UnknownDistribution, distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, Mechanism
 
@@ -185,7 +184,8 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
         return lambda source: int(mechanism.permanent(given, source)[0, place])
 
     def response(symbol: int) -> Callable[[Entropy], int]:
-        symbols = np.array(mechanism.permanent(record, _FirstOutcomes()))
+        # The seed does not matter: this symbol is given, and the decisions of all others have their first outcome.
+        symbols = np.array(mechanism.permanent(record, SeededEntropy(0)))
         symbols[0, place] = symbol
         return lambda entropy: int(mechanism.instantaneous(symbols, entropy)[0, place])
 
@@ -200,22 +200,6 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
             response=tuple(row(distribution(response(symbol), only=place), sent) for symbol in range(sent)),
         ),
     )
-
-
-class _FirstOutcomes:
-    """An `Entropy` whose every decision turns out as its first outcome, whatever its probability."""
-
-    def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return np.ones(thresholds.shape, dtype=np.bool_)
-
-    def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        return np.zeros(sizes.shape, dtype=np.int64)
-
-    def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
-        return np.zeros(np.broadcast_shapes(kept.shape, others.shape), dtype=np.int64)
-
-    def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        return np.concatenate([np.arange(size) < most for size in sizes.tolist()])
 
 
 def _sent_distribution(symbol: Symbol, value: int) -> tuple[Fraction, ...]:

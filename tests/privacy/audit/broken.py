@@ -145,6 +145,17 @@ class IgnoresBit(PermanentWords):
         return np.repeat(words[firsts], self._counts)
 
 
+class RepeatsABlock(PermanentWords):
+    """Forgets the number of the block: the words of an attribute repeat every 16 bits."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        words = super().words(secret, values)
+        starts = np.cumsum([0, *self._counts[:-1]])
+        places = [start + np.arange(count) % 16 for start, count in zip(starts, self._counts, strict=True)]
+        repeated: NDArray[np.uint32] = words[np.concatenate(places)]
+        return repeated
+
+
 def reused_generator() -> Entropy:
     """A generator that begins with the same seed in every process."""
     return SeededEntropy(7)
@@ -282,6 +293,14 @@ class KeepsAllHashes(SetHadamardResponse):
     def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
         SetHadamardResponse._of_at_most_slots(self, favoured, users, entropy)
         return favoured
+
+
+class KeepsAHashTooMany(SetHadamardResponse):
+    """Cuts sets to l + 1 hashes where l > 3, so that a set with so many never sends another one."""
+
+    def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
+        held = np.bincount(favoured // 2**self.hash_bits, minlength=users)
+        return favoured[entropy.subsets(held, self.slots + (self.slots > 3))]
 
 
 class FavoursOneHash(SetHadamardResponse):

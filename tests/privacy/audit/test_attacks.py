@@ -89,3 +89,28 @@ def test_permanent_words_that_are_shared_are_caught(
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
 def test_a_generator_that_begins_anew_in_every_process_is_caught(parameters: dict[str, float]) -> None:
     assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, noise=broken.reused_generator))
+
+
+def averaged(sizes: tuple[int, ...], *, words: type[PermanentWords] = PermanentWords) -> Attack:
+    """The attack on the averages of 30 reports."""
+    (attack,) = [
+        each for each in plan(RRLDP(sizes=sizes, **LOW_NOISE), 1, words=words) if each.target == "client, averaged"
+    ]
+    assert attack.reports == 30
+    return attack
+
+
+def test_words_that_repeat_every_16_bits_are_caught_by_averages_of_30_reports() -> None:
+    """Of value 0, bits 0 and 16 are inverted together, and so always differ: each alone tells nothing more."""
+    broken_attack = averaged((18,), words=broken.RepeatsABlock)
+    found = broken_attack.run(trials=1_000, confidence=0.9999, entropy=SeededEntropy(0))
+    assert found.epsilon > broken_attack.claimed
+    found = averaged((18,)).run(trials=1_000, confidence=0.9999, entropy=SeededEntropy(0))
+    assert found.epsilon <= broken_attack.claimed
+
+
+def test_an_average_of_30_reports_shows_nearly_all_that_is_ever_shown() -> None:
+    """With p = 0.2 and q = 0.8: more than 80 % of epsilon; the least over 10 seeds was 0.90."""
+    attack = averaged((2,))
+    found = attack.run(trials=5_000, confidence=0.9999, entropy=SeededEntropy(0))
+    assert 0.8 * attack.claimed < found.epsilon <= attack.claimed

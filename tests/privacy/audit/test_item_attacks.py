@@ -13,6 +13,7 @@ import pytest
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
 from stream_ldp.privacy.audit import item_attacks
 from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
+from stream_ldp.privacy.audit.item_enumeration import inquiries
 from stream_ldp.sets.phases import Target
 from tests.privacy.audit import broken
 from tests.privacy.audit.test_item_enumeration import EVERYBODY, Asking, direct, hadamard, phases, unary
@@ -85,8 +86,16 @@ def test_an_attack_on_an_epoch_finds_80_to_100_percent_of_epsilon(make: Any) -> 
 )
 def test_an_honest_method_is_not_accused(shipped: Method) -> None:
     planned = set_attacks(shipped, noise=seeded(1))
+    # A padding that holds all candidates leaves no set that is larger.
+    larger = [
+        inquiry.phase
+        for inquiry in inquiries(shipped)
+        if inquiry.padding < (shipped.domain if inquiry.candidates is None else len(inquiry.candidates))
+    ]
+    assert 1 in larger
     assert [attack.target for attack in planned] == [
         *(f"phase {phase.number}" for phase in shipped.phases),
+        *(f"phase {number}, larger sets" for number in larger),
         "epoch",
         "epoch, singly",
     ]
@@ -101,6 +110,8 @@ def test_an_honest_method_is_not_accused(shipped: Method) -> None:
         broken.SendsTheNextValue(size=8, epsilon=1.0),
         broken.SpendsEpsilonOnEachBit(size=8, epsilon=1.0),
         broken.AnswersForAHigherEpsilon(size=64, slots=2, epsilon=1.0, hash_bits=3),
+        # Only sets of more than l items tell: with a hash too many, another hash is never sent.
+        broken.KeepsAHashTooMany(size=16, slots=4, epsilon=3.0, hash_bits=3),
     ],
     ids=lambda twin: type(twin).__name__,
 )

@@ -33,14 +33,14 @@ def plan(
     for_ever: Annotated[
         float | None,
         typer.Option(
-            help="Epsilon, between any two records, of all reports of a user for ever, to find parameters for.",
+            help="Epsilon, in nats, of all reports of a user for ever, for any two records, to find parameters for.",
             show_default=False,
         ),
     ] = None,
     per_report: Annotated[
         float | None,
         typer.Option(
-            help="Epsilon of one report, to find parameters for; needs --for-ever.",
+            help="Epsilon of one report, in nats, to find parameters for; needs --for-ever.",
             show_default=False,
         ),
     ] = None,

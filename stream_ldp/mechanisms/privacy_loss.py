@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up", "rounded_up_sum", "shown_epsilon"]
+__all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up", "shown_epsilon"]
 
 #: The decimal context in which losses are computed. 50 digits are more than thirty beyond those of a float64, so that
 #: only the last rounding shows; the exponents are wide enough for powers of a probability.
@@ -61,17 +61,11 @@ class PrivacyLoss:
         return f"{self.relation}; a user's record does not change"
 
 
-def round_up(value: Decimal) -> float:
-    """Return the smallest float64 that is not below `value`."""
+def round_up(value: Decimal | Fraction) -> float:
+    """Return the smallest float64 that is not below `value`: ten epochs of epsilon 1 cost 10."""
     nearest = float(value)
-    return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def rounded_up_sum(*losses: Fraction) -> float:
-    """Return the sum, rounded once and never down: ten epochs of epsilon 1 cost 10."""
-    exact = sum(losses, Fraction())
-    nearest = float(exact)
-    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
+    below = Decimal(nearest) < value if isinstance(value, Decimal) else Fraction(nearest) < value
+    return math.nextafter(nearest, math.inf) if below else nearest
 
 
 def shown_epsilon(epsilon: float, *, decimals: int = 3) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms.privacy_loss import rounded_up_sum
+from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.phases import Target, epoch_epsilon
@@ -125,7 +125,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         epoch_ms=schedule.phases * schedule.size_ms,
         result_every_ms=schedule.stride * schedule.size_ms,
         privacy=tuple(
-            SpentPlan(epochs=epochs, epsilon=rounded_up_sum(epochs * Fraction(epsilon))) for epochs in EPOCHS_PER_USER
+            SpentPlan(epochs=epochs, epsilon=round_up(epochs * Fraction(epsilon))) for epochs in EPOCHS_PER_USER
         ),
         phases=tuple(_phases(method, populations)),
     )

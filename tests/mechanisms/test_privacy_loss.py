@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, NotCovered, Values
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import round_up, shown_epsilon
 
 SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
 
@@ -64,3 +65,20 @@ def test_a_shown_epsilon_is_never_below_the_true_one_and_hardly_above(epsilon: f
     assert len(shown.partition(".")[2]) == decimals
     assert float(shown) >= epsilon
     assert Decimal(shown) - Decimal(epsilon) < Decimal(10) ** -decimals * Decimal("1.0001")
+
+
+@given(losses=st.lists(st.floats(0, 1e6), max_size=20))
+def test_a_loss_is_rounded_once_and_never_down(losses: list[float]) -> None:
+    exact = sum(map(Fraction, losses), Fraction())
+    rounded = round_up(exact)
+    assert Fraction(math.nextafter(rounded, -math.inf)) < exact <= Fraction(rounded)
+
+
+@pytest.mark.parametrize("exact", [Decimal("0.1"), Fraction(1, 10), Decimal(10), Fraction(10), Decimal("Infinity")])
+def test_decimals_and_fractions_are_rounded_alike(exact: Decimal | Fraction) -> None:
+    assert round_up(exact) == float(exact)
+
+
+def test_a_number_between_two_floats_is_rounded_to_the_upper_one() -> None:
+    for third in (Fraction(1, 3), Decimal(1) / Decimal(3)):
+        assert round_up(third) == math.nextafter(1 / 3, 1)

@@ -54,7 +54,7 @@ def show_plan(planned: Plan) -> None:
     console = Console(highlight=False)
     console.print(
         f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
-        f"{planned.bits} bits a report, {planned.report_bytes} bytes with padding.",
+        f"{planned.bits} bits a report, {_bytes(planned.report_bytes)} with padding.",
         markup=False,
     )
     relations = list(dict.fromkeys(loss.relation for loss in planned.privacy))
@@ -79,6 +79,10 @@ def show_plan(planned: Plan) -> None:
         errors = [f"{error:.4f}" for _, error in estimate.errors]
         table.add_row(estimate.name, ", ".join(estimate.of), f"{estimate.cells:,}", _state(estimate), *errors)
     console.print(table)
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def _state(estimate: EstimatePlan) -> str:

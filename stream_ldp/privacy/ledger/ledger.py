@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
-from stream_ldp.mechanisms.privacy_loss import rounded_up_sum, shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import round_up, shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -406,14 +406,13 @@ class Spending(_Part):
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
-        return rounded_up_sum(
-            *(
-                Fraction(mechanism.responses_loss(responses=count, reports=times))
-                for (mechanism, times), count in shown.items()
-                if count
-            ),
-            *(Fraction(each.epsilon) * each.reports for each in self.phases),
+        records = (
+            Fraction(mechanism.responses_loss(responses=count, reports=times))
+            for (mechanism, times), count in shown.items()
+            if count
         )
+        phases = (Fraction(each.epsilon) * each.reports for each in self.phases)
+        return round_up(sum((*records, *phases), Fraction()))
 
     @property
     def assumption(self) -> Assumption:

@@ -36,3 +36,15 @@ def test_the_table_names_every_estimate_and_rounds_epsilon_up(towns_file: Path) 
     assert "for ever" in done.stdout
     # One report, one attribute: 0.53714...
     assert "0.538" in done.stdout
+
+
+@pytest.mark.parametrize(("values", "size"), [("[no, yes]", "1 byte "), ("[a, b, c, d, e, f, g, h, i]", "2 bytes ")])
+def test_the_size_of_a_report_is_told_in_words_that_fit_the_number(values: str, size: str, tmp_path: Path) -> None:
+    (file := tmp_path / "small.yaml").write_text(
+        "collection: small\nmechanism: {kind: rr-ldp, f: 0.5}\n"
+        f"attributes: [{{name: one, values: {values}}}]\n"
+        "window: {size: 60s}\nestimates: [{name: one, of: [one]}]\n"
+    )
+    assert (
+        f"a report, {size}with padding" in CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"}).stdout
+    )

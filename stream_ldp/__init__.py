@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 #: The public names, and the module of each.
 _PLACES = {
     "AlreadyReported": "stream_ldp.privacy.ledger.ledger",
-    "Assumption": "stream_ldp.privacy.ledger.ledger",
+    "Assumption": "stream_ldp.privacy.ledger.terms",
     "BrokerUnreachable": "stream_ldp.kafka.connection",
-    "BudgetExceeded": "stream_ldp.privacy.ledger.ledger",
+    "BudgetExceeded": "stream_ldp.privacy.ledger.terms",
     "CollectionError": "stream_ldp.collection",
     "DataError": "stream_ldp.errors",
+    "DayBudgetExceeded": "stream_ldp.privacy.ledger.terms",
     "DeliveryError": "stream_ldp.client.errors",
     "Enumeration": "stream_ldp.privacy.audit.enumeration",
     "Estimate": "stream_ldp.records.answer",
@@ -25,6 +26,7 @@ _PLACES = {
     "ItemReporter": "stream_ldp.client.item_reporter",
     "JointCollection": "stream_ldp.records.collection",
     "LedgerError": "stream_ldp.privacy.ledger.ledger_file",
+    "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
     "MissingTopic": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
@@ -32,15 +34,15 @@ _PLACES = {
     "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
     "Ranking": "stream_ldp.sets.answer",
     "RankingSubscriber": "stream_ldp.client.subscriber",
-    "ReportRefused": "stream_ldp.privacy.ledger.ledger",
+    "ReportRefused": "stream_ldp.privacy.ledger.terms",
     "Reporter": "stream_ldp.client.reporter",
     "SecretError": "stream_ldp.privacy.ledger.secret",
     "Settings": "stream_ldp.kafka.settings",
     "SettingsError": "stream_ldp.kafka.settings",
     "StreamLDPError": "stream_ldp.errors",
     "Subscriber": "stream_ldp.client.subscriber",
-    "Terms": "stream_ldp.privacy.ledger.ledger",
-    "TooManyValues": "stream_ldp.privacy.ledger.ledger",
+    "Terms": "stream_ldp.privacy.ledger.terms",
+    "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
     "load_collection": "stream_ldp.kinds",
     "load_or_create_secret": "stream_ldp.privacy.ledger.secret",
@@ -54,6 +56,7 @@ __all__ = [
     "BudgetExceeded",
     "CollectionError",
     "DataError",
+    "DayBudgetExceeded",
     "DeliveryError",
     "Enumeration",
     "Estimate",
@@ -62,6 +65,7 @@ __all__ = [
     "ItemReporter",
     "JointCollection",
     "LedgerError",
+    "LooserTerms",
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",
@@ -97,16 +101,17 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings, SettingsError
     from stream_ldp.kinds import load_collection
     from stream_ldp.privacy.audit.enumeration import Enumeration
-    from stream_ldp.privacy.ledger.ledger import (
-        AlreadyReported,
+    from stream_ldp.privacy.ledger.ledger import AlreadyReported
+    from stream_ldp.privacy.ledger.ledger_file import LedgerError, LooserTerms, PrivacyLedger, load_or_create_user
+    from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+    from stream_ldp.privacy.ledger.terms import (
         Assumption,
         BudgetExceeded,
+        DayBudgetExceeded,
         ReportRefused,
         Terms,
         TooManyValues,
     )
-    from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, load_or_create_user
-    from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sets.answer import Ranking

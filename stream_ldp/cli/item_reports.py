@@ -12,7 +12,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, lines_of
 from stream_ldp.cli.running import run_client, spent_line, until_signal
-from stream_ldp.client import Assumption, ItemReporter, ReportRefused
+from stream_ldp.client import ItemReporter, ReportRefused
 from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -29,20 +29,19 @@ __all__ = ["report_items"]
 
 
 def report_items(collection: ItemCollection, options: ReportOptions) -> None:
-    """Report on the given items, or on the set of the last line of a file that has come."""
+    """Report on the set of the last line of a file that has come."""
     if (
         options.many_users
         or options.skip_bad
         or options.form is not Format.AUTO
-        or options.terms.assumption is not Assumption.CONSTANT
+        or "assumption" in options.given
+        or "max_values" in options.given
     ):
         fail(
             "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
             "reports, and every report has noise of its own; for many users, use stream-ldp simulate",
             code=2,
         )
-    if options.items is not None and str(options.path) != "-":
-        fail("--items and a file both give the user's set: use one of them", code=2)
     secret, ledger = options.user()
 
     def show(asked: Round) -> None:
@@ -50,7 +49,7 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
         typer.echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {shown_epsilon(phase.epsilon)} nats")
 
     reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
-    sets = _given(options.items) if options.items is not None else _read(options.path)
+    sets = _read(options.path)
     problem = None
     try:
         run_client(until_signal(_report(reporter, sets, seconds=_seconds(collection, options.epochs))))
@@ -69,10 +68,6 @@ def _seconds(collection: ItemCollection, epochs: int | None) -> float | None:
     schedule, now = collection.schedule, now_ms()
     last = now // schedule.size_ms // schedule.stride + epochs - 1
     return (schedule.window_of(last, schedule.phases) + schedule.size_ms - now) / 1_000
-
-
-async def _given(items: str) -> AsyncGenerator[list[str], None]:
-    yield items_of(items)
 
 
 async def _read(path: Path) -> AsyncGenerator[list[str], None]:

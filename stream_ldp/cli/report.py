@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,7 +30,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from stream_ldp.records.collection import JointCollection
 
@@ -59,15 +58,6 @@ def report(
         ),
     ] = Path("-"),
     *,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar='"ITEM ITEM ..."',
-            help="The user's set, in place of a file: items separated by blanks, or a JSON list.",
-            show_default=False,
-            rich_help_panel=_ITEMS_PANEL,
-        ),
-    ] = None,
     epochs: Annotated[
         int | None,
         typer.Option(
@@ -95,21 +85,30 @@ def report(
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Privacy budget of the user over all collections and for ever, in nats. "
-            "A report that would cost more than is left is refused. Without a budget, the cost is only counted.",
-            show_default=False,
+            help="Privacy budget of the user over all collections and for ever, in nats; inf to count only. "
+            "A report that would cost more than is left is refused. A new user needs one.",
+            show_default="that in the ledger",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    per_day: Annotated[
+        float | None,
+        typer.Option(
+            help="Nats that all reports of one day, UTC, may cost; inf to leave it to the budget.",
+            show_default="that in the ledger",
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = None,
     assume: Annotated[
-        Assumption,
+        Assumption | None,
         typer.Option(
             help="Assumption about the user's record. constant: it never changes; another one is refused. "
             "values: each attribute has at most --max-values values; the times of their changes are not hidden. "
             "fresh: anything may change, and every report has new permanent noise; many reports cost most.",
+            show_default="that in the ledger, constant for a new user",
             rich_help_panel=_LEDGER_PANEL,
         ),
-    ] = Assumption.CONSTANT,
+    ] = None,
     max_values: Annotated[
         int | None,
         typer.Option(
@@ -118,6 +117,15 @@ def report(
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = None,
+    change_terms: Annotated[
+        bool,
+        typer.Option(
+            "--change-terms",
+            help="Agree to --budget, --per-day, --assume and --max-values although they allow more than before. "
+            "Stricter ones need no agreement.",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = False,
     new_ledger: Annotated[
         bool,
         typer.Option(
@@ -143,30 +151,29 @@ def report(
     noise of two reports averages out.
 
     The cost of a report is counted before it is published, in a ledger beside the secret, in nats: all that is
-    published changes the odds between two records by a factor of at most e to that power. A report beyond --budget or
-    against --assume is refused and ends the command with status 1; the reports before it are published. With
-    --many-users, each user spends one report and there is nothing to count.
+    published changes the odds between two records by a factor of at most e to that power. The ledger keeps the terms
+    too: --budget, --per-day and --assume hold for all later reports, with or without these options. A report against
+    them is refused and ends the command with status 1; the reports before it are published. With --many-users,
+    nothing is counted.
 
     For an item collection, ONE user reports, once to each phase that asks them, until Ctrl-C: on the set of the last
-    line that has come. A line is items separated by blanks, or a JSON list of items.
+    line that has come. A line is items separated by blanks, or a JSON list of items. A set is never an argument:
+    every user of a machine can read the arguments of its commands.
 
     CSV begins with a line that names the attributes; a line of JSON is an object whose keys are the attributes. The
     first bad line ends the command with status 1: the lines before it are published, those after it are not.
     """
     (collection,) = load_collections([file]).values()
-    try:
-        terms = Terms(budget=math.inf if budget is None else budget, assumption=assume, max_values=max_values)
-    except ParameterError as error:
-        fail(f"--budget, --assume, --max-values: {error}", code=2)
+    given = {"budget": budget, "per_day": per_day, "assumption": assume, "max_values": max_values}
     face_of(collection).report(
         collection,
         ReportOptions(
             path=records,
-            items=items,
             epochs=epochs,
             secret_file=secret_file,
             many_users=many_users,
-            terms=terms,
+            given={name: value for name, value in given.items() if value is not None},
+            change_terms=change_terms,
             new_ledger=new_ledger,
             form=form,
             skip_bad=skip_bad,
@@ -180,17 +187,17 @@ class ReportOptions:
     """The options of `report`; each kind of collection refuses those that it has no use for.
 
     path: file of records or sets; - for standard input.
-    items, epochs: the user's set and the number of epochs, for a collection of item sets.
+    epochs: number of epochs, for a collection of item sets.
     secret_file: file of the user's secret; None for that of the application's settings.
-    terms: terms of the user's ledger.
+    given: the terms that were given, by the names of the fields of `Terms`; the others stay as they are.
     """
 
     path: Path
-    items: str | None
     epochs: int | None
     secret_file: Path | None
     many_users: bool
-    terms: Terms
+    given: Mapping[str, Any]
+    change_terms: bool
     new_ledger: bool
     form: Format
     skip_bad: bool
@@ -202,24 +209,44 @@ class ReportOptions:
         Raises:
             LedgerError, SecretError: one of them cannot be used.
         """
-        secret_file = self.secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret"
-        if self.new_ledger:
+        # A command is typed in a directory, so here a relative path has a meaning.
+        secret_file = (self.secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret").resolve()
+        if self.new_ledger or not secret_file.exists():
+            terms = self._terms(Terms()) if "budget" in self.given else None
+            if not self.new_ledger:
+                return load_or_create_user(secret_file, terms=terms)
+            if terms is None:
+                fail("--new-ledger needs --budget: the nats that the user may spend, for ever", code=2)
             secret = load_or_create_secret(secret_file)
-            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=self.terms)
-        return load_or_create_user(secret_file, terms=self.terms)
+            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
+        self._terms(Terms())  # a mistake in the options is found before anything is opened
+        secret, ledger = load_or_create_user(secret_file)
+        if self.given:
+            ledger.agree(self._terms(ledger.terms), change_terms=self.change_terms)
+        return secret, ledger
+
+    def _terms(self, agreed: Terms) -> Terms:
+        """Return agreed terms with those that were given in their place."""
+        changed = dict(self.given)
+        if "assumption" in changed:
+            changed.setdefault("max_values", None)
+        try:
+            return replace(agreed, **changed)
+        except ParameterError as error:
+            fail(f"--budget, --per-day, --assume, --max-values: {error}", code=2)
 
 
 def report_records(collection: JointCollection, options: ReportOptions) -> None:
     """Publish the records of one user or of many."""
-    if options.items is not None or options.epochs is not None:
-        fail(f"--items and --epochs are for collections of item sets; {collection.name} is of records", code=2)
+    if options.epochs is not None:
+        fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     user = None
     if not options.many_users:
         user = options.user()
-    elif options.secret_file is not None or options.new_ledger or options.terms != Terms():
+    elif options.secret_file is not None or options.new_ledger or options.change_terms or options.given:
         fail(
-            "--many-users cannot be used with --secret-file, --budget, --assume, --max-values or --new-ledger: "
-            "a secret is one user's, and so is a ledger",
+            "--many-users cannot be used with --secret-file, --budget, --per-day, --assume, --max-values, "
+            "--change-terms or --new-ledger: a secret is one user's, and so is a ledger",
             code=2,
         )
     run_client(_report(collection, options, user))
@@ -251,7 +278,8 @@ async def _report(collection: JointCollection, options: ReportOptions, user: _Us
         problem = str(refusal)
     left_out = f"; {skipped.count} lines skipped" if skipped.count else ""
     whose = "as many users" if ledger is None else "one user"
-    typer.echo(f"{reporter.acknowledged} reports of {whose} published{left_out}")
+    counted = "; what these users have spent is not counted" if ledger is None else ""
+    typer.echo(f"{reporter.acknowledged} reports of {whose} published{left_out}{counted}")
     if ledger is not None:
         typer.echo(spent_line(ledger))
     if problem := problem or reader.problem:
@@ -269,7 +297,7 @@ async def _report_series(reporter: Reporter, records: Sequence[Sequence[int]]) -
 
 _OTHER_VALUES = (
     "  -> if each line is another user's: --many-users\n"
-    "  -> if this user's values change: --assume values --max-values N, or --assume fresh"
+    "  -> if this user's values change: --assume values --max-values N, or --assume fresh, with --change-terms"
 )
 
 

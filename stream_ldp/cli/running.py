@@ -55,4 +55,4 @@ def spent_line(ledger: PrivacyLedger) -> str:
     """Say what a user has spent, and what they are promised for it."""
     spending, budget = ledger.spending, ledger.terms.budget
     of = "" if math.isinf(budget) else f" of {budget:g}"
-    return f"{shown_epsilon(spending.epsilon)}{of} nats spent: {spending.assumption.promise}"
+    return f"{shown_epsilon(spending.epsilon)}{of} nats spent: {spending.promise}"

@@ -5,25 +5,36 @@ from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
-from stream_ldp.privacy.ledger.ledger import (
-    AlreadyReported,
+from stream_ldp.privacy.ledger.ledger import AlreadyReported
+from stream_ldp.privacy.ledger.ledger_file import (
+    LedgerError,
+    LooserTerms,
+    PrivacyLedger,
+    ledger_file_of,
+    load_or_create_user,
+)
+from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+from stream_ldp.privacy.ledger.terms import (
+    DEFAULT_BUDGET,
     Assumption,
     BudgetExceeded,
+    DayBudgetExceeded,
     ReportRefused,
     Terms,
     TooManyValues,
 )
-from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger, ledger_file_of, load_or_create_user
-from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 __all__ = [
+    "DEFAULT_BUDGET",
     "AlreadyReported",
     "Assumption",
     "BudgetExceeded",
+    "DayBudgetExceeded",
     "DeliveryError",
     "ItemPopulation",
     "ItemReporter",
     "LedgerError",
+    "LooserTerms",
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",

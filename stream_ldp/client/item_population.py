@@ -36,8 +36,9 @@ class ItemPopulation(Sender):
         async with ItemPopulation(films, sets, settings=Settings.load()) as population:
             await population.run(epochs=2)
 
-    The users' spending is not counted here: whoever reports for real people must make sure that each user reports
-    once in each phase of an epoch, and must have their consent to the epoch's epsilon.
+    The users' spending is not counted here, which is logged as a warning unless they are simulated: whoever reports
+    for real people must make sure that each user reports once in each phase of an epoch, and must have their consent
+    to the epoch's epsilon.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class ItemPopulation(Sender):
             DeliveryError: reports were lost.
         """
         phase = asked.check(self._collection)
+        self._say_uncounted()
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
         # In random order: otherwise the time of a report would show the user's place among the users.
         users = users[random_order(len(users), entropy=self._entropy)]

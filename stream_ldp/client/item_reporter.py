@@ -12,7 +12,8 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger import AlreadyReported, BudgetExceeded
+from stream_ldp.privacy.ledger.ledger import AlreadyReported
+from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.user_partition import partition_words
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 class ItemReporter(Sender):
     """An item reporter reports on one user's set of items, in each phase of a collection's epochs that asks the user.
 
-        secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
+        secret, ledger = load_or_create_user("/home/ada/secret", terms=Terms(budget=4.0))
         async with ItemReporter(films, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
             await reporter.hold({"Alien", "Brazil"})
             await reporter.stopped()
@@ -50,8 +51,9 @@ class ItemReporter(Sender):
     `refused`, and get no report.
 
     When the budget does not pay for a phase, the phase is passed over with a warning; a cheaper phase may still get a
-    report. When the budget pays for no phase, reporting ends: `hold` and `stopped` raise BudgetExceeded. The end of
-    the block does not, since nothing was lost. Anything else that ends reporting, such as brokers that do not
+    report, and where it is the budget of a day that is spent, a phase of the next day. When the budget pays for no
+    phase, reporting ends: `hold` and `stopped` raise BudgetExceeded. The end of the block does not, since nothing was
+    lost. Anything else that ends reporting, such as brokers that do not
     acknowledge a report or a ledger that cannot be written, is raised by `hold`, by `stopped` and by the end of the
     block.
     """
@@ -211,11 +213,16 @@ class ItemReporter(Sender):
         row = respond(self._collection.method, asked.inquiry, self._set, entropy=self._entropy)
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-            await asyncio.to_thread(self._ledger.spend_phase, self._collection, phase=asked.phase, epoch=asked.epoch)
-        except AlreadyReported:
+            await asyncio.to_thread(
+                self._ledger.spend_phase, self._collection, phase=asked.phase, epoch=asked.epoch, time_ms=time_ms
+            )
+        except AlreadyReported as refusal:
+            log.info("%s", refusal)
             return
         except BudgetExceeded as refusal:
-            log.warning("phase %d of epoch %d gets no report: %s", asked.phase, asked.epoch, refusal)
+            # Where it is the budget of a day, this happens every day, phase after phase.
+            level = logging.INFO if isinstance(refusal, DayBudgetExceeded) else logging.WARNING
+            log.log(level, "phase %d of epoch %d gets no report: %s", asked.phase, asked.epoch, refusal)
             if self._pays_for_none(asked, refusal):
                 raise
             return
@@ -227,7 +234,9 @@ class ItemReporter(Sender):
             self._on_report(asked)
 
     def _pays_for_none(self, asked: Round, refusal: BudgetExceeded) -> bool:
-        """Decide whether the budget pays for no phase any more."""
+        """Decide whether the budget pays for no phase any more; that of a day begins anew the next day."""
         phases = self._collection.method.phases
         cheapest = min(phase.epsilon for phase in phases)
+        if isinstance(refusal, DayBudgetExceeded):
+            return refusal.budget < cheapest
         return phases[asked.phase - 1].epsilon <= cheapest or refusal.left < cheapest

@@ -10,7 +10,6 @@ import numpy as np
 from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger import Assumption
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ __all__ = ["Reporter"]
 class Reporter(Sender):
     """A reporter sends reports of records to a collection.
 
-        secret, ledger = load_or_create_user("secret", terms=Terms(budget=8.0))
+        secret, ledger = load_or_create_user("/home/ada/secret", terms=Terms(budget=4.0))
         async with Reporter(collection, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
             await reporter.report({"bathing": "no", "mobility": "some"})
 
@@ -60,8 +59,8 @@ class Reporter(Sender):
         """Prepare for one collection; reports are taken inside the `async with` block.
 
         secret: secret of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
-        ledger: that user's ledger. Without one, a ledger in memory does not let their record change, and counts only
-            what this reporter sends.
+        ledger: that user's ledger. Without one, a ledger in memory does not let their record change, counts only what
+            this reporter sends, and has the default budget, `DEFAULT_BUDGET` nats.
         entropy: source of the noise; the operating system's unless this is a simulation.
         clock: event time of a report, in milliseconds since 1970-01-01 UTC.
         max_reports: the most reports of one batch; fewer where they are so wide that they would not fit a record.
@@ -144,19 +143,19 @@ class Reporter(Sender):
         values = np.asarray(values)
         if not len(values):
             return
-        memoises = self._ledger.terms.assumption is not Assumption.FRESH
+        memoises = self._ledger.terms.memoises
         words = self._words.words_of([self._secret] * len(values), values) if memoises else None
         rows = self._collection.mechanism.perturb(values, entropy=self._entropy, permanent_words=words)
         reports = self._ledger.attribute_reports(self._collection, values.tolist())
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        await asyncio.to_thread(self._ledger.spend, reports)
+        await asyncio.to_thread(self._ledger.spend, reports, time_ms=self._clock())
         self._require_open()
         await self._gather(rows)
 
     async def report_many(
         self, values: NDArray[np.integer] | Sequence[Sequence[int]], *, secrets: Sequence[bytes] | None
     ) -> None:
-        """Report one record for each of many users, whose spending is not counted here.
+        """Report one record for each of many users, whose spending is not counted here, which is logged as a warning.
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         secrets: the secret of each user, in the order of the values. None draws every permanent response afresh,
@@ -173,6 +172,7 @@ class Reporter(Sender):
             raise ValueError(f"{len(values)} records with {len(secrets)} secrets: give each user's own")
         if secrets is not None and self._secret in secrets:
             raise ValueError("the user whose secret this reporter has reports by report or report_series")
+        self._say_uncounted()
         for start in range(0, len(values), self._max_reports):
             self._require_open()
             part = slice(start, start + self._max_reports)

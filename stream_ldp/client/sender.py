@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
 
 __all__ = ["Sender", "now_ms"]
+
+log = logging.getLogger(__name__)
 
 
 def now_ms() -> int:
@@ -45,6 +48,7 @@ class Sender:
         also: other connections to open and close with the block.
         """
         self._entropy = entropy or OSEntropy()
+        self._uncounted = entropy is None
         self._clock = clock
         self._outbox = Outbox(
             settings.topic_names.reports(collection.name),
@@ -54,6 +58,15 @@ class Sender:
         )
         self._also = also
         self._connections = AsyncExitStack()
+
+    def _say_uncounted(self) -> None:
+        """Say once that what many users spend is not counted here, unless they are simulated."""
+        if self._uncounted:
+            self._uncounted = False
+            log.warning(
+                "what these users spend is not counted here: nobody stops a user who reports again and again; count "
+                "it where the users are, with one ledger for each"
+            )
 
     @property
     def acknowledged(self) -> int:

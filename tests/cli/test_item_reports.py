@@ -17,10 +17,10 @@ from tests.client.items import film_round, films, reports_sent
 Run = Callable[..., Result]
 
 
-def test_a_user_who_gives_items_is_told_of_each_report_and_what_it_costs(
+def test_a_user_is_told_of_each_report_and_what_it_costs(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
-    given = ["--items", "Alien Gilda", "--secret-file", tmp_path / "secret"]
+    given = [data_file(tmp_path, "Alien Gilda\n"), "--secret-file", tmp_path / "secret", "--budget", "inf"]
     result = command_line(report, quick, *given, "--epochs", 2)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
@@ -37,7 +37,7 @@ def test_a_user_holds_the_set_on_the_last_line_of_a_file(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     sets = data_file(tmp_path, 'Alien\nBrazil Dogville\n["Casablanca", "Fargo"]\n')
-    secret = ["--secret-file", tmp_path / "secret"]
+    secret = ["--secret-file", tmp_path / "secret", "--budget", "inf"]
     assert command_line(report, quick, sets, *secret, "--epochs", 3).exit_code == 0
     collection = films(**QUICK)
     first = film_round(1, epoch=0, collection=collection)
@@ -64,14 +64,16 @@ def recent(collection: ItemCollection) -> range:
 def test_a_line_that_is_not_a_set_is_refused_without_being_repeated(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, text: str, problem: str
 ) -> None:
-    result = command_line(report, quick, data_file(tmp_path, text), "--secret-file", tmp_path / "secret")
+    result = command_line(
+        report, quick, data_file(tmp_path, text), "--secret-file", tmp_path / "secret", "--budget", "inf"
+    )
     assert result.exit_code == 1
     assert problem in result.stderr
     assert "Telltale" not in result.output
 
 
 def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path) -> None:
-    flags = ["--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20]
+    flags = [data_file(tmp_path, "Alien\n"), "--secret-file", tmp_path / "secret", "--budget", 20]
     result = command_line(report, quick, *flags)
     assert result.exit_code == 1
     assert "1 reports of one user published" in result.stdout
@@ -94,16 +96,15 @@ def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, 
 def test_a_report_option_for_records_is_refused_for_item_sets(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path, flags: list[str]
 ) -> None:
-    result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", *flags)
+    result = command_line(report, quick, data_file(tmp_path, "Alien\n"), "--secret-file", tmp_path / "secret", *flags)
     assert result.exit_code == 2
     assert "are for collections of records" in result.stderr
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_file_and_items_together_are_refused(
+def test_a_set_is_no_argument_which_every_user_of_the_machine_could_read(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
-    sets = data_file(tmp_path, "Alien\n")
-    result = command_line(report, quick, sets, "--items", "Brazil", "--secret-file", tmp_path / "secret")
+    result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20)
     assert result.exit_code == 2
-    assert "--items and a file both give the user's set" in result.stderr
+    assert not (tmp_path / "secret").exists()

@@ -23,6 +23,9 @@ from tests.client.test_on_kafka import batches_of, create_topics
 
 PERMANENT_ONLY = "{kind: rr-ldp, f: 0.25}"
 
+#: The budget of users in tests of other things.
+BUDGET = ("--budget", "inf")
+
 Run = Callable[..., Result]
 
 
@@ -53,7 +56,7 @@ def test_records_of_a_csv_file_are_published(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "mobility,bathing", "some,no", "", '"some",no')
-    result = command_line(report, survey, records)
+    result = command_line(report, survey, records, *BUDGET)
     assert (result.exit_code, result.stderr) == (0, "")
     assert published(result) == "2 reports of one user published"
     assert len(rows_sent(broker)) == 2
@@ -65,7 +68,7 @@ def test_a_user_has_the_same_permanent_response_in_every_run(
     survey = write_survey(tmp_path / "survey.yaml", mechanism=PERMANENT_ONLY)
     records = csv_file(tmp_path, "bathing,mobility", *["no,some"] * 20)
     for _ in range(2):
-        assert command_line(report, survey, records).exit_code == 0
+        assert command_line(report, survey, records, *BUDGET).exit_code == 0
     assert len(set(rows_sent(broker, mechanism=PERMANENT_ONLY))) == 1
     assert stat.S_IMODE((application_directory / "secret").stat().st_mode) == 0o600
 
@@ -74,7 +77,10 @@ def test_another_secret_file_is_another_user(broker: FakeBroker, command_line: R
     survey = write_survey(tmp_path / "survey.yaml", mechanism=PERMANENT_ONLY)
     records = csv_file(tmp_path, "bathing,mobility", "no,some")
     for user in range(40):
-        assert command_line(report, survey, records, "--secret-file", tmp_path / f"secret-{user}").exit_code == 0
+        assert (
+            command_line(report, survey, records, "--secret-file", tmp_path / f"secret-{user}", *BUDGET).exit_code
+            == 0
+        )
     # All 40 alike: below 10^-10, as no response has a probability above 0.52.
     assert len(set(rows_sent(broker, mechanism=PERMANENT_ONLY))) > 1
 
@@ -85,7 +91,11 @@ def test_many_users_have_their_own_responses_and_no_secret(
     survey = write_survey(tmp_path / "survey.yaml", mechanism=PERMANENT_ONLY)
     records = csv_file(tmp_path, "bathing,mobility", *["no,some"] * 40, "yes,full")
     result = command_line(report, survey, records, "--many-users")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "41 reports of as many users published\n", "")
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        0,
+        "41 reports of as many users published; what these users have spent is not counted\n",
+        "",
+    )
     assert len(set(rows_sent(broker, mechanism=PERMANENT_ONLY))) > 1
     assert not application_directory.exists()
 
@@ -103,7 +113,7 @@ def test_the_first_bad_line_ends_the_command_and_is_named_without_its_value(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "no,some", "no,wheelchair", "no,some")
-    result = command_line(report, survey, records)
+    result = command_line(report, survey, records, *BUDGET)
     assert result.exit_code == 1
     assert published(result) == "2 reports of one user published"
     assert f"{records}:4: attribute 'mobility': the given value is not one of none, some, full" in result.stderr
@@ -115,7 +125,7 @@ def test_nothing_after_a_bad_line_is_published_however_long_the_file(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "bad", *["no,some"] * 100_000)
-    result = command_line(report, survey, records)
+    result = command_line(report, survey, records, *BUDGET)
     assert (result.exit_code, published(result)) == (1, "1 reports of one user published")
 
 
@@ -123,7 +133,7 @@ def test_bad_lines_are_skipped_and_counted_when_asked(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", *["no,bad"] * 15, "no,some")
-    result = command_line(report, survey, records, "--skip-bad")
+    result = command_line(report, survey, records, "--skip-bad", *BUDGET)
     assert (result.exit_code, published(result)) == (0, "2 reports of one user published; 15 lines skipped")
     assert len(result.stderr.splitlines()) == 10, "the first ten are shown"
     assert f"skipped {records}:3: attribute 'mobility'" in result.stderr
@@ -134,7 +144,7 @@ def test_lost_reports_end_the_command_with_the_number_published(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     broker.error = MessageSizeTooLargeError()
-    result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"))
+    result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"), *BUDGET)
     assert result.exit_code == 1
     assert published(result) == "0 reports of one user published"
     assert "1 reports to topic stream-ldp.care-survey.reports were not acknowledged" in result.stderr
@@ -144,7 +154,7 @@ def test_a_missing_topic_ends_the_command_with_the_cure(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
     broker.topics.clear()
-    result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"))
+    result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"), *BUDGET)
     assert result.exit_code == 1
     assert "topics create" in result.stderr
 
@@ -158,7 +168,7 @@ def test_an_unusable_secret_file_ends_the_command(
 
 
 def test_a_missing_file_ends_the_command(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:
-    result = command_line(report, survey, tmp_path / "nothing")
+    result = command_line(report, survey, tmp_path / "nothing", *BUDGET)
     assert result.exit_code == 1
     assert "No such file" in result.stderr
 
@@ -170,7 +180,7 @@ async def test_lines_are_reported_as_they_arrive_and_ctrl_c_does_not_wait_for_th
     # A shell starts a job in the background with SIGINT ignored, and its children inherit that; a terminal's do not.
     terminal = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = "import typer; from stream_ldp.cli.report import report; typer.run(report)"
-    flags = ["--secret-file", str(tmp_path / "secret"), "--topic-prefix", settings.topic_prefix]
+    flags = ["--secret-file", str(tmp_path / "secret"), "--topic-prefix", settings.topic_prefix, *BUDGET]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-c", f"{terminal}; {command}", str(survey), "-", "--brokers", settings.brokers, *flags),

@@ -110,11 +110,11 @@ def test_no_ledger_shows_what_is_spent_below_what_it_is(mechanism: str, tmp_path
     collection = JointCollection.parse(survey(mechanism))
     once = collection.mechanism.epsilon()
     ledger = PrivacyLedger.create(tmp_path / "ledger", secret=new_secret(), terms=Terms(budget=once))
-    ledger.spend(ledger.attribute_reports(collection, [(0, 0)]))
+    ledger.spend(ledger.attribute_reports(collection, [(0, 0)]), time_ms=0)
     assert ledger.spending.epsilon == once
     check_shown(spent_line(ledger), r"^(\S+) of", [once])
     with pytest.raises(BudgetExceeded) as refusal:
-        ledger.spend(ledger.attribute_reports(collection, [(0, 0)]))
+        ledger.spend(ledger.attribute_reports(collection, [(0, 0)]), time_ms=0)
     check_shown(str(refusal.value), r"cost (\S+) nats", [refusal.value.cost])
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.client import Reporter
+from stream_ldp.client import PrivacyLedger, Reporter, Terms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 
-__all__ = ["RECORD", "SECRET", "SETTINGS", "reporter", "users"]
+__all__ = ["RECORD", "SECRET", "SETTINGS", "reporter", "unlimited", "users"]
 
 SECRET = bytes(range(32))
 RECORD = {"bathing": "no", "mobility": "some"}
@@ -20,8 +21,15 @@ SETTINGS = Settings.load(brokers="nowhere:1")
 
 
 def reporter(collection: JointCollection | None = None, **options: Any) -> Reporter:
-    defaults: dict[str, Any] = {"secret": SECRET, "linger": 3600.0, "clock": lambda: 0}
+    """Make a reporter of a user without a budget, if the test gives no ledger."""
+    secret = options.setdefault("secret", SECRET)
+    defaults: dict[str, Any] = {"ledger": secret and unlimited(secret), "linger": 3600.0, "clock": lambda: 0}
     return Reporter(collection or collection_of(), settings=SETTINGS, **(defaults | options))
+
+
+def unlimited(secret: bytes) -> PrivacyLedger:
+    """Make a ledger that only counts."""
+    return PrivacyLedger.in_memory(secret=secret, terms=Terms(budget=math.inf))
 
 
 def users(n: int) -> NDArray[np.int64]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
-from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger
+from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger, Terms
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
@@ -72,7 +73,7 @@ class Clock:
 async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_ones(
     topics: Settings, tmp_path: Path
 ) -> None:
-    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=Terms(budget=math.inf))
     clock, reported = Clock(), asyncio.Queue[Round]()
 
     def user() -> ItemReporter:

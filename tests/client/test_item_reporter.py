@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from stream_ldp.client import (
     BudgetExceeded,
+    DayBudgetExceeded,
     DeliveryError,
     ItemReporter,
     LedgerError,
@@ -45,11 +47,12 @@ from tests.client.items import (
 SETTINGS = Settings.load(brokers="nowhere:1")
 SECRET = secret_asked_in(2)
 CLEAR = films(mechanism=NOISELESS)
+UNLIMITED = Terms(budget=math.inf)
 
 
 def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
     secret = options.pop("secret", SECRET)
-    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", Terms()))
+    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", UNLIMITED))
     collection = options.pop("collection", films())
     return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
 
@@ -196,12 +199,12 @@ async def test_a_window_that_the_machine_slept_through_gets_no_report(broker: Fa
 @pytest.fixture
 def ledger_file(tmp_path: Path) -> Path:
     """Create a ledger and return its file."""
-    PrivacyLedger.create(tmp_path / "ledger", secret=SECRET)
+    PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=UNLIMITED)
     return tmp_path / "ledger"
 
 
 def opened(path: Path, **terms: Any) -> PrivacyLedger:
-    return PrivacyLedger.open(path, secret=SECRET, terms=Terms(**terms))
+    return PrivacyLedger.open(path, secret=SECRET, terms=Terms(**terms) if terms else None)
 
 
 @pytest.mark.parametrize("back", [0, 30_000, 3 * MINUTE_MS], ids=["at once", "within the window", "an epoch"])
@@ -338,10 +341,49 @@ async def test_a_spent_budget_raises_an_error_and_is_never_exceeded(
     assert sender.acknowledged == 2
 
 
+async def test_a_spent_day_ends_no_reporting_and_the_next_day_pays_again(
+    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    day = minutes(24 * 60) - minutes(0)
+    first = films().method.phases[0].epsilon
+    async with reporter(timeline, terms=Terms(budget=100.0, per_day=first), spread=False) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(7))
+        assert len(broker.sent) == 1, "of three epochs"
+        timeline.now_ms = minutes(0) + day
+        await timeline.reach(minutes(1) + day)
+        await sender.hold({"Brazil"})
+    assert len(broker.sent) == 2
+    assert "0.000 are left of 1.2 a day, until 00:00 UTC" in caplog.text
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+async def test_a_day_that_pays_for_no_phase_at_all_ends_reporting(broker: FakeBroker, timeline: Timeline) -> None:
+    async with reporter(timeline, terms=Terms(budget=100.0, per_day=0.5)) as sender:
+        await sender.hold({"Alien"})
+        timeline.until_ms = minutes(6)
+        with pytest.raises(DayBudgetExceeded):
+            await sender.stopped()
+    assert broker.sent == []
+
+
+async def test_a_clock_that_was_ahead_for_a_while_does_not_mute_a_user(
+    broker: FakeBroker, timeline: Timeline, ledger_file: Path
+) -> None:
+    years = 50 * 365 * 24 * 60
+    for reports, minute in enumerate([0, 3 * years, 3], start=1):
+        timeline.now_ms = minutes(minute)
+        async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
+            await sender.hold({"Alien"})
+            await timeline.reach(minutes(minute + 1))
+        assert len(broker.sent) == reports
+
+
 async def test_reports_to_another_collection_count_against_the_budget(broker: FakeBroker, timeline: Timeline) -> None:
     other = films(epochs="pipelined")
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
-    ledger.spend_phase(other, phase=1, epoch=EPOCH)
+    ledger.spend_phase(other, phase=1, epoch=EPOCH, time_ms=timeline())
     async with reporter(timeline, ledger=ledger) as sender:
         await sender.hold({"Alien"})
         timeline.until_ms = minutes(6)

@@ -21,6 +21,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import collection_of, of_minute
+from tests.client.reports import unlimited
 
 PARTITIONS = 4
 SECRET = bytes(range(32))
@@ -137,7 +138,12 @@ async def test_a_restarted_broker_gets_every_report_once_and_a_dead_one_is_given
     await create_topics(settings)
     # As patient as the test may be: a busy machine takes its time to start the broker again.
     async with Reporter(
-        collection_of(), settings=settings, secret=SECRET, max_reports=1, delivery_timeout=150.0
+        collection_of(),
+        settings=settings,
+        secret=SECRET,
+        ledger=unlimited(SECRET),
+        max_reports=1,
+        delivery_timeout=150.0,
     ) as reporter:
         for count in range(600):
             await reporter.report(RECORD)

@@ -100,7 +100,8 @@ async def test_a_full_batch_leaves_while_the_caller_keeps_reporting_without_a_pa
 
 
 async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> None:
-    times = iter([MINUTE_MS - 1, MINUTE_MS - 1, MINUTE_MS])
+    # The ledger and the batch each ask for the time of a report.
+    times = iter([MINUTE_MS - 1] * 4 + [MINUTE_MS] * 2)
     async with reporter(clock=lambda: next(times)) as sender:
         for _ in range(3):
             await sender.report(RECORD)

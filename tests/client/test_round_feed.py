@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ SECRET = secret_asked_in(2)
 
 def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
     secret = options.pop("secret", SECRET)
-    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", Terms()))
+    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", Terms(budget=math.inf)))
     collection = options.pop("collection", films())
     return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
 

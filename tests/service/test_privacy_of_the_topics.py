@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.client import Reporter
+from tests.client.reports import unlimited
 from tests.service.harness import JointDeployment
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ async def test_no_topic_log_or_metric_betrays_a_users_values_or_secret(
         # Registering the collection has logged what it asks, which is public.
         caplog.clear()
         async with Reporter(
-            deployment.collection, settings=deployment.settings, secret=secret, linger=0.01
+            deployment.collection, settings=deployment.settings, secret=secret, ledger=unlimited(secret), linger=0.01
         ) as reporter:
             for _ in range(50):
                 await reporter.report(record)
@@ -75,7 +76,10 @@ async def test_a_users_batches_have_nothing_in_common_but_the_collection(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
     deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
-    async with Reporter(deployment.collection, settings=deployment.settings, secret=os.urandom(32)) as reporter:
+    secret = os.urandom(32)
+    async with Reporter(
+        deployment.collection, settings=deployment.settings, secret=secret, ledger=unlimited(secret)
+    ) as reporter:
         for _ in range(5):
             await reporter.report({"bathing": "with-help", "mobility": TRUE_VALUE})
             await reporter.flush()

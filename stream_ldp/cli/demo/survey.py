@@ -16,6 +16,7 @@ from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.sender import now_ms
+from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class Survey:
         """Let some users report at every tick."""
         generator = np.random.default_rng()
         time_ms = now_ms()
-        async with Reporter(self.collection, settings=settings, clock=lambda: time_ms) as reporter:
+        async with Reporter(
+            self.collection, settings=settings, entropy=OSEntropy(), clock=lambda: time_ms
+        ) as reporter:
             due = time.monotonic()
             while True:
                 time_ms = now_ms()

@@ -3,14 +3,14 @@
 A report of a record shows, of each attribute, one permanent response through fresh noise. Permanent responses are
 independent of each other, so a user's loss is the loss of the set of responses that were shown, each as often as it
 was. The ledger counts just that: how many different responses, and how often each. Values themselves never enter it.
+Neither does the loss by which a user whose record changes is told from one whose record does not; see `Assumption`.
 
 A report to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what was seen before
 it, whatever the phase asks and whatever set the user holds by then, it loses at most the phase's epsilon. So all such
 reports of a user lose at most the sum of their phases' epsilons, although what a later phase asks depends on earlier
 reports (adaptive sequential composition; Dwork and Roth, 2014, theorem 3.14 and section 3.5.1). Which phases ask a
 user is decided by the user's partition word, which is independent of the set. Each phase is charged once an epoch,
-and gets one report: the ledger refuses an epoch that is not newer than the last one in which the user reported to the
-phase.
+and gets one report: the ledger refuses an epoch in which the user has reported to the phase.
 
 Reports of records and reports to phases are independent of each other, given what the user holds, so their losses
 add up.
@@ -18,18 +18,24 @@ add up.
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
-from stream_ldp.mechanisms.privacy_loss import round_up, shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.privacy.ledger.terms import (
+    Assumption,
+    BudgetExceeded,
+    DayBudgetExceeded,
+    ReportRefused,
+    Terms,
+    TooManyValues,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,172 +44,46 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
 
 __all__ = [
-    "CONSTANT_RECORD",
     "Account",
     "AlreadyReported",
-    "Assumption",
     "AttributeReport",
-    "BudgetExceeded",
+    "Book",
+    "Day",
     "PhaseAccount",
     "PhaseReport",
-    "ReportRefused",
     "Spending",
-    "Terms",
-    "TooManyValues",
     "attribute_reports",
+    "check_terms",
+    "day_of",
 ]
+
+_DAY_MS = 86_400_000
+
+#: Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
+#: to it; a clock that is wrong in turns by so many different days is not to be expected.
+MOST_DAYS = 8
+
+#: Most ranges of epochs that an account of a phase remembers; beyond it, the two that are nearest become one.
+MOST_RANGES = 64
 
 #: Words of an attribute in a tag. By these 64 bits, any two of 1,000 values share a tag with probability 3e-14.
 _TAG_WORDS = 2
 _PUBLIC_KEY = bytes(SECRET_BYTES)
 
 
-class Assumption(StrEnum):
-    """An assumption about a user's values, on which the promise of a ledger's epsilon rests.
-
-    Notation: eps(t) is the mechanism's epsilon of t reports of one attribute that does not change, and eps(inf) its
-    epsilon of all reports for ever.
-    """
-
-    CONSTANT = "constant"
-    """The user's record never changes. T reports lose eps(T) in each attribute, and never more than eps(inf).
-
-    No reports distinguish two records by more than that.
-    """
-
-    VALUES = "values"
-    """Each attribute of the user has at most v values over all reports.
-
-    Let one user have the attribute values x_1, ..., x_T and another y_1, ..., y_T, with changes at the same times:
-    x_s = x_t exactly if y_s = y_t. Then the reports fall into k <= v blocks of equal values. The blocks of each user
-    show different permanent responses, which are independent, and both records are constant within a block b of t_b
-    reports. So the loss is at most eps(t_1) + ... + eps(t_k), and it is that much where all values differ. As eps(t)
-    is concave, it is largest when the T reports are shared out evenly over the k values. This largest loss is what
-    the ledger charges, and it is never more than v eps(inf).
-
-    When a value changes, and when it returns, is NOT protected: a permanent response that comes again shows it. The
-    loss that distinguishes a user who changes from one who does not grows with every report, beyond any multiple of
-    eps(inf). `Enumeration.changing_epsilon` finds it for a few reports; `FRESH` bounds it.
-    """
-
-    FRESH = "fresh"
-    """Nothing is assumed: values may change in any way. Every report shows permanent responses that are drawn anew.
-
-    The reports are then independent, and T of them lose T eps(1) in each attribute (sequential composition; Dwork
-    and Roth, 2014, theorem 3.14). This does not hold for a client that memoises: what two reports share reveals more.
-    """
-
-    @property
-    def promise(self) -> str:
-        """The users whom the reports do not distinguish by more than epsilon, in words."""
-        match self:
-            case Assumption.CONSTANT:
-                return "any two records; a user's record does not change"
-            case Assumption.VALUES:
-                return "any two users whose values change at the same times; when they change is not hidden"
-            case Assumption.FRESH:
-                return "any two users, however their values change"
-
-
-class ReportRefused(StreamLDPError, RuntimeError):
-    """A report would reveal more than its user has agreed to. It has been neither counted nor sent."""
-
-
-class BudgetExceeded(ReportRefused):
-    """A report would cost more than is left of the budget.
-
-    cost, left: in nats.
-    """
-
-    def __init__(self, *, cost: float, left: float, budget: float) -> None:
-        # The cost is rounded up and the rest down, or a report that exceeds it by little would look as if it fitted.
-        left_shown = math.floor(left * 1_000) / 1_000
-        super().__init__(
-            f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left of a "
-            f"budget of {budget}: nothing was sent"
-        )
-        self.cost = cost
-        self.left = left
-
-
-class TooManyValues(ReportRefused):
-    """A report has one more value of an attribute than is assumed of its user. The message does not say which.
-
-    That a report is missing reveals that the value has changed.
-    """
-
-    def __init__(self, *, attribute: str, most: int) -> None:
-        had = "another value" if most == 1 else f"{most} other values"
-        super().__init__(
-            f"attribute {attribute!r} has had {had} in earlier reports, and no more are assumed of this user: "
-            "nothing was sent"
-        )
-        self.attribute = attribute
-
-
 class AlreadyReported(ReportRefused):
-    """The user has reported to the phase in this epoch already, or in a later one."""
+    """The user has reported to the phase in this epoch already, or it is so old that this is not known any more."""
 
-    def __init__(self, report: PhaseReport, *, last_epoch: int) -> None:
+    def __init__(self, report: PhaseReport) -> None:
         super().__init__(
-            f"the last report to phase {report.phase} of collection {report.collection!r} was in epoch {last_epoch}, "
-            f"so its epoch {report.epoch} is over for this user: nothing was sent"
+            f"phase {report.phase} of epoch {report.epoch} of collection {report.collection!r} has had this user's "
+            "report, or may have had it: nothing was sent"
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
-    """The terms to which a user has agreed.
-
-    budget: nats that all reports to all collections may cost; with math.inf, they are only counted.
-    assumption: what is assumed of the user's values from now on.
-    max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
-
-    Raises:
-        ParameterError: the budget is not positive, or max_values is missing, not positive or does not belong there.
-    """
-
-    budget: float = math.inf
-    assumption: Assumption = Assumption.CONSTANT
-    max_values: int | None = None
-
-    def __post_init__(self) -> None:
-        if not self.budget > 0:
-            raise ParameterError(f"a budget is a positive number of nats, got {self.budget}")
-        if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
-            raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")
-        if self.max_values is not None and self.max_values < 1:
-            raise ParameterError(f"an attribute has at least one value, got max_values={self.max_values}")
-
-    @property
-    def most_values(self) -> int:
-        """Number of different values of one attribute that are memoised."""
-        match self.assumption:
-            case Assumption.CONSTANT:
-                return 1
-            case Assumption.VALUES:
-                return self.max_values or 1
-            case Assumption.FRESH:
-                return 0
-
-    def check(self, before: Spending, after: Spending) -> None:
-        """Require that the user has agreed to the reports which take the spending from one state to another.
-
-        Raises:
-            TooManyValues: an attribute would have a new value, and more of them than are agreed to.
-            BudgetExceeded: they cost more than is left.
-        """
-        for account in after.accounts:
-            most = max(self.most_values, before.values_of(account.responses))
-            if after.values_of(account.responses) > most:
-                raise TooManyValues(attribute=account.attribute, most=most)
-        spent, would_be = before.epsilon, after.epsilon
-        if would_be > self.budget:
-            raise BudgetExceeded(cost=would_be - spent, left=max(0.0, self.budget - spent), budget=self.budget)
-
-
-#: No budget, and a record that does not change: all reports are counted, and one of a changed record is refused.
-CONSTANT_RECORD = Terms()
+def day_of(time_ms: int) -> int:
+    """Return the number of the day, UTC, at a time in milliseconds since 1970-01-01 UTC; that day is day 0."""
+    return time_ms // _DAY_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,7 +203,9 @@ class PhaseAccount(_Part):
     The price is stored, not asked of the method again: a release may change how a method divides its epsilon by
     default, and must not change what was spent.
 
-    last_epoch: the newest epoch with a report.
+    epochs: the epochs with a report, as ranges (first, last), ascending. One wrong clock must not end a user's
+        reports for decades, so there is no newest epoch behind which all others are over; where there are more than
+        `MOST_RANGES`, the epochs between the two nearest ranges are over too.
     reports: their number; `answers` in the file, whose keys stay as earlier releases wrote them.
     """
 
@@ -333,18 +215,57 @@ class PhaseAccount(_Part):
     fingerprint: str
     phase: int = Field(ge=1)
     epsilon: float = Field(gt=0, allow_inf_nan=False)
-    last_epoch: int
+    epochs: tuple[tuple[int, int], ...]
     reports: int = Field(alias="answers", ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_release(cls, document: Any) -> Any:
+        """Read what an earlier release wrote: the newest epoch with a report, behind which all others are over."""
+        if isinstance(document, dict) and "last_epoch" in document:
+            last = document["last_epoch"]
+            return {key: value for key, value in document.items() if key != "last_epoch"} | {
+                "epochs": ((min(0, last), last),)
+            }
+        return document
+
+    def is_over(self, epoch: int) -> bool:
+        """Decide whether the user may have reported in the epoch."""
+        return any(first <= epoch <= last for first, last in self.epochs)
+
+    def after(self, epoch: int) -> PhaseAccount:
+        """Return the account with one more report, in an epoch that is not over."""
+        ranges = sorted((*self.epochs, (epoch, epoch)))
+        gaps = [begin - end for (_, end), (begin, _) in itertools.pairwise(ranges)]
+        while gaps and (min(gaps) <= 1 or len(ranges) > MOST_RANGES):
+            place = gaps.index(min(gaps))
+            ranges[place : place + 2] = [(ranges[place][0], ranges[place + 1][1])]
+            del gaps[place]
+        return self.model_copy(update={"epochs": tuple(ranges), "reports": self.reports + 1})
+
+
+class Day(_Part):
+    """The spending of one day.
+
+    day: its number, as `day_of` counts.
+    spent: nats, never rounded down.
+    """
+
+    day: int
+    spent: float = Field(ge=0, allow_inf_nan=False)
 
 
 class Spending(_Part):
     """All that one user's reports to all collections have shown, and what it has cost.
 
     What reports of records have cost is computed by their mechanisms.
+
+    days: what the last `MOST_DAYS` days on which anything was spent have cost, the latest last.
     """
 
     accounts: tuple[Account, ...] = ()
     phases: tuple[PhaseAccount, ...] = ()
+    days: tuple[Day, ...] = ()
 
     def after(self, reports: Iterable[AttributeReport]) -> Spending:
         """Return the spending with more reports of records."""
@@ -364,21 +285,24 @@ class Spending(_Part):
         """Return the spending with one more report to a phase.
 
         Raises:
-            AlreadyReported: there is a report to the phase in an epoch that is not older.
+            AlreadyReported: the epoch is over for the user in this phase.
         """
         phase = (report.fingerprint, report.phase)
-        epochs = [each.last_epoch for each in self.phases if (each.fingerprint, each.phase) == phase]
-        if epochs and report.epoch <= max(epochs):
-            raise AlreadyReported(report, last_epoch=max(epochs))
+        if any(each.is_over(report.epoch) for each in self.phases if (each.fingerprint, each.phase) == phase):
+            raise AlreadyReported(report)
         accounts = {(each.fingerprint, each.phase, each.epsilon): each for each in self.phases}
         key = (*phase, report.epsilon)
-        accounts[key] = PhaseAccount(
-            collection=report.collection,
-            fingerprint=report.fingerprint,
-            phase=report.phase,
-            epsilon=report.epsilon,
-            last_epoch=report.epoch,
-            reports=1 + (accounts[key].reports if key in accounts else 0),
+        accounts[key] = (
+            accounts[key].after(report.epoch)
+            if key in accounts
+            else PhaseAccount(
+                collection=report.collection,
+                fingerprint=report.fingerprint,
+                phase=report.phase,
+                epsilon=report.epsilon,
+                epochs=((report.epoch, report.epoch),),
+                reports=1,
+            )
         )
         return self.model_copy(update={"phases": tuple(accounts.values())})
 
@@ -414,10 +338,74 @@ class Spending(_Part):
         phases = (Fraction(each.epsilon) * each.reports for each in self.phases)
         return round_up(sum((*records, *phases), Fraction()))
 
+    def on_day(self, day: int, *, since: Spending) -> Spending:
+        """Return this spending, with all that was spent since another one charged to a day, too."""
+        cost = Fraction(self.epsilon) - Fraction(since.epsilon)
+        spent = Day(day=day, spent=round_up(Fraction(since.spent_on(day)) + cost))
+        others = [each for each in since.days if each.day != day]
+        return self.model_copy(update={"days": (*others, spent)[-MOST_DAYS:]})
+
+    def spent_on(self, day: int) -> float:
+        """Return the nats spent on a day."""
+        return next((each.spent for each in self.days if each.day == day), 0.0)
+
     @property
     def assumption(self) -> Assumption:
-        """The weakest assumption under which all of it was spent, and under which `epsilon` is a promise."""
+        """The assumption about memoised values on which `epsilon` rests; FRESH if there are none."""
         most = max((self.values_of(account.responses) for account in self.accounts), default=0)
         if most > 1:
             return Assumption.VALUES
         return Assumption.CONSTANT if most else Assumption.FRESH
+
+    @property
+    def promise(self) -> str:
+        """The users whom the reports do not distinguish by more than `epsilon`, in words.
+
+        Reports with fresh permanent noise are charged each by itself, so that nothing is assumed of what they are
+        about; the assumption is about the other reports alone.
+        """
+        if self.assumption is not Assumption.FRESH and any(account.fresh for account in self.accounts):
+            return f"{self.assumption.promise}; in reports with fresh permanent noise, anything may change"
+        return self.assumption.promise
+
+
+class Book(_Part):
+    """All that a ledger stores.
+
+    terms: those to which the user has agreed; None in a ledger of an earlier release, which stored none.
+    """
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    terms: Terms | None
+    spending: Spending = Spending()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_release(cls, document: Any) -> Any:
+        """Read what an earlier release wrote: the accounts alone."""
+        if isinstance(document, dict) and "accounts" in document:
+            return {"terms": None, "spending": document}
+        return document
+
+
+def check_terms(terms: Terms, before: Spending, after: Spending, *, day: int) -> None:
+    """Require that the user has agreed to the reports which take the spending from one state to another.
+
+    day: number of the day on which they are made, as `day_of` counts.
+
+    Raises:
+        TooManyValues: an attribute would have a new value, and more of them than are agreed to.
+        BudgetExceeded: they cost more than is left.
+        DayBudgetExceeded: they cost more than is left of the day.
+    """
+    for account in after.accounts:
+        most = max(terms.most_values, before.values_of(account.responses))
+        if after.values_of(account.responses) > most:
+            raise TooManyValues(attribute=account.attribute, most=most)
+    spent, would_be = before.epsilon, after.epsilon
+    if would_be > terms.budget:
+        raise BudgetExceeded(cost=would_be - spent, left=max(0.0, terms.budget - spent), budget=terms.budget)
+    today = before.spent_on(day)
+    if after.spent_on(day) > terms.per_day:
+        raise DayBudgetExceeded(cost=would_be - spent, left=max(0.0, terms.per_day - today), budget=terms.per_day)

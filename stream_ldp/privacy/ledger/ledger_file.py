@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import hmac
+import logging
 import os
 import threading
 from contextlib import contextmanager
@@ -15,15 +16,10 @@ from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.ledger import (
-    CONSTANT_RECORD,
-    Assumption,
-    PhaseReport,
-    Spending,
-    Terms,
-    attribute_reports,
-)
+from stream_ldp.privacy.ledger.ledger import Book, PhaseReport, Spending, attribute_reports, check_terms, day_of
+from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+from stream_ldp.privacy.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +28,9 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["LedgerError", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
+__all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
+
+log = logging.getLogger(__name__)
 
 # 16 bytes each that separate the purposes of the keys which BLAKE2b derives from a user's secret.
 _TAG_PERSON = b"stream-ldp tag 1"
@@ -43,19 +41,30 @@ class LedgerError(StreamLDPError, ValueError):
     """A ledger is missing, damaged or not this user's, or cannot be written: nothing may be sent."""
 
 
+class LooserTerms(LedgerError):
+    """The given terms allow more than those to which the user has agreed. The ledger keeps the latter."""
+
+    def __init__(self, looser: Sequence[str]) -> None:
+        super().__init__(
+            f"the user has not agreed to {' and '.join(looser)}\n"
+            "  -> leave it out; if the user agrees now: change_terms=True, or `stream-ldp report --change-terms`"
+        )
+
+
 class PrivacyLedger:
     """The record of what one user has spent, over all collections, and may still spend.
 
-        ledger = PrivacyLedger.open("secret.ledger", secret=secret, terms=Terms(budget=4.0))
+        ledger = PrivacyLedger.open("/home/ada/secret.ledger", secret=secret)
         async with Reporter(collection, settings=settings, secret=secret, ledger=ledger) as reporter:
             ...
 
-    The file holds counts, and a keyed digest of each different permanent response. Anybody who reads it without the
-    secret learns how often the user has reported to which collection, how many values each attribute has had, and in
-    which epoch the user last reported to each phase of an item collection, but no value and no item. The file is
-    sealed with the secret, so that a change by anybody else is detected. An older copy of it that is put back is not.
+    The file holds the terms to which the user has agreed, counts, and a keyed digest of each different permanent
+    response. Anybody who reads it without the secret learns how often the user has reported to which collection, how
+    many values each attribute has had, in which epochs the user reported to each phase of an item collection, and
+    what the last days have cost, but no value and no item. The file is sealed with the secret, so that a change by
+    anybody else is detected. An older copy of it that is put back is not: what was spent since is forgotten.
 
-    Several processes and threads may spend from one file.
+    Several processes and threads may spend from one file, under whatever name they know it.
     """
 
     def __init__(self, store: _Store, *, secret: bytes, terms: Terms) -> None:
@@ -65,19 +74,38 @@ class PrivacyLedger:
         self._terms = terms
 
     @classmethod
-    def open(cls, path: str | Path, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
+    def open(cls, path: str | Path, *, secret: bytes, terms: Terms | None = None, change_terms: bool = False) -> Self:
         """Open the ledger in a file. It must be there: without it, what was spent is not known.
 
+        terms: stricter terms than those in the file, which replace them; None for those in the file. A ledger of an
+            earlier release holds none: it gets these, or else the default ones with a warning.
+        change_terms: also replace them by looser ones. Ask the user first.
+
         Raises:
-            LedgerError: the file is missing, damaged, or not of this user.
+            LooserTerms: the terms are looser than those in the file, and `change_terms` is not set.
+            LedgerError: the file is missing, damaged, not of this user, or others may read it.
             ValueError: the secret is not one.
         """
         store = _FileStore(Path(path), secret=secret)
-        store.read()
-        return cls(store, secret=secret, terms=terms)
+        agreed = store.read().terms
+        if agreed is None:
+            agreed = terms or Terms()
+            if terms is None:
+                log.warning(
+                    "%s: written by an earlier release, without terms; it gets the default budget of %g nats\n"
+                    "  -> for another one: terms=Terms(budget=...), change_terms=True, or "
+                    "`stream-ldp report --budget NATS --change-terms`",
+                    store.path,
+                    agreed.budget,
+                )
+            store.update(lambda book: book if book.terms else book.model_copy(update={"terms": agreed}))
+        ledger = cls(store, secret=secret, terms=agreed)
+        if terms is not None and terms != agreed:
+            ledger.agree(terms, change_terms=change_terms)
+        return ledger
 
     @classmethod
-    def create(cls, path: str | Path, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
+    def create(cls, path: str | Path, *, secret: bytes, terms: Terms) -> Self:
         """Create a new ledger, for a user who has never reported.
 
         Raises:
@@ -86,13 +114,17 @@ class PrivacyLedger:
         """
         store = _FileStore(Path(path), secret=secret)
         with _locked(store.path):
-            store.create()
+            store.create(terms)
         return cls(store, secret=secret, terms=terms)
 
     @classmethod
-    def in_memory(cls, *, secret: bytes, terms: Terms = CONSTANT_RECORD) -> Self:
-        """Create a ledger that is never written to a file and is lost with the process."""
-        return cls(_MemoryStore(), secret=secret, terms=terms)
+    def in_memory(cls, *, secret: bytes, terms: Terms | None = None) -> Self:
+        """Create a ledger that is never written to a file and is lost with the process.
+
+        terms: None for the default ones.
+        """
+        terms = terms or Terms()
+        return cls(_MemoryStore(terms), secret=secret, terms=terms)
 
     @property
     def terms(self) -> Terms:
@@ -106,7 +138,26 @@ class PrivacyLedger:
         Raises:
             LedgerError: the file is missing, damaged, or not of this user.
         """
-        return self._store.read()
+        return self._store.read().spending
+
+    def agree(self, terms: Terms, *, change_terms: bool = False) -> None:
+        """Replace the terms to which the user has agreed, for every process that uses the file.
+
+        change_terms: also by looser ones. Ask the user first.
+
+        Raises:
+            LooserTerms: the terms are looser, and `change_terms` is not set.
+            LedgerError: as `spend`.
+        """
+
+        def replaced(book: Book) -> Book:
+            looser = terms.looser_than(book.terms) if book.terms else ()
+            if looser and not change_terms:
+                raise LooserTerms(looser)
+            return book.model_copy(update={"terms": terms})
+
+        self._store.update(replaced)
+        self._terms = terms
 
     def is_of(self, secret: bytes) -> bool:
         """Decide whether the ledger counts what is reported with this secret."""
@@ -119,33 +170,40 @@ class PrivacyLedger:
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         """
-        fresh = self._terms.assumption is Assumption.FRESH
-        return attribute_reports(collection, values, tag_key=None if fresh else self._tag_key)
+        return attribute_reports(collection, values, tag_key=self._tag_key if self._terms.memoises else None)
 
-    def spend(self, reports: Iterable[AttributeReport]) -> None:
+    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> None:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
+
+        time_ms: the time, in milliseconds since 1970-01-01 UTC, which decides to what day they are charged.
 
         Raises:
             TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
-        self._update(lambda before: before.after(reports))
+        self._spend(lambda before: before.after(reports), time_ms=time_ms)
 
-    def spend_phase(self, collection: ItemCollection, *, phase: int, epoch: int) -> None:
+    def spend_phase(self, collection: ItemCollection, *, phase: int, epoch: int, time_ms: int) -> None:
         """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
+
+        time_ms: as for `spend`.
 
         Raises:
             AlreadyReported, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
         """
         report = PhaseReport.to(collection, phase=phase, epoch=epoch)
-        self._update(lambda before: before.after_phase(report))
+        self._spend(lambda before: before.after_phase(report), time_ms=time_ms)
 
-    def _update(self, change: Callable[[Spending], Spending]) -> None:
-        def allowed(before: Spending) -> Spending:
-            after = change(before)
-            self._terms.check(before, after)
-            return after
+    def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int) -> None:
+        day = day_of(time_ms)
+
+        def allowed(book: Book) -> Book:
+            before = book.spending
+            after = change(before).on_day(day, since=before)
+            # The file's terms: another process may have made them stricter.
+            check_terms(book.terms or self._terms, before, after, day=day)
+            return book.model_copy(update={"spending": after})
 
         self._store.update(allowed)
 
@@ -155,75 +213,122 @@ def ledger_file_of(secret_file: str | Path) -> Path:
     return Path(f"{secret_file}.ledger")
 
 
-def load_or_create_user(secret_file: str | Path, *, terms: Terms = CONSTANT_RECORD) -> tuple[bytes, PrivacyLedger]:
+def load_or_create_user(
+    secret_file: str | Path, *, terms: Terms | None = None, change_terms: bool = False
+) -> tuple[bytes, PrivacyLedger]:
     """Load the secret in a file and the ledger beside it; create both if there is neither.
 
+    A new user is logged as a warning: a user whose files are lost, or are looked for in another directory, begins
+    with a budget and permanent noise that are new, and what was spent before is not counted.
+
+    secret_file: an absolute path for a new user, since a relative one would name another user in every directory. A
+        symbolic link stands for its target, beside which the ledger is.
+    terms: those to which the user agrees. A new user needs them; otherwise see `PrivacyLedger.open`.
+    change_terms: see `PrivacyLedger.open`.
+
     Raises:
-        SecretError: the file is not a secret, others may read it, or it cannot be read or written.
-        LedgerError: there is a secret without a ledger, or a ledger without its secret, or one that cannot be used.
+        SecretError: the file is not a secret, others may read it, it cannot be read or written, or the path of a new
+            user's is relative.
+        LooserTerms: the terms are looser than those in the ledger, and `change_terms` is not set.
+        LedgerError: there is a secret without a ledger, or a ledger without its secret, one that cannot be used, or
+            a new user without terms.
     """
-    secret_file = Path(secret_file)
+    is_absolute = Path(secret_file).is_absolute()
+    secret_file = Path(secret_file).resolve()
     ledger_file = ledger_file_of(secret_file)
-    try:
-        secret_file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SecretError(f"{secret_file}: {error.strerror}") from error
+    if not secret_file.parent.is_dir():
+        _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
+        try:
+            secret_file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SecretError(f"{secret_file}: {error.strerror}") from error
     # Without the lock, one of two processes that both start first would find a secret without a ledger.
     with _locked(ledger_file):
         is_new = not secret_file.exists()
-        if is_new and ledger_file.exists():
-            raise LedgerError(
-                f"{ledger_file}: the ledger of a user whose secret {secret_file} is missing\n"
-                "  -> put the secret back; for another user, choose another file"
-            )
-        secret = load_or_create_secret(secret_file)
         if is_new:
-            _FileStore(ledger_file, secret=secret).create()
-    return secret, PrivacyLedger.open(ledger_file, secret=secret, terms=terms)
+            if ledger_file.exists():
+                raise LedgerError(
+                    f"{ledger_file}: the ledger of a user whose secret {secret_file} is missing\n"
+                    "  -> put the secret back; for another user, choose another file"
+                )
+            agreed = _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
+            log.warning(
+                "%s: a new user, with a budget of %g nats; keep this file and %s: without them, the next start makes "
+                "another user, whose budget begins anew",
+                secret_file,
+                agreed.budget,
+                ledger_file.name,
+            )
+            secret = load_or_create_secret(secret_file)
+            _FileStore(ledger_file, secret=secret).create(agreed)
+        else:
+            secret = load_or_create_secret(secret_file)
+    return secret, PrivacyLedger.open(ledger_file, secret=secret, terms=terms, change_terms=change_terms)
+
+
+def _require_new_user(secret_file: Path, *, is_absolute: bool, terms: Terms | None) -> Terms:
+    """Return the terms of a new user, after checking that one may be made."""
+    if not is_absolute:
+        raise SecretError(
+            f"{secret_file}: there is no user, and a relative path would make another one in every directory\n"
+            "  -> give an absolute path"
+        )
+    if terms is None:
+        raise LedgerError(
+            f"{secret_file}: there is no user, and a new one needs a budget\n"
+            "  -> give the nats that the user may spend, for ever: terms=Terms(budget=...), or --budget NATS"
+        )
+    return terms
 
 
 class _Store(Protocol):
-    """The place where the spending of a user is stored."""
+    """The place where the book of a user is stored."""
 
-    def read(self) -> Spending:
-        """Return the spending."""
+    def read(self) -> Book:
+        """Return the book."""
         ...
 
-    def update(self, change: Callable[[Spending], Spending]) -> None:
-        """Replace the spending by what `change` makes of it, one update at a time; nothing changes if it raises."""
+    def update(self, change: Callable[[Book], Book]) -> None:
+        """Replace the book by what `change` makes of it, one update at a time; nothing changes if it raises."""
         ...
 
 
 class _MemoryStore:
     """A store in memory, for the threads of one process."""
 
-    def __init__(self) -> None:
-        self._spending = Spending()
+    def __init__(self, terms: Terms) -> None:
+        self._book = Book(terms=terms)
         self._lock = threading.Lock()
 
-    def read(self) -> Spending:
-        return self._spending
+    def read(self) -> Book:
+        return self._book
 
-    def update(self, change: Callable[[Spending], Spending]) -> None:
+    def update(self, change: Callable[[Book], Book]) -> None:
         with self._lock:
-            self._spending = change(self._spending)
+            self._book = change(self._book)
 
 
 class _FileStore:
-    """A file of two lines: the spending in JSON, and its seal, a keyed digest of the first line."""
+    """A file of two lines: the book in JSON, and its seal, a keyed digest of the first line."""
 
     def __init__(self, path: Path, *, secret: bytes) -> None:
-        self.path = path
+        # Once: were a link resolved at every access, its update would replace the link by a second ledger.
+        self.path = path.resolve()
         self._seal_key = _derived(secret, _SEAL_PERSON)
 
-    def read(self) -> Spending:
+    def read(self) -> Book:
         try:
-            content, _, seal = self.path.read_bytes().partition(b"\n")
+            content, _, seal = read_private(self.path).partition(b"\n")
         except FileNotFoundError as error:
             raise LedgerError(
                 f"{self.path}: the ledger is missing, and what its user has spent is not known\n"
                 f"  -> put it back; for a user who has never reported, make a new one: {_NEW_LEDGER}"
             ) from error
+        except OthersMayRead:
+            raise LedgerError(
+                f"{self.path}: others may read or replace it, and see when its user reported\n"
+                f"  -> chmod 600 {self.path}"
+            ) from None
         except OSError as error:
             raise LedgerError(f"{self.path}: {error.strerror}") from error
         if not hmac.compare_digest(seal.strip(), self._seal(content)):
@@ -233,30 +338,23 @@ class _FileStore:
                 "which does not count what was spent before"
             )
         try:
-            return Spending.model_validate_json(content)
+            return Book.model_validate_json(content)
         except ValidationError as error:
             raise LedgerError(f"{self.path}: written by another release, which must be used to go on") from error
 
-    def create(self) -> None:
+    def create(self, terms: Terms) -> None:
         if self.path.exists():
             raise LedgerError(f"{self.path}: there is a ledger already, which a new one would forget\n  -> open it")
-        self._write(Spending())
+        self._write(Book(terms=terms))
 
-    def update(self, change: Callable[[Spending], Spending]) -> None:
+    def update(self, change: Callable[[Book], Book]) -> None:
         with _locked(self.path):
             self._write(change(self.read()))
 
-    def _write(self, spending: Spending) -> None:
-        content = spending.model_dump_json(by_alias=True).encode()
-        # Always the same name: other writers are locked out, and what a crash leaves behind is overwritten.
-        draft = self.path.with_name(f".{self.path.name}.draft")
+    def _write(self, book: Book) -> None:
+        content = book.model_dump_json(by_alias=True).encode()
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(content + b"\n" + self._seal(content) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, self.path)
-            _sync_directory(self.path.parent)
+            replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written, so nothing was sent: {error.strerror}") from error
 
@@ -284,14 +382,5 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(directory)
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a rename outlive a power failure."""
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
     finally:
         os.close(directory)

@@ -96,7 +96,7 @@ def test_an_option_for_item_sets_is_refused_for_records(
 ) -> None:
     survey = write_survey(tmp_path / "survey.yaml")
     simulated = command_line(simulate, survey, "--data", survey, "--epochs", 1)
-    reported = command_line(report, survey, "--items", "Alien")
+    reported = command_line(report, survey, "--epochs", 1)
     assert simulated.exit_code == reported.exit_code == 2
     assert "care-survey is of records" in simulated.stderr
     assert "care-survey is of records" in reported.stderr

@@ -15,16 +15,19 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import (
+    MOST_DAYS,
+    MOST_RANGES,
     Account,
     AlreadyReported,
-    Assumption,
-    BudgetExceeded,
+    Book,
+    PhaseAccount,
     PhaseReport,
     Spending,
-    Terms,
-    TooManyValues,
     attribute_reports,
+    check_terms,
+    day_of,
 )
+from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
@@ -85,7 +88,7 @@ def test_a_constant_record_is_charged_exactly_the_mechanisms_epsilon(
     assert spending.epsilon == collection.mechanism.epsilon(reports=reports)
     assert spending.epsilon <= collection.mechanism.epsilon(reports=math.inf)
     assert spending.assumption is Assumption.CONSTANT
-    assert spending.assumption.promise == collection.mechanism.privacy_loss(reports=math.inf).assumption
+    assert spending.promise == collection.mechanism.privacy_loss(reports=math.inf).assumption
 
 
 @pytest.mark.parametrize("noise", RESPONSES)
@@ -134,7 +137,7 @@ def test_a_changing_record_is_refused_or_charged_as_its_assumption_says() -> Non
     constant = Terms(assumption=Assumption.CONSTANT)
     before = spent(collection, attained[0][:4])
     with pytest.raises(TooManyValues):
-        constant.check(before, spent(collection, attained[0][4:5], before=before))
+        check_terms(constant, before, spent(collection, attained[0][4:5], before=before), day=0)
 
     # Values: 2.756, for users who change at the same times. The two above do not, and the promise says so.
     values = spent(collection, attained[0])
@@ -188,7 +191,7 @@ def test_what_was_spent_still_counts_after_the_noise_is_changed() -> None:
     changed = spent(after, [(1,)], before=spent(before, [(0,)]))
     assert changed.assumption is Assumption.VALUES
     with pytest.raises(TooManyValues):
-        Terms().check(spent(before, [(0,)]), changed)
+        check_terms(Terms(), spent(before, [(0,)]), changed, day=0)
 
 
 def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> float:
@@ -261,15 +264,15 @@ def test_a_budget_buys_exactly_what_it_says() -> None:
     before = Spending()
     for _ in range(reports):
         after = spent(collection, [(1, 1, 1)], before=before)
-        Terms(budget=budget).check(before, after)
+        check_terms(Terms(budget=budget), before, after, day=0)
         before = after
     after = spent(collection, [(1, 1, 1)], before=before)
     with pytest.raises(BudgetExceeded, match=r"0\.000 are left of a budget of 5\.4") as refusal:
-        Terms(budget=budget).check(before, after)
+        check_terms(Terms(budget=budget), before, after, day=0)
     assert refusal.value.left == 0.0
     assert refusal.value.cost == collection.mechanism.epsilon(reports=reports + 1) - budget
     with pytest.raises(BudgetExceeded):
-        Terms(budget=math.nextafter(budget, 0)).check(Spending(), before)
+        check_terms(Terms(budget=math.nextafter(budget, 0)), Spending(), before, day=0)
 
 
 def test_a_refusal_names_what_is_left_and_what_the_report_would_cost() -> None:
@@ -278,14 +281,14 @@ def test_a_refusal_names_what_is_left_and_what_the_report_would_cost() -> None:
     after = spent(collection, [(0, 0)], before=before)
     # One report costs 1.07426, the second 0.94277 more; 1.9 leave 0.82574 for it.
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.943 nats of privacy, and 0\.825 are left") as refusal:
-        Terms(budget=1.9).check(before, after)
+        check_terms(Terms(budget=1.9), before, after, day=0)
     assert refusal.value.left == pytest.approx(1.9 - collection.mechanism.epsilon(), abs=1e-12)
 
 
 def test_a_budget_lowered_below_what_was_spent_leaves_zero() -> None:
     before = spent(collection_of(2), [(0,)] * 3)
     with pytest.raises(BudgetExceeded) as refusal:
-        Terms(budget=0.1).check(before, spent(collection_of(2), [(0,)], before=before))
+        check_terms(Terms(budget=0.1), before, spent(collection_of(2), [(0,)], before=before), day=0)
     assert refusal.value.left == 0.0
 
 
@@ -294,43 +297,26 @@ def test_no_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
     collection = collection_of(2, 5)
     terms = Terms(assumption=Assumption.VALUES, max_values=most)
     before = spent(collection, [(0, value) for value in range(most)])
-    terms.check(Spending(), before)
-    terms.check(before, spent(collection, [(0, most - 1)], before=before))
+    check_terms(terms, Spending(), before, day=0)
+    check_terms(terms, before, spent(collection, [(0, most - 1)], before=before), day=0)
     with pytest.raises(TooManyValues, match=r"attribute 'attribute-1' has had") as refusal:
-        terms.check(before, spent(collection, [(0, most)], before=before))
+        check_terms(terms, before, spent(collection, [(0, most)], before=before), day=0)
     assert refusal.value.attribute == "attribute-1"
     assert "value-" not in str(refusal.value)
 
 
 def test_several_new_values_in_one_call_are_each_counted() -> None:
     with pytest.raises(TooManyValues):
-        Terms().check(Spending(), spent(collection_of(2), [(0,), (1,)]))
+        check_terms(Terms(), Spending(), spent(collection_of(2), [(0,), (1,)]), day=0)
 
 
 def test_stricter_terms_allow_known_values_and_refuse_new_ones() -> None:
     """Terms may become stricter: what is memoised stays, and nothing is added."""
     collection = collection_of(3)
     before = spent(collection, [(0,), (1,)])
-    Terms().check(before, spent(collection, [(1,)], before=before))
+    check_terms(Terms(), before, spent(collection, [(1,)], before=before), day=0)
     with pytest.raises(TooManyValues):
-        Terms().check(before, spent(collection, [(2,)], before=before))
-
-
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"budget": 0.0},
-        {"budget": -1.0},
-        {"budget": math.nan},
-        {"assumption": Assumption.VALUES},
-        {"assumption": Assumption.VALUES, "max_values": 0},
-        {"max_values": 2},
-        {"assumption": Assumption.FRESH, "max_values": 2},
-    ],
-)
-def test_terms_that_mean_nothing_are_refused(terms: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"budget|value"):
-        Terms(**terms)  # type: ignore[arg-type]
+        check_terms(Terms(), before, spent(collection, [(2,)], before=before), day=0)
 
 
 # Laws.
@@ -518,15 +504,17 @@ def test_a_change_of_prices_does_not_change_what_was_spent() -> None:
         Spending().after_phase(priced(1, 1, 0.5)).after_phase(priced(2, 1, 0.75)).after_phase(priced(3, 1, 0.5))
     )
     assert spending.epsilon == 1.75
-    with pytest.raises(AlreadyReported):
-        spending.after_phase(priced(2, 1, 0.5))
-    with pytest.raises(AlreadyReported):
-        spending.after_phase(priced(3, 1, 0.75))
+    for epoch, price in ((1, 0.75), (2, 0.5), (3, 0.75)):
+        with pytest.raises(AlreadyReported):
+            spending.after_phase(priced(epoch, 1, price))
 
 
 def test_a_ledger_has_one_account_for_each_phase_however_many_reports() -> None:
     spending = after(Spending(), *((epoch, phase) for epoch in range(50) for phase in (1, 2)))
-    assert [(each.phase, each.reports, each.last_epoch) for each in spending.phases] == [(1, 50, 49), (2, 50, 49)]
+    assert [(each.phase, each.reports, each.epochs) for each in spending.phases] == [
+        (1, 50, ((0, 49),)),
+        (2, 50, ((0, 49),)),
+    ]
 
 
 class Answering(RuleBasedStateMachine):
@@ -549,8 +537,8 @@ class Answering(RuleBasedStateMachine):
     )
     def answer(self, name: str, phase: int, epoch: int) -> None:
         asked, collection = (epoch, phase), self.collections[name]
-        if any(epoch <= last for other, same, last in self.answered if (other, same) == (name, phase)):
-            with pytest.raises(AlreadyReported, match=rf"its epoch {epoch} is over"):
+        if (name, phase, epoch) in self.answered:
+            with pytest.raises(AlreadyReported, match=rf"phase {phase} of epoch {epoch} of collection"):
                 after(self.spending, asked, collection=collection)
             return
         self.spending = after(self.spending, asked, collection=collection)
@@ -566,31 +554,131 @@ class Answering(RuleBasedStateMachine):
         assert self.spending.epsilon == pytest.approx(math.fsum(prices), abs=1e-12)
 
 
-test_a_phase_gets_one_report_an_epoch_and_none_once_the_epoch_is_over = Answering.TestCase
+test_a_phase_gets_one_report_an_epoch = Answering.TestCase
+
+
+def test_a_clock_that_was_50_years_ahead_for_a_while_does_not_end_a_users_reports() -> None:
+    ahead = 50 * 365 * 8_640
+    spending = after(Spending(), (100, 1), *((100 + ahead + wrong, 1) for wrong in range(200)), (101, 1), (103, 1))
+    assert spending.phases[0].reports == 203
+    for epoch in (100, 101, 103, 100 + ahead):
+        with pytest.raises(AlreadyReported):
+            after(spending, (epoch, 1))
+    after(spending, (102, 1), (104, 1))
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=300, unique=True))
+def test_an_account_stays_small_and_forgets_no_epoch(epochs: list[int]) -> None:
+    spending, reported = Spending(), list[int]()
+    for epoch in epochs:
+        try:
+            spending = after(spending, (epoch, 1))
+        except AlreadyReported:
+            assert len(reported) >= MOST_RANGES, "only an account that is full may forget which epochs are free"
+            continue
+        reported.append(epoch)
+    (account,) = spending.phases
+    assert account.reports == len(reported)
+    assert len(account.epochs) <= MOST_RANGES
+    assert all(account.is_over(epoch) for epoch in reported)
+    assert all(first[1] + 1 < second[0] for first, second in itertools.pairwise(account.epochs))
+
+
+def test_an_account_of_an_earlier_release_has_all_epochs_over_up_to_its_last() -> None:
+    earlier = {"collection": "films", "fingerprint": "00", "phase": 1, "epsilon": 0.5, "last_epoch": 7, "answers": 3}
+    spending = Spending(phases=(PhaseAccount.model_validate(earlier),))
+    for epoch in (0, 6, 7):
+        with pytest.raises(AlreadyReported):
+            spending.after_phase(priced(epoch, 1, 0.5))
+    assert spending.after_phase(priced(8, 1, 0.5)).phases[0].epochs == ((0, 8),)
+
+
+# Days, and the book.
+
+
+def test_a_day_is_charged_what_its_reports_have_added() -> None:
+    survey = collection_of(2, 3)
+    spending = Spending()
+    costs = [survey.mechanism.epsilon(reports=1), survey.mechanism.epsilon(reports=2)]
+    for day in (5, 5, 6):
+        spending = spent(survey, [(1, 1)], before=spending).on_day(day, since=spending)
+    assert spending.spent_on(4) == 0.0
+    assert spending.spent_on(5) == costs[1]
+    assert spending.spent_on(6) == pytest.approx(spending.epsilon - costs[1], abs=1e-12)
+    assert sum(each.spent for each in spending.days) >= spending.epsilon
+
+
+def test_a_clock_that_goes_to_and_fro_between_days_renews_no_day() -> None:
+    spending = Spending()
+    for epoch, day in enumerate([100, 18_000, 100, 18_000, 100]):
+        spending = after(spending, (epoch, 1)).on_day(day, since=spending)
+    price = FILMS.method.phases[0].epsilon
+    assert spending.spent_on(100) == pytest.approx(3 * price, rel=1e-12)
+    assert spending.spent_on(18_000) == pytest.approx(2 * price, rel=1e-12)
+    for epoch in range(10, 30):
+        spending = after(spending, (epoch, 1)).on_day(epoch, since=spending)
+    assert [each.day for each in spending.days] == list(range(30 - MOST_DAYS, 30))
+
+
+def test_days_begin_at_midnight_utc() -> None:
+    assert [day_of(time_ms) for time_ms in (-1, 0, 86_399_999, 86_400_000)] == [-1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("terms", [Terms(), Terms(budget=math.inf, per_day=0.5, assumption=Assumption.FRESH)])
+def test_a_book_is_read_as_it_was_written(terms: Terms) -> None:
+    book = Book(terms=terms, spending=after(Spending(), (1, 1), (2, 2)).on_day(3, since=Spending()))
+    assert Book.model_validate_json(book.model_dump_json(by_alias=True)) == book
+
+
+# What the sum promises.
+
+
+def test_reports_of_a_changed_record_with_fresh_noise_are_not_told_to_be_of_a_constant_one() -> None:
+    survey = collection_of(2)
+    constant = spent(survey, [(0,), (0,)])
+    assert constant.promise == Assumption.CONSTANT.promise
+    mixed = constant.after(attribute_reports(survey, [(1,)], tag_key=None))
+    assert (
+        mixed.promise == f"{Assumption.CONSTANT.promise}; in reports with fresh permanent noise, anything may change"
+    )
+    assert mixed.epsilon == pytest.approx(constant.epsilon + survey.mechanism.epsilon(), rel=1e-12)
+    assert spent_afresh(survey, [(0,), (1,)]).promise == Assumption.FRESH.promise
+
+
+def test_the_loss_of_constant_and_fresh_reports_is_what_an_attacker_gains_who_compares_them() -> None:
+    """Two constant reports, then a fresh one of another value: no pair of such users loses more than is charged."""
+    survey = collection_of(2)
+    enumeration = Enumeration.realised(survey.mechanism)
+    charged = spent(survey, [(0,), (0,)]).after(attribute_reports(survey, [(1,)], tag_key=None)).epsilon
+    constant = enumeration.histories_epsilon([(0,), (0,)], [(1,), (1,)])
+    # Fresh noise is independent of all else, so that the losses of the two parts add up.
+    fresh = enumeration.histories_epsilon([(1,)], [(0,)])
+    assert constant + fresh == pytest.approx(charged, abs=1e-12)
 
 
 @given(st.floats(0.1, 5.0), st.lists(st.tuples(st.integers(0, 20), st.integers(1, 3)), max_size=20))
 def test_a_budget_can_be_used_up_and_is_never_exceeded(budget: float, asked: list[tuple[int, int]]) -> None:
-    terms, spending = Terms(budget=budget), Spending()
+    terms, spending, exact = Terms(budget=budget), Spending(), Fraction()
     for each in asked:
         try:
             would_be = after(spending, each)
         except AlreadyReported:
             continue
-        if spending.epsilon + FILMS.method.phases[each[1] - 1].epsilon > budget:
+        price = Fraction(FILMS.method.phases[each[1] - 1].epsilon)
+        if exact + price > budget:
             with pytest.raises(BudgetExceeded) as refusal:
-                terms.check(spending, would_be)
+                check_terms(terms, spending, would_be, day=0)
             assert refusal.value.left == budget - spending.epsilon
             continue
-        terms.check(spending, would_be)
-        spending = would_be
+        check_terms(terms, spending, would_be, day=0)
+        spending, exact = would_be, exact + price
     assert spending.epsilon <= budget
 
 
 def test_rounding_does_not_cost_a_budget_its_last_report() -> None:
     asked = [(epoch, phase) for epoch in range(10) for phase in (1, 2)]
     before, everything = after(Spending(), *asked[:-1]), after(Spending(), *asked)
-    Terms(budget=10.0).check(before, everything)
+    check_terms(Terms(budget=10.0), before, everything, day=0)
 
 
 def test_a_ledger_without_phases_is_read() -> None:

@@ -13,6 +13,8 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +27,13 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.client import (
+    DEFAULT_BUDGET,
     Assumption,
     BudgetExceeded,
+    DayBudgetExceeded,
     DeliveryError,
     LedgerError,
+    LooserTerms,
     PrivacyLedger,
     Reporter,
     ReportRefused,
@@ -41,23 +46,24 @@ from stream_ldp.client import (
 )
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
-from stream_ldp.privacy.ledger.ledger import AttributeReport, Spending
+from stream_ldp.privacy.ledger.ledger import AttributeReport, Book
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-from pydantic import create_model
 
 from stream_ldp.client import AlreadyReported
-from stream_ldp.privacy.ledger.ledger import Account
 from tests.client.items import EPOCH, films
 
 SECRET = bytes(range(32))
 SETTINGS = Settings.load(brokers="nowhere:1")
 COLLECTION = collection_of()
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
+#: Terms under which the tests of other things spend.
+UNLIMITED = Terms(budget=math.inf)
+NOON_MS = 12 * 3_600_000
 RECORD = {"bathing": "no", "mobility": "some"}
 OTHER = {"bathing": "no", "mobility": "full"}
 
@@ -67,7 +73,7 @@ PROCESSES.set_forkserver_preload([__name__])
 
 
 def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
-    ledger.spend(ledger.attribute_reports(collection, [record]))
+    ledger.spend(ledger.attribute_reports(collection, [record]), time_ms=NOON_MS)
 
 
 def counted(ledger: PrivacyLedger) -> int:
@@ -80,12 +86,14 @@ def path(tmp_path: Path) -> Path:
     """Create a ledger and return its file."""
     path = tmp_path / "user" / "secret.ledger"
     path.parent.mkdir()
-    PrivacyLedger.create(path, secret=SECRET)
+    PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
     return path
 
 
 def opened(path: Path, **terms: Any) -> PrivacyLedger:
-    return PrivacyLedger.open(path, secret=SECRET, terms=Terms(**terms))
+    """Open a ledger under its own terms, or under these and otherwise unlimited ones, stricter or not."""
+    given = replace(UNLIMITED, **terms) if terms else None
+    return PrivacyLedger.open(path, secret=SECRET, terms=given, change_terms=True)
 
 
 # What is spent stays spent.
@@ -97,7 +105,7 @@ def test_what_was_spent_is_remembered_after_a_restart(
     restarts: list[bool], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("user") / "ledger"
-    ledger = PrivacyLedger.create(path, secret=SECRET)
+    ledger = PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
     for reports, restart in enumerate(restarts, start=1):
         spend(ledger)
         if restart:
@@ -133,10 +141,9 @@ def test_a_second_value_is_refused_after_a_restart_unless_it_was_agreed_to(path:
     with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
         spend(opened(path), (0, 2))
     spend(opened(path), (0, 1))
-    two = Terms(assumption=Assumption.VALUES, max_values=2)
-    spend(PrivacyLedger.open(path, secret=SECRET, terms=two), (0, 2))
+    spend(opened(path, assumption=Assumption.VALUES, max_values=2), (0, 2))
     with pytest.raises(TooManyValues, match=r"attribute 'mobility' has had 2 other values"):
-        spend(PrivacyLedger.open(path, secret=SECRET, terms=two), (0, 0))
+        spend(opened(path), (0, 0))
     assert opened(path).spending.assumption is Assumption.VALUES
 
 
@@ -207,9 +214,9 @@ def test_threads_count_all_that_they_send(path: Path) -> None:
                 time.sleep(0.001)  # the others run meanwhile
                 yield each
 
-        ledger.spend(reports())
+        ledger.spend(reports(), time_ms=NOON_MS)
 
-    for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET)):
+    for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)):
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(spend_slowly, [ledger] * 24))
         assert counted(ledger) == 24
@@ -280,7 +287,7 @@ def test_a_count_cannot_be_set_back_without_the_secret(path: Path) -> None:
     spend(opened(path))
     content, seal = path.read_text(encoding="utf-8").split("\n", 1)
     document = json.loads(content)
-    document["accounts"][0]["memoised"] = 0
+    document["spending"]["accounts"][0]["memoised"] = 0
     path.write_text(json.dumps(document, separators=(",", ":")) + "\n" + seal, encoding="utf-8")
     with pytest.raises(LedgerError, match=r"damaged"):
         opened(path)
@@ -305,28 +312,28 @@ def test_a_ledger_that_vanishes_is_not_made_anew(path: Path) -> None:
 def test_a_new_ledger_does_not_replace_an_existing_one(path: Path) -> None:
     spend(opened(path))
     with pytest.raises(LedgerError, match=r"there is a ledger already"):
-        PrivacyLedger.create(path, secret=SECRET)
+        PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
     assert counted(opened(path)) == 1
 
 
 def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"nothing/ledger: No such file"):
-        PrivacyLedger.create(tmp_path / "nothing" / "ledger", secret=SECRET)
+        PrivacyLedger.create(tmp_path / "nothing" / "ledger", secret=SECRET, terms=UNLIMITED)
     (tmp_path / "file").touch()
     with pytest.raises(SecretError, match=r"file/secret"):
-        load_or_create_user(tmp_path / "file" / "secret")
+        load_or_create_user(tmp_path / "file" / "secret", terms=UNLIMITED)
     (tmp_path / "directory").mkdir()
     with pytest.raises(LedgerError, match=r"directory: Is a directory"):
         opened(tmp_path / "directory")
 
 
 def test_the_ledger_of_a_release_that_writes_more_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Newer(Spending):
+    class Newer(Book):
         more: int = 1
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_file, "Spending", Newer)
-        PrivacyLedger.create(path.with_name("newer"), secret=SECRET)
+        patch.setattr(ledger_file, "Book", Newer)
+        PrivacyLedger.create(path.with_name("newer"), secret=SECRET, terms=UNLIMITED)
     with pytest.raises(LedgerError, match=r"another release"):
         opened(path.with_name("newer"))
 
@@ -348,14 +355,16 @@ def test_a_ledger_holds_neither_value_nor_secret_and_only_its_owner_may_read_it(
     files = {}
     for value in range(2):
         user = path.with_name(f"user-{value}")
-        ledger = PrivacyLedger.create(user, secret=SECRET)
+        ledger = PrivacyLedger.create(user, secret=SECRET, terms=UNLIMITED)
         spend(ledger, (value,), telltale)
         files[value] = user.read_text(encoding="utf-8")
         assert stat.S_IMODE(user.stat().st_mode) == 0o600
         for telling in ("zebra", "gnu", SECRET.hex()):
             assert telling not in files[value]
     # All that differs between two users are the tag and the seal, which are noise to who does not know the secret.
-    first, second = ({**json.loads(each.split("\n")[0])["accounts"][0], "tags": None} for each in files.values())
+    first, second = (
+        {**json.loads(each.split("\n")[0])["spending"]["accounts"][0], "tags": None} for each in files.values()
+    )
     assert first == second
     responses = {
         np.frombuffer(telltale.permanent_words().words(SECRET, [value]), "<u4").tobytes().hex() for value in (0, 1)
@@ -368,7 +377,7 @@ def test_a_ledger_holds_neither_value_nor_secret_and_only_its_owner_may_read_it(
 
 def test_a_new_user_has_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "secret"
-    secret, ledger = load_or_create_user(file)
+    secret, ledger = load_or_create_user(file, terms=UNLIMITED)
     spend(ledger)
     again, reopened = load_or_create_user(file, terms=Terms(budget=9.0))
     assert again == secret == load_or_create_secret(file)
@@ -381,24 +390,24 @@ def test_a_known_secret_without_a_ledger_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     load_or_create_secret(file)
     with pytest.raises(LedgerError, match=r"(?s)secret\.ledger: the ledger is missing.*-> put it back"):
-        load_or_create_user(file)
+        load_or_create_user(file, terms=UNLIMITED)
     assert not ledger_file_of(file).exists()
 
 
 def test_a_ledger_whose_secret_is_lost_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "secret"
-    _, ledger = load_or_create_user(file)
+    _, ledger = load_or_create_user(file, terms=UNLIMITED)
     spend(ledger)
     file.unlink()
     with pytest.raises(LedgerError, match=r"(?s)whose secret .*secret is missing.*-> put the secret back"):
-        load_or_create_user(file)
+        load_or_create_user(file, terms=UNLIMITED)
     assert not file.exists()
 
 
 def test_clients_that_create_a_user_at_the_same_time_get_the_same_secret(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for attempt in range(10):
-            users = list(pool.map(load_or_create_user, [tmp_path / str(attempt)] * 8))
+            users = list(pool.map(partial(load_or_create_user, terms=UNLIMITED), [tmp_path / str(attempt)] * 8))
             assert len({secret for secret, _ in users}) == 1
 
 
@@ -488,17 +497,18 @@ async def test_a_cancelled_report_is_counted_and_not_sent(broker: FakeBroker, pa
 
 
 async def test_a_reporter_without_a_ledger_refuses_a_second_value(broker: FakeBroker) -> None:
-    async with reporter(None) as sender:
+    strong = collection_of(mechanism="{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}")
+    async with reporter(None, strong) as sender:
         for _ in range(3):
             await sender.report(RECORD)
         with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
             await sender.report(OTHER)
-    assert broker.decoded().counts.sum() == 3
+    assert broker.decoded(strong).counts.sum() == 3
 
 
 async def test_fresh_reports_draw_their_permanent_responses_anew(broker: FakeBroker, path: Path) -> None:
     """Or their sum would not bound what they tell."""
-    fresh = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.FRESH))
+    fresh = opened(path, assumption=Assumption.FRESH)
     async with reporter(fresh, PERMANENT_ONLY) as sender:
         for _ in range(40):
             await sender.report(RECORD)
@@ -510,7 +520,7 @@ async def test_fresh_reports_draw_their_permanent_responses_anew(broker: FakeBro
 
 
 async def test_memoised_reports_repeat_the_permanent_response_of_each_value(broker: FakeBroker, path: Path) -> None:
-    values = PrivacyLedger.open(path, secret=SECRET, terms=Terms(assumption=Assumption.VALUES, max_values=2))
+    values = opened(path, assumption=Assumption.VALUES, max_values=2)
     async with reporter(values, PERMANENT_ONLY) as sender:
         for _ in range(20):
             await sender.report(RECORD)
@@ -577,17 +587,22 @@ def test_different_records_of_one_user_are_published_only_if_agreed_to(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
 ) -> None:
     records = csv_file(tmp_path, "no,some", "no,full", "no,some")
-    result = command_line(report, survey, records)
+    result = command_line(report, survey, records, "--budget", "inf")
     assert result.exit_code == 1
     assert result.stdout.startswith("1 reports of one user published\n")
     assert "attribute 'mobility' has had another value" in result.stderr
     assert "--many-users" in result.stderr
     assert "--assume values --max-values N" in result.stderr
-    agreed = command_line(report, survey, records, "--assume", "values", "--max-values", 2)
+    values = ["--assume", "values", "--max-values", 2]
+    refused = command_line(report, survey, records, *values)
+    assert refused.exit_code == 1
+    assert "not agreed to the assumption 'values' (at most 2) instead of the assumption 'constant'" in refused.stderr
+    agreed = command_line(report, survey, records, *values, "--change-terms")
     assert (agreed.exit_code, agreed.stderr) == (0, "")
     assert "when they change is not hidden" in agreed.stdout
-    fresh = command_line(report, survey, csv_file(tmp_path, "yes,none"), "--assume", "fresh")
+    fresh = command_line(report, survey, csv_file(tmp_path, "yes,none"), "--assume", "fresh", "--change-terms")
     assert fresh.exit_code == 0
+    assert fresh.stdout.rstrip().endswith("not hidden; in reports with fresh permanent noise, anything may change")
     assert broker.decoded().counts.sum() == 1 + 3 + 1
 
 
@@ -599,10 +614,13 @@ def test_a_known_secret_without_a_ledger_reports_only_with_new_ledger(
     refused = command_line(report, survey, records)
     assert refused.exit_code == 1
     assert "--new-ledger" in refused.stderr
+    budgetless = command_line(report, survey, records, "--new-ledger")
+    assert budgetless.exit_code == 2
+    assert "--new-ledger needs --budget" in budgetless.stderr
     assert broker.sent == []
-    assert command_line(report, survey, records, "--new-ledger").exit_code == 0
+    assert command_line(report, survey, records, "--new-ledger", "--budget", "inf").exit_code == 0
     assert command_line(report, survey, records).exit_code == 0
-    again = command_line(report, survey, records, "--new-ledger")
+    again = command_line(report, survey, records, "--new-ledger", "--budget", "inf")
     assert again.exit_code == 1
     assert "there is a ledger already" in again.stderr
 
@@ -622,7 +640,7 @@ def test_a_ledger_that_is_damaged_during_the_command_is_noticed(
         return receive(topic, **arguments)
 
     monkeypatch.setattr(broker, "receive", damage)
-    result = command_line(report, survey, csv_file(tmp_path, "no,some"))
+    result = command_line(report, survey, csv_file(tmp_path, "no,some"), "--budget", "inf")
     assert result.exit_code == 1
     assert "damaged, or the ledger of another secret" in result.stderr
 
@@ -632,8 +650,10 @@ def test_a_ledger_that_is_damaged_during_the_command_is_noticed(
     [
         ("--budget", "0"),
         ("--budget", "nan"),
-        ("--assume", "values"),
-        ("--max-values", "2"),
+        ("--budget", "4", "--assume", "values"),
+        ("--budget", "4", "--max-values", "2"),
+        ("--budget", "4", "--per-day", "-1"),
+        ("--many-users", "--change-terms"),
         ("--many-users", "--budget", "2"),
         ("--many-users", "--assume", "values", "--max-values", "2"),
         ("--many-users", "--new-ledger"),
@@ -660,25 +680,236 @@ def test_reports_to_another_collection_count_against_the_same_budget(
         assert command_line(report, file, records, "--budget", budget).exit_code == exit_code
 
 
+def test_a_budget_holds_for_the_next_command_which_does_not_give_it(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path, secret_file: Path
+) -> None:
+    records = csv_file(tmp_path, "no,some")
+    budget = COLLECTION.mechanism.epsilon(reports=1)
+    assert command_line(report, survey, records, "--budget", budget).exit_code == 0
+    refused = command_line(report, survey, records)
+    assert refused.exit_code == 1
+    assert "0.000 are left of a budget of 3.15383" in refused.stderr
+    raised = command_line(report, survey, records, "--budget", 8)
+    assert raised.exit_code == 1
+    assert "not agreed to a budget of 8 instead of 3.15383 nats" in raised.stderr
+    assert broker.decoded().counts.sum() == 1
+    assert command_line(report, survey, records, "--budget", 8, "--change-terms").exit_code == 0
+    assert command_line(report, survey, records, "--per-day", 2).exit_code == 1, "of which 5.546 are spent today"
+    assert command_line(report, survey, records, "--budget", 6).exit_code == 1
+    assert broker.decoded().counts.sum() == 2
+    assert PrivacyLedger.open(ledger_file_of(secret_file), secret=load_or_create_secret(secret_file)).terms == Terms(
+        budget=6.0, per_day=2.0
+    )
+
+
+def test_a_new_user_is_asked_for_a_budget_and_told_where_the_files_are(
+    broker: FakeBroker,
+    command_line: Run,
+    survey: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    records = csv_file(tmp_path, "no,some")
+    monkeypatch.chdir(tmp_path)
+    result = command_line(report, survey, records, "--secret-file", "mine")
+    assert result.exit_code == 1
+    assert "a new one needs a budget" in result.stderr
+    assert not (tmp_path / "mine").exists()
+    assert command_line(report, survey, records, "--secret-file", "mine", "--budget", 4).exit_code == 0
+    assert f"{tmp_path / 'mine'}: a new user, with a budget of 4 nats; keep this file and mine.ledger" in caplog.text
+    caplog.clear()
+    assert command_line(report, survey, records, "--secret-file", "mine").exit_code == 1
+    assert "new user" not in caplog.text
+
+
+# Terms.
+
+
+def test_terms_are_those_in_the_file_unless_stricter_ones_are_given(path: Path) -> None:
+    agreed = Terms(budget=6.0, per_day=4.0, assumption=Assumption.VALUES, max_values=3)
+    file = path.with_name("agreed")
+    PrivacyLedger.create(file, secret=SECRET, terms=agreed)
+    assert PrivacyLedger.open(file, secret=SECRET).terms == agreed
+    for looser, told in [
+        (replace(agreed, budget=7.0), "a budget of 7 instead of 6 nats"),
+        (replace(agreed, per_day=math.inf), "inf instead of 4 nats a day"),
+        (replace(agreed, max_values=4), r"the assumption 'values' \(at most 4\) instead of"),
+        (replace(agreed, assumption=Assumption.FRESH, max_values=None), "the assumption 'fresh' instead of"),
+    ]:
+        with pytest.raises(LooserTerms, match=f"(?s)has not agreed to {told}.*change_terms=True.*--change-terms"):
+            PrivacyLedger.open(file, secret=SECRET, terms=looser)
+        assert PrivacyLedger.open(file, secret=SECRET).terms == agreed
+    stricter = Terms(budget=5.0, per_day=1.0)
+    assert PrivacyLedger.open(file, secret=SECRET, terms=stricter).terms == stricter
+    assert PrivacyLedger.open(file, secret=SECRET).terms == stricter
+    assert PrivacyLedger.open(file, secret=SECRET, terms=agreed, change_terms=True).terms == agreed
+    assert PrivacyLedger.open(file, secret=SECRET).terms == agreed
+
+
+def test_stricter_terms_hold_for_a_process_that_has_opened_the_ledger_before(path: Path) -> None:
+    before = opened(path)
+    opened(path, budget=COLLECTION.mechanism.epsilon(reports=1))
+    spend(before)
+    with pytest.raises(BudgetExceeded):
+        spend(before)
+
+
+def test_a_day_has_a_budget_of_its_own_and_the_total_still_holds(path: Path) -> None:
+    one = COLLECTION.mechanism.epsilon(reports=1)
+    ledger = opened(path, per_day=one, budget=COLLECTION.mechanism.epsilon(reports=3))
+    reports = ledger.attribute_reports(COLLECTION, [(0, 1)])
+    day_ms = 86_400_000
+    ledger.spend(reports, time_ms=0)
+    before = path.read_bytes()
+    with pytest.raises(
+        DayBudgetExceeded, match=r"0\.000 are left of 3\.15383 a day, until 00:00 UTC: nothing was sent"
+    ):
+        ledger.spend(reports, time_ms=day_ms - 1)
+    assert path.read_bytes() == before
+    ledger.spend(reports, time_ms=day_ms)
+    ledger.spend(reports, time_ms=5 * day_ms)
+    with pytest.raises(BudgetExceeded, match=r"of a budget of"):
+        ledger.spend(reports, time_ms=6 * day_ms)
+
+
+def test_without_a_choice_a_budget_is_finite(broker: FakeBroker) -> None:
+    assert PrivacyLedger.in_memory(secret=SECRET).terms == Terms() == Terms(budget=DEFAULT_BUDGET)
+    assert math.isfinite(DEFAULT_BUDGET)
+
+
+async def test_a_reporter_without_a_ledger_has_the_default_budget(broker: FakeBroker) -> None:
+    async with reporter(None) as sender:
+        await sender.report(RECORD)
+        with pytest.raises(BudgetExceeded, match=r"of a budget of 4: nothing was sent"):
+            await sender.report(RECORD)
+
+
+# Files under several names, and in several hands.
+
+
+def test_a_ledger_known_by_a_symbolic_link_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
+    alias = tmp_path / "alias"
+    alias.symlink_to(path)
+    for turn in range(4):
+        spend(opened((path, alias)[turn % 2]))
+    assert alias.is_symlink()
+    assert counted(opened(path)) == counted(opened(alias)) == 4
+
+
+def test_a_secret_known_by_a_symbolic_link_has_the_ledger_beside_its_target(tmp_path: Path) -> None:
+    file, alias = tmp_path / "there" / "secret", tmp_path / "here"
+    secret, ledger = load_or_create_user(file, terms=UNLIMITED)
+    alias.symlink_to(file)
+    spend(ledger)
+    again, same = load_or_create_user(alias)
+    assert again == secret
+    assert counted(same) == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["here", "there"]
+
+
+def test_a_draft_that_somebody_has_made_a_link_is_not_followed(path: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("untouched", encoding="utf-8")
+    path.with_name(f".{path.name}.draft").symlink_to(victim)
+    spend(opened(path))
+    assert victim.read_text(encoding="utf-8") == "untouched"
+    assert not path.is_symlink()
+    assert counted(opened(path)) == 1
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o606, 0o602])
+def test_a_ledger_that_others_may_read_or_write_is_refused(path: Path, mode: int) -> None:
+    path.chmod(mode)
+    with pytest.raises(LedgerError, match=r"(?s)others may read or replace it.*-> chmod 600 "):
+        opened(path)
+
+
+def test_a_relative_path_makes_no_new_user_and_finds_a_known_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SecretError, match=r"(?s)another one in every directory.*-> give an absolute path"):
+        load_or_create_user("secret", terms=UNLIMITED)
+    with pytest.raises(SecretError, match=r"absolute"):
+        load_or_create_user("deep/secret", terms=UNLIMITED)
+    assert list(tmp_path.iterdir()) == []
+    secret, _ = load_or_create_user(tmp_path / "secret", terms=UNLIMITED)
+    assert load_or_create_user("secret")[0] == secret
+
+
+def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "deep" / "secret"
+    with pytest.raises(LedgerError, match=r"(?s)a new one needs a budget.*-> .*terms=Terms\(budget=.*--budget"):
+        load_or_create_user(file)
+    assert list(tmp_path.iterdir()) == []
+    secret, _ = load_or_create_user(file, terms=Terms(budget=3.0))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(f"{file}: a new user, with a budget of 3 nats; keep this file and")
+    assert secret.hex() not in caplog.text
+    load_or_create_user(file)
+    assert len(caplog.records) == 1
+
+
+# Ledgers of earlier releases.
+
+
+def written_by_an_earlier_release(path: Path, **parts: Any) -> None:
+    """Write what a release without terms wrote."""
+    store = ledger_file._FileStore(path, secret=SECRET)
+    content = json.dumps({"accounts": [], "phases": [], **parts}, separators=(",", ":")).encode()
+    path.write_bytes(content + b"\n" + store._seal(content) + b"\n")
+    path.chmod(0o600)
+
+
+def test_a_ledger_without_terms_opens_under_the_default_ones_and_says_what_is_to_be_done(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    films_account = {"collection": "films", "fingerprint": films().fingerprint.hex(), "phase": 1, "epsilon": 1.2}
+    written_by_an_earlier_release(path, phases=[{**films_account, "last_epoch": EPOCH, "answers": 3}])
+    ledger = PrivacyLedger.open(path, secret=SECRET)
+    assert ledger.terms == Terms()
+    assert ledger.spending.epsilon == pytest.approx(3.6, rel=1e-12)
+    assert "without terms; it gets the default budget of 4 nats" in caplog.text
+    assert "--budget NATS --change-terms" in caplog.text
+    with pytest.raises(BudgetExceeded):
+        ledger.spend_phase(films(), phase=1, epoch=EPOCH + 1, time_ms=NOON_MS)
+    with pytest.raises(AlreadyReported):
+        ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
+    caplog.clear()
+    PrivacyLedger.open(path, secret=SECRET)
+    assert caplog.text == "", "it is said once"
+
+
+def test_a_ledger_without_terms_gets_those_with_which_it_is_opened(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written_by_an_earlier_release(path)
+    assert PrivacyLedger.open(path, secret=SECRET, terms=Terms(budget=9.0)).terms == Terms(budget=9.0)
+    assert caplog.text == ""
+    assert PrivacyLedger.open(path, secret=SECRET).terms == Terms(budget=9.0)
+
+
 # Answers to phases: one to each, whoever asks and whenever.
 
 
 def test_a_refused_report_is_not_counted(path: Path) -> None:
-    opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
-    before = path.read_bytes()
+    opened(path).spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
+    before = opened(path).spending
     with pytest.raises(
-        AlreadyReported, match=r"the last report to phase 1 of collection 'films' was in epoch 9500000"
+        AlreadyReported, match=r"phase 1 of epoch 9500000 of collection 'films' has had this user's report"
     ):
-        opened(path).spend_phase(films(), phase=1, epoch=EPOCH)
+        opened(path).spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
-        opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH)
-    assert path.read_bytes() == before
+        opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH, time_ms=NOON_MS)
+    assert opened(path).spending == before
 
 
 def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
     def answers(epoch: int) -> bool:
         try:
-            opened(path).spend_phase(films(), phase=1, epoch=epoch)
+            opened(path).spend_phase(films(), phase=1, epoch=epoch, time_ms=NOON_MS)
         except AlreadyReported:
             return False
         return True
@@ -690,33 +921,27 @@ def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path
     assert account.reports == 3
 
 
-def test_a_ledger_of_an_earlier_release_is_read_and_a_later_one_is_refused(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    earlier = create_model("Earlier", __base__=Spending.__base__, accounts=(tuple[Account, ...], ()))
-    with monkeypatch.context() as patch:
-        patch.setattr(ledger_file, "Spending", earlier)
-        PrivacyLedger.create(path.with_name("earlier"), secret=SECRET)
-    assert path.with_name("earlier").read_bytes() != path.read_bytes()
-    opened(path.with_name("earlier")).spend_phase(films(), phase=1, epoch=EPOCH)
-    monkeypatch.setattr(ledger_file, "Spending", earlier)
-    with pytest.raises(LedgerError, match=r"another release"):
-        opened(path.with_name("earlier"))
-
-
 def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
-    ledger.spend_phase(films(), phase=1, epoch=EPOCH)
-    ledger.spend(ledger.attribute_reports(collection_of(), [(0, 1)]))
+    ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
+    ledger.spend(ledger.attribute_reports(collection_of(), [(0, 1)]), time_ms=NOON_MS)
     document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
-    assert document["phases"] == [
+    assert document["spending"]["phases"] == [
         {
             "collection": "films",
             "fingerprint": films().fingerprint.hex(),
             "phase": 1,
             "epsilon": 1.2,
-            "last_epoch": EPOCH,
+            "epochs": [[EPOCH, EPOCH]],
             "answers": 1,
         }
     ]
+    (day,) = document["spending"]["days"]
+    assert day == {"day": 0, "spent": ledger.spending.epsilon}
+    assert document["terms"] == {
+        "budget": "Infinity",
+        "per_day": "Infinity",
+        "assumption": "constant",
+        "max_values": None,
+    }
     assert ledger.spending.epsilon == pytest.approx(1.2 + collection_of().mechanism.epsilon(reports=1))

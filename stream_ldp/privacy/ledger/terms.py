@@ -1,0 +1,184 @@
+"""The terms to which a user has agreed, and the refusals of reports that do not keep to them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stream_ldp.errors import ParameterError, StreamLDPError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "Assumption",
+    "BudgetExceeded",
+    "DayBudgetExceeded",
+    "ReportRefused",
+    "Terms",
+    "TooManyValues",
+]
+
+#: Nats that a user spends at most, for ever, if nobody chose a budget. Whoever held two records or sets for equally
+#: likely is then never surer than 1 / (1 + e^-4), 98.2 %, of one of them, whatever else the user is asked.
+DEFAULT_BUDGET = 4.0
+
+
+class Assumption(StrEnum):
+    """An assumption about a user's values, on which the promise of a ledger's epsilon rests.
+
+    Notation: eps(t) is the mechanism's epsilon of t reports of one attribute that does not change, and eps(inf) its
+    epsilon of all reports for ever.
+    """
+
+    CONSTANT = "constant"
+    """The user's record never changes. T reports lose eps(T) in each attribute, and never more than eps(inf).
+
+    No reports distinguish two records by more than that.
+    """
+
+    VALUES = "values"
+    """Each attribute of the user has at most v values over all reports.
+
+    Let one user have the attribute values x_1, ..., x_T and another y_1, ..., y_T, with changes at the same times:
+    x_s = x_t exactly if y_s = y_t. Then the reports fall into k <= v blocks of equal values. The blocks of each user
+    show different permanent responses, which are independent, and both records are constant within a block b of t_b
+    reports. So the loss is at most eps(t_1) + ... + eps(t_k), and it is that much where all values differ. As eps(t)
+    is concave, it is largest when the T reports are shared out evenly over the k values. This largest loss is what
+    the ledger charges, and it is never more than v eps(inf).
+
+    When a value changes, and when it returns, is NOT protected: a permanent response that comes again shows it. The
+    loss that distinguishes a user who changes from one who does not grows with every report, beyond any multiple of
+    eps(inf). `Enumeration.changing_epsilon` finds it for a few reports; `FRESH` bounds it.
+    """
+
+    FRESH = "fresh"
+    """Nothing is assumed: values may change in any way. Every report shows permanent responses that are drawn anew.
+
+    The reports are then independent, and T of them lose T eps(1) in each attribute (sequential composition; Dwork
+    and Roth, 2014, theorem 3.14). This does not hold for a client that memoises: what two reports share reveals more.
+    """
+
+    @property
+    def promise(self) -> str:
+        """The users whom the reports do not distinguish by more than epsilon, in words."""
+        match self:
+            case Assumption.CONSTANT:
+                return "any two records; a user's record does not change"
+            case Assumption.VALUES:
+                return "any two users whose values change at the same times; when they change is not hidden"
+            case Assumption.FRESH:
+                return "any two users, however their values change"
+
+
+class ReportRefused(StreamLDPError, RuntimeError):
+    """A report would reveal more than its user has agreed to. It has been neither counted nor sent."""
+
+
+class BudgetExceeded(ReportRefused):
+    """A report would cost more than is left of the budget.
+
+    cost, left, budget: in nats.
+    """
+
+    def __init__(self, *, cost: float, left: float, budget: float) -> None:
+        super().__init__(f"{_too_dear(cost, left)} of a budget of {budget:g}: nothing was sent")
+        self.cost = cost
+        self.left = left
+        self.budget = budget
+
+
+class DayBudgetExceeded(BudgetExceeded):
+    """A report would cost more than is left of what a day may cost; the next day, UTC, has a budget of its own.
+
+    cost, left, budget: in nats, the latter two of the day.
+    """
+
+    def __init__(self, *, cost: float, left: float, budget: float) -> None:
+        super().__init__(cost=cost, left=left, budget=budget)
+        self.args = (f"{_too_dear(cost, left)} of {budget:g} a day, until 00:00 UTC: nothing was sent",)
+
+
+def _too_dear(cost: float, left: float) -> str:
+    # The cost is rounded up and the rest down, or a report that exceeds it by little would look as if it fitted.
+    left_shown = math.floor(left * 1_000) / 1_000
+    return f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left"
+
+
+class TooManyValues(ReportRefused):
+    """A report has one more value of an attribute than is assumed of its user. The message does not say which.
+
+    That a report is missing reveals that the value has changed.
+    """
+
+    def __init__(self, *, attribute: str, most: int) -> None:
+        had = "another value" if most == 1 else f"{most} other values"
+        super().__init__(
+            f"attribute {attribute!r} has had {had} in earlier reports, and no more are assumed of this user: "
+            "nothing was sent"
+        )
+        self.attribute = attribute
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """The terms to which a user has agreed.
+
+    budget: nats that all reports to all collections may cost, for ever; with math.inf, they are only counted.
+    per_day: nats that all reports of one day, UTC, may cost; math.inf leaves it to the budget.
+    assumption: what is assumed of the user's values from now on.
+    max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
+
+    Raises:
+        ParameterError: a budget is not positive, or max_values is missing, not positive or does not belong there.
+    """
+
+    budget: float = DEFAULT_BUDGET
+    per_day: float = math.inf
+    assumption: Assumption = Assumption.CONSTANT
+    max_values: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.budget > 0 and self.per_day > 0):
+            raise ParameterError(
+                f"a budget is a positive number of nats, got {self.budget}, and {self.per_day} a day"
+            )
+        if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
+            raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")
+        if self.max_values is not None and self.max_values < 1:
+            raise ParameterError(f"an attribute has at least one value, got max_values={self.max_values}")
+
+    @property
+    def most_values(self) -> int:
+        """Number of different values of one attribute that are memoised."""
+        match self.assumption:
+            case Assumption.CONSTANT:
+                return 1
+            case Assumption.VALUES:
+                return self.max_values or 1
+            case Assumption.FRESH:
+                return 0
+
+    @property
+    def memoises(self) -> bool:
+        """Whether equal values of a user show the same permanent response."""
+        return self.assumption is not Assumption.FRESH
+
+    def looser_than(self, agreed: Terms) -> tuple[str, ...]:
+        """Return, in words, each respect in which these terms allow what the agreed ones do not; none if they do not.
+
+        Neither fresh nor memoised responses are stricter than the other: a change between them is always one.
+        """
+        looser = []
+        if self.budget > agreed.budget:
+            looser.append(f"a budget of {self.budget:g} instead of {agreed.budget:g} nats")
+        if self.per_day > agreed.per_day:
+            looser.append(f"{self.per_day:g} instead of {agreed.per_day:g} nats a day")
+        if self.memoises is not agreed.memoises or self.most_values > agreed.most_values:
+            looser.append(f"{self._of_values} instead of {agreed._of_values}")
+        return tuple(looser)
+
+    @property
+    def _of_values(self) -> str:
+        many = "" if self.max_values is None else f" (at most {self.max_values})"
+        return f"the assumption {self.assumption.value!r}{many}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
+from stream_ldp.kafka.unreadable import read_past
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from collections.abc import Collection as Container
@@ -115,8 +117,14 @@ class LogReader:
                 yield record
 
     async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
-        """Return the next records as soon as there are any, or none after so many milliseconds."""
-        fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
+        """Return the next records as soon as there are any, or none after so many milliseconds.
+
+        One that cannot be read is an `UnreadableRecord`.
+        """
+        try:
+            fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
+        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
+            fetched = await read_past(error, self._consumer, {self._partition: await self.position()})
         return list(fetched.get(self._partition, ()))
 
     async def next(self) -> ConsumerRecord:

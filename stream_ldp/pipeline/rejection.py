@@ -12,6 +12,8 @@ __all__ = ["Reason", "Rejected"]
 class Reason(StrEnum):
     """A reason for sending a batch from a reports topic to the dead-letter topic."""
 
+    UNREADABLE_RECORD = "unreadable_record"
+    """No Kafka client of ours can read the record: it is damaged, or a header's name is not UTF-8."""
     TOO_SHORT = "too_short"
     """The record has fewer bytes than a header."""
     BAD_MAGIC = "bad_magic"

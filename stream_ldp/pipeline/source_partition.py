@@ -207,14 +207,19 @@ class SourcePartition:
         """Number of panes that are open."""
         return len(self._panes)
 
-    def count(self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes]) -> Counted:
+    def count(
+        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes | Rejected]
+    ) -> Counted:
         """Count records in log order.
 
         offsets: ascending, the first not below `position`.
         appended_ms: time at which the broker appended each, by its clock, in milliseconds since 1970-01-01 UTC.
+        records: the value of each, or why it could not even be read.
         """
         window, layouts = self._collection.window, list(self._layouts.values())
-        decoded = wire.decode(records, formats=self._layouts)
+        unreadable = {index: record for index, record in enumerate(records) if isinstance(record, Rejected)}
+        values = [b"" if isinstance(record, Rejected) else record for record in records]
+        decoded = wire.decode(values, formats=self._layouts)
         offset = np.asarray(offsets, dtype=np.int64)
         appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
         time = decoded.time_ms
@@ -249,7 +254,7 @@ class SourcePartition:
         self.position = int(offset[-1]) + 1
         self._news_from = max(self._news_from, self.position)
 
-        rejected = [(index, why) for index, why in decoded.rejected if news[index]]
+        rejected = [(index, unreadable.get(index, why)) for index, why in decoded.rejected if news[index]]
         verdicts[~news[decoded.accepted]] = _Verdict.OLD
         for reason, verdict, rule in (
             (Reason.FUTURE_TIME, _Verdict.AHEAD, f"more than {window.ahead_ms} ms ahead of the broker's clock"),

@@ -22,8 +22,10 @@ from aiokafka.errors import KafkaError
 from mode import Service
 
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import dead_letter
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.round_log import RoundLog
@@ -183,9 +185,10 @@ class Ingest(Service):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
-        values = [record.value or b"" for record in records]
+        values = [_value(record) for record in records]
         if self._rounds is not None:
-            unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
+            readable = [value for value in values if isinstance(value, bytes)]
+            unknown = [each for each in wire.fingerprints(readable) if not state.knows(each)]
             for layout in await self._rounds.layouts(unknown) if unknown else ():
                 state.learn(layout)
         counted = state.count([record.offset for record in records], [record.timestamp for record in records], values)
@@ -282,3 +285,15 @@ class Ingest(Service):
         for partition, owned in partitions.items():
             if owned.state.watermark_ms is not None:
                 self._metrics.watermark.labels(name, str(partition.partition)).set(owned.state.watermark_ms / 1_000)
+
+
+def _value(record: ConsumerRecord) -> bytes | Rejected:
+    """Return the value of a record, or why the record cannot be read."""
+    if not isinstance(record, UnreadableRecord):
+        return record.value or b""
+    log.warning(
+        "%s partition %d offset %d cannot be read and is passed over: %s; a dead letter has its place, and its value "
+        "as far as that can be read",
+        *(record.topic, record.partition, record.offset, record.fault),
+    )
+    return Rejected(Reason.UNREADABLE_RECORD, record.fault)

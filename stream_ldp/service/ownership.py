@@ -17,6 +17,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.unreadable import read_past
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 
@@ -125,10 +126,21 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self._metrics.rebalances.labels(self._collection.name).inc()
 
     async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Return the next records as soon as there are any, or none after so many milliseconds."""
-        fetched: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
-            timeout_ms=timeout_ms, max_records=max_records
-        )
+        """Return the next records as soon as there are any, or none after so many milliseconds.
+
+        One that cannot be read is an `UnreadableRecord`.
+        """
+        try:
+            fetched: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
+                timeout_ms=timeout_ms, max_records=max_records
+            )
+        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
+            owned = self.partitions.copy()
+            fetched = await read_past(
+                error, self._consumer, {partition: each.state.position for partition, each in owned.items()}
+            )
+            for partition in fetched:
+                owned[partition].sought = True
         return fetched
 
     async def take_over(self) -> None:

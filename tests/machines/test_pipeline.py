@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.rejection import Rejected
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -327,7 +328,9 @@ class AdvancesBeforeTheCommit(SourcePartition):
 
 
 class CountsCopies(SourcePartition):
-    def count(self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes]) -> Counted:
+    def count(
+        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes | Rejected]
+    ) -> Counted:
         for pane in self._panes.values():
             pane.batch_ids.clear()
         return super().count(offsets, appended_ms, records)

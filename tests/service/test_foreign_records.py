@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
 
 from tests.service.harness import JointDeployment, batches
 
@@ -59,3 +62,66 @@ async def test_reports_count_whatever_codec_their_producer_compresses_with(deplo
             await send_by_aiokafka(deployment, codec, [ours])
         await deployment.finals_of(2 * len(CODECS) * REPORTS)
         assert worker.process.poll() is None
+
+
+async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighbours_count(
+    deployment: JointDeployment, kafka: EmbeddedKafka
+) -> None:
+    topic = deployment.names.reports("survey")
+    values = batches_of_now(deployment, 9, reports=1)
+    damaged = TopicPartition(topic, 1)
+    async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
+        # In one record batch: a good record, one with a header whose name is not UTF-8, a good one.
+        await append(producer, TopicPartition(topic, 0), values[:3], spoiled=1)
+        for value in values[3:6]:
+            await producer.send_and_wait(topic, value, partition=1)
+        damage(kafka.data / "log" / f"{topic}-1", values[4])
+        with deployment.worker() as worker:
+            await worker.ready()
+            for number, value in enumerate(values[6:]):
+                await producer.send_and_wait(topic, value, partition=number % 2)
+            await deployment.finals_of(7)
+            _, metrics = await worker.get("/metrics")
+    letters = await deployment.records(deployment.names.dead_letters("survey"))
+    told = {
+        (headers["source-partition"], headers["source-offset"]): (headers["reason"], headers["detail"], letter.value)
+        for letter in letters
+        if (headers := {name: text.decode() for name, text in letter.headers})
+    }
+    assert told == {
+        ("0", "1"): ("unreadable_record", "the name of a header is not UTF-8", values[1]),
+        ("1", "1"): ("unreadable_record", "offsets 1 to 1: the batch is damaged, its checksum does not match", b""),
+    }
+    assert 'batches_rejected_total{collection="survey",reason="unreadable_record"} 2.0' in metrics
+    assert f"{topic} partition {damaged.partition} offset 1 cannot be read and is passed over" in worker.log
+
+
+async def append(producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: int) -> None:
+    """Append one record batch, in which the name of a header of one record is not UTF-8."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=2**20,
+    )
+    for number, value in enumerate(values):
+        builder.append(number, None, b"", value, [("name", b"")] if number == spoiled else [])
+    data = bytearray(bytes(builder.build()).replace(b"name", b"\xff\xfe\xfd\xfc"))
+    data[17:21] = calc_crc32c(bytes(data[21:])).to_bytes(4, "big")
+    await producer.partitions_for(place.topic)
+    leader = producer.client.cluster.leader_for_partition(place)
+    request = ProduceRequest(None, -1, 5_000, [(place.topic, [(place.partition, bytes(data))])])
+    response = await producer.client.send(leader, request)
+    assert response.topics[0][1][0][1] == 0, "the broker refuses it"
+
+
+def damage(directory: Path, value: bytes) -> None:
+    """Flip a bit of a record in the log of a running broker."""
+    (segment,) = directory.glob("*.log")
+    place = segment.read_bytes().index(value)
+    with segment.open("r+b") as file:
+        file.seek(place)
+        file.write(bytes([value[0] ^ 1]))

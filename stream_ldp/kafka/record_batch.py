@@ -1,0 +1,163 @@
+"""This module parses stored record batches record by record, so that a damaged one does not hide the others.
+
+The format is version 2 of Kafka's record batches, the only one that brokers have written since Kafka 3.0; see
+https://kafka.apache.org/documentation/#recordbatch. The parser of aiokafka gives up a whole fetch for one record.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiokafka import codec
+from aiokafka.record.util import calc_crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["StoredRecord", "parse"]
+
+#: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
+#: to the base, first and largest timestamp, producer's id, epoch and sequence, number of records.
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+#: Bytes of the base offset and the length.
+_OVERHEAD = 12
+#: First byte that the CRC covers: the attributes.
+_CHECKED_FROM = 21
+_VERSION = 2
+
+_CODEC_BITS, _APPEND_TIME_BIT, _CONTROL_BIT = 0x07, 0x08, 0x20
+_CODECS: dict[int, Callable[[bytes], bytes]] = {
+    0: lambda data: data,
+    1: codec.gzip_decode,
+    2: codec.snappy_decode,
+    3: codec.lz4_decode,
+    4: codec.zstd_decode,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredRecord:
+    """A record as it is stored.
+
+    timestamp_ms: milliseconds since 1970-01-01 UTC.
+    key, value: as far as they can be read.
+    fault: why the record cannot be read; None if it can. A batch of which no record can be read has one such entry,
+        with the offset of its last record.
+    """
+
+    offset: int
+    timestamp_ms: int
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    fault: str | None = None
+
+
+def parse(data: bytes, *, start: int, end: int) -> Iterator[StoredRecord]:
+    """Yield the records of consecutive batches, without those of control batches and of a last one that is cut off.
+
+    start, end: offsets of the first record that is wanted, and behind the last one of the log.
+    """
+    while len(data) >= _OVERHEAD:
+        (length,) = struct.unpack_from(">i", data, 8)
+        batch, data = data[: _OVERHEAD + length], data[_OVERHEAD + length :]
+        if length < _HEADER.size - _OVERHEAD or len(batch) < _OVERHEAD + length:
+            return
+        yield from (each for each in _records(batch, end) if each.offset >= start)
+
+
+def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
+    base, _, _, version, crc, attributes, last_delta, first_ms, largest_ms, _, _, _, count = _HEADER.unpack_from(
+        batch
+    )
+    last = min(base + max(last_delta, 0), end - 1)
+
+    def lost(why: str) -> StoredRecord:
+        return StoredRecord(offset=last, timestamp_ms=largest_ms, fault=f"offsets {base} to {last}: {why}")
+
+    if version != _VERSION:
+        yield lost(f"the batch has version {version} of the record format, readable is {_VERSION}")
+        return
+    if calc_crc32c(batch[_CHECKED_FROM:]) != crc:
+        yield lost("the batch is damaged, its checksum does not match")
+        return
+    if attributes & _CONTROL_BIT:
+        return
+    if (decompress := _CODECS.get(attributes & _CODEC_BITS)) is None:
+        yield lost(f"the batch is compressed with codec {attributes & _CODEC_BITS}, which Kafka does not have")
+        return
+    try:
+        content = _Bytes(decompress(batch[_HEADER.size :]))
+    except Exception as error:  # noqa: BLE001  every codec has exceptions of its own
+        yield lost(f"the batch cannot be decompressed: {error!r}")
+        return
+    for index in range(count):
+        try:
+            data = _Bytes(content.take(content.varint()))
+            record = _record(data, base, first_ms, largest_ms if attributes & _APPEND_TIME_BIT else None)
+        except EOFError:
+            record = None
+        if record is None or not base <= record.offset <= last:
+            yield lost(f"the batch is damaged from record {index} of {count} on")
+            return
+        yield record
+
+
+def _record(record: _Bytes, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
+    """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read."""
+    record.take(1)  # attributes, of which there are none
+    timestamp_ms = first_ms + record.varint()
+    offset = base + record.varint()
+    key = value = None
+    headers: list[tuple[str, bytes | None]] = []
+    fault = None
+    try:
+        key, value = record.nullable(), record.nullable()
+        for _ in range(record.varint()):
+            name = record.take(record.varint())
+            headers.append((name.decode(), record.nullable()))
+    except UnicodeDecodeError:
+        fault = "the name of a header is not UTF-8"
+    except EOFError:
+        fault = "the record is damaged, it ends before its last field"
+    return StoredRecord(
+        offset=offset,
+        timestamp_ms=timestamp_ms if appended_ms is None else appended_ms,
+        key=key,
+        value=value,
+        headers=tuple(headers),
+        fault=fault,
+    )
+
+
+class _Bytes:
+    """Bytes that are read from the front."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+
+    def take(self, length: int) -> bytes:
+        """Take so many bytes; raises EOFError where there are fewer, or for a negative number."""
+        place = self._place
+        if not 0 <= length <= len(self._data) - place:
+            raise EOFError
+        self._place += length
+        return self._data[place : place + length]
+
+    def varint(self) -> int:
+        """Take a signed integer in zigzag code, seven bits a byte."""
+        number = shift = 0
+        while True:
+            (byte,) = self.take(1)
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return (number >> 1) ^ -(number & 1)
+
+    def nullable(self) -> bytes | None:
+        """Take bytes that their length precedes; a length of -1 means none."""
+        length = self.varint()
+        return None if length == -1 else self.take(length)

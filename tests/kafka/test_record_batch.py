@@ -1,0 +1,147 @@
+"""Tests that record batches are parsed as others write them, and that damage is told and stays where it is."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_ldp.kafka.record_batch import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.kafka.record_batch import StoredRecord
+
+CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+
+#: Key, value and headers of some records.
+RECORDS: tuple[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]], ...] = (
+    (b"key", b"value" * 100, [("name", b"text"), ("other", None)]),
+    (None, None, []),
+    (b"", b"", [("naïve", b"")]),
+)
+
+
+def batch(*, codec: str = "none", base: int = 0) -> bytes:
+    """Write RECORDS as aiokafka does."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=CODECS[codec],
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=2**20,
+    )
+    for number, (key, value, headers) in enumerate(RECORDS):
+        builder.append(number, 1_000 + number, key, value, headers)
+    return struct.pack(">q", base) + bytes(builder.build())[8:]
+
+
+def changed(data: bytes, change: Callable[[bytearray], object]) -> bytes:
+    """Change a batch, and give it the checksum that it then has."""
+    changing = bytearray(data)
+    change(changing)
+    changing[17:21] = calc_crc32c(bytes(changing[21:])).to_bytes(4, "big")
+    return bytes(changing)
+
+
+def read(data: bytes, *, start: int = 0, end: int = 1_000) -> list[StoredRecord]:
+    return list(parse(data, start=start, end=end))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_are_read_as_they_were_written_whatever_the_codec(codec: str) -> None:
+    records = read(batch(codec=codec, base=40))
+    assert [(each.key, each.value, list(each.headers)) for each in records] == list(RECORDS)
+    assert [(each.offset, each.timestamp_ms) for each in records] == [(40, 1_000), (41, 1_001), (42, 1_002)]
+    assert all(each.fault is None for each in records)
+
+
+def test_several_batches_follow_one_another_and_one_that_is_cut_off_waits_for_the_next_fetch() -> None:
+    data = batch() + batch(base=3) + batch(base=6)[:-1]
+    assert [each.offset for each in read(data)] == [0, 1, 2, 3, 4, 5]
+    assert [each.offset for each in read(data, start=4)] == [4, 5]
+    assert read(b"") == []
+
+
+def test_times_of_the_broker_replace_those_of_the_producer_where_the_topic_says_so() -> None:
+    def appended(data: bytearray) -> None:
+        data[22] |= 0x08
+        data[35:43] = (9_000).to_bytes(8, "big")
+
+    assert {each.timestamp_ms for each in read(changed(batch(), appended))} == {9_000}
+
+
+def test_batches_that_control_transactions_hold_no_records() -> None:
+    def control(data: bytearray) -> None:
+        data[22] |= 0x20
+
+    assert read(changed(batch(), control)) == []
+
+
+def test_a_header_name_that_is_not_utf8_is_the_fault_of_its_record_alone() -> None:
+    def spoil(data: bytearray) -> None:
+        place = data.index(b"name")
+        data[place : place + 4] = b"\xff\xfe\xfd\xfc"
+
+    first, *others = read(changed(batch(), spoil))
+    assert first.fault == "the name of a header is not UTF-8"
+    assert (first.key, first.value) == RECORDS[0][:2]
+    assert [each.fault for each in others] == [None, None]
+
+
+def test_a_damaged_batch_is_one_fault_that_names_its_offsets_and_the_next_batch_is_read() -> None:
+    damaged = bytearray(batch(base=40))
+    damaged[-1] ^= 1
+    fault, *others = read(bytes(damaged) + batch(base=43), start=41)
+    assert fault.offset == 42
+    assert fault.fault == "offsets 40 to 42: the batch is damaged, its checksum does not match"
+    assert [each.offset for each in others] == [43, 44, 45]
+
+
+def test_damage_reaches_no_further_than_the_log() -> None:
+    damaged = bytearray(batch(base=40))
+    damaged[23:27] = b"\x7f\xff\xff\xff"  # the offset of the last record
+    (fault,) = read(bytes(damaged), end=43)
+    assert fault.offset == 42
+
+
+def test_a_codec_that_kafka_does_not_have_and_data_that_it_did_not_write_are_told() -> None:
+    def codec(number: int) -> Callable[[bytearray], None]:
+        def set_(data: bytearray) -> None:
+            data[22] |= number
+
+        return set_
+
+    (unknown,) = read(changed(batch(), codec(5)))
+    assert unknown.fault == "offsets 0 to 2: the batch is compressed with codec 5, which Kafka does not have"
+    for name in ("gzip", "snappy", "lz4", "zstd"):
+        (wrong,) = read(changed(batch(), codec(CODECS[name])))
+        assert str(wrong.fault).startswith("offsets 0 to 2: the batch cannot be decompressed")
+
+
+def test_a_format_that_is_no_longer_written_is_told() -> None:
+    old = bytearray(batch())
+    old[16] = 1
+    (fault,) = read(bytes(old))
+    assert fault.fault == "offsets 0 to 2: the batch has version 1 of the record format, readable is 2"
+
+
+@given(place=st.integers(min_value=61, max_value=len(batch()) - 1), byte=st.integers(min_value=0, max_value=255))
+def test_whatever_a_record_holds_nothing_is_raised_and_no_offset_is_passed_over_in_silence(
+    place: int, byte: int
+) -> None:
+    def spoil(data: bytearray) -> None:
+        data[place] = byte
+
+    records = read(changed(batch(base=40), spoil))
+    offsets = [each.offset for each in records]
+    assert all(40 <= offset <= 42 for offset in offsets)
+    assert 42 in offsets or any(each.fault for each in records)

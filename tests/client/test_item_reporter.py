@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -20,19 +19,18 @@ from stream_ldp.client import (
     BudgetExceeded,
     DayBudgetExceeded,
     DeliveryError,
-    ItemReporter,
     LedgerError,
     MissingTopic,
     PrivacyLedger,
     Terms,
 )
-from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.sampling import respond
 from tests.client.examples import MINUTE_MS
 from tests.client.fakes import FakeBroker
+from tests.client.item_reports import SECRET, UNLIMITED, reporter
 from tests.client.items import (
     EPOCH,
     NOISELESS,
@@ -44,17 +42,7 @@ from tests.client.items import (
     secret_asked_in,
 )
 
-SETTINGS = Settings.load(brokers="nowhere:1")
-SECRET = secret_asked_in(2)
 CLEAR = films(mechanism=NOISELESS)
-UNLIMITED = Terms(budget=math.inf)
-
-
-def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
-    secret = options.pop("secret", SECRET)
-    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", UNLIMITED))
-    collection = options.pop("collection", films())
-    return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
 
 
 def rounds() -> list[Round]:

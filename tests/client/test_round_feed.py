@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from stream_ldp.client import (
-    ItemReporter,
-    PrivacyLedger,
-    Terms,
-)
-from stream_ldp.kafka.settings import Settings
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import MINUTE_MS
 from tests.client.fakes import FakeBroker
+from tests.client.item_reports import reporter
 from tests.client.items import (
     EPOCH,
     Timeline,
     film_round,
-    films,
     minutes,
     reports_sent,
-    secret_asked_in,
 )
-
-SETTINGS = Settings.load(brokers="nowhere:1")
-
-SECRET = secret_asked_in(2)
-
-
-def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
-    secret = options.pop("secret", SECRET)
-    ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", Terms(budget=math.inf)))
-    collection = options.pop("collection", films())
-    return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
-
 
 FORGED: dict[str, Callable[[Round], Round]] = {
     "of another collection": lambda asked: asked.model_copy(update={"collection_fingerprint": "0" * 32}),

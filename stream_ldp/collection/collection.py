@@ -123,15 +123,19 @@ class Window(Part):
             raise Misplaced(
                 f"size must be a whole multiple of hop, got size {self.size_ms} ms and hop {self.hop_ms} ms", "hop"
             )
-        if self.size_ms // self.pane_ms > MAX_PANES:
-            panes = self.size_ms // self.pane_ms
-            raise Misplaced(f"size is {panes:,} times hop; at most {MAX_PANES:,} times", "hop")
+        if self.panes > MAX_PANES:
+            raise Misplaced(f"size is {self.panes:,} times hop; at most {MAX_PANES:,} times", "hop")
         return self
 
     @property
     def pane_ms(self) -> int:
         """Length of a pane, the stretch of time of which windows are made: the hop, in milliseconds."""
         return self.hop_ms or self.size_ms
+
+    @property
+    def panes(self) -> int:
+        """Number of panes of a window."""
+        return self.size_ms // self.pane_ms
 
     @property
     def memory_windows(self) -> int:

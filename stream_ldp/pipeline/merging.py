@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.undecided import UndecidedWindows
-from stream_ldp.pipeline.windows import closes_at, panes_of
+from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,10 @@ __all__ = ["Merge"]
 #: window is solved before phase 2 of the same window, which starts from phase 1 of the window before: by then that is
 #: the last but one.
 _FINALS = 2
+
+#: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so
+#: that after a long outage the caller's event loop goes on turning.
+_WINDOWS_PER_CALL, _PANES_PER_CALL = 500, 500
 
 
 class Merge:
@@ -50,8 +54,11 @@ class Merge:
         self._forgotten_before: int | None = None
         self._series = tuple(collection.series)
         self._undecided = UndecidedWindows(self._series, collection.window)
-        # Panes that may have begun or ceased to hold reports of a series since `_refresh` looked.
-        self._stale: set[int] = set()
+        # Panes that may have begun or ceased to hold reports of a series since `refresh` looked. Not a set: one that
+        # was large is slow to pop from for ever.
+        self._stale: dict[int, None] = {}
+        # By series: panes whose reports changed since `changed` looked.
+        self._changed: dict[str, set[int]] = {series.name: set() for series in self._series}
 
     @property
     def watermark_ms(self) -> int | None:
@@ -95,7 +102,7 @@ class Merge:
         held = sources.setdefault((record.partition, record.segment), record)
         if (held.generation, held.end) < (record.generation, record.end):
             sources[record.partition, record.segment] = record
-        self._stale.add(record.pane_ms)
+        self._stale[record.pane_ms] = None
 
     def _advance(self, record: Watermark) -> None:
         """Note that a generation closed panes; this may invalidate, or validate, what another counted in them."""
@@ -104,7 +111,7 @@ class Merge:
         if before is None or before < record.time_ms:
             generations[record.generation] = record.time_ms
             first = 0 if before is None else self._number_closed(before)
-            self._stale.update(self._starts[first : self._number_closed(record.time_ms)])
+            self._stale |= dict.fromkeys(self._starts[first : self._number_closed(record.time_ms)])
 
     def _number_closed(self, time_ms: int) -> int:
         """Count the panes held that a watermark of `time_ms` closes."""
@@ -118,7 +125,8 @@ class Merge:
         self._decided[answer.series] = kept
         self._undecided.decide(answer.series, kept[-1].window.end_ms)
         # What a window asks can depend on finals of the window before, and on no others: see `_before`.
-        self._stale.update(each.window.start_ms + self.collection.window.size_ms for each in finals.values())
+        size_ms = self.collection.window.size_ms
+        self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in finals.values())
 
     @property
     def decided(self) -> list[Answer]:
@@ -128,22 +136,47 @@ class Merge:
             key=lambda answer: answer.window.end_ms,
         )
 
-    def due(self) -> list[tuple[int, Series]]:
-        """List the windows, by their start, and series to make final now, in the order in which that must be done.
+    def refresh(self) -> bool:
+        """Look at panes that have changed, a bounded number of them, and return whether all have been looked at.
 
-        Each answer starts from the final before it, which may even add another window in between: decide the first,
-        then call this again.
+        The methods below do what is left of it. A caller with other things to do calls this first, until it is true.
         """
-        watermark = self.watermark_ms
-        if watermark is None:
-            return []
-        self._refresh()
-        return self._undecided.closed(watermark)
+        left = max(1, _WINDOWS_PER_CALL // (len(self._series) * self.collection.window.panes))
+        while self._stale and left:
+            self._look_at(self._stale.popitem()[0])
+            left -= 1
+        return not self._stale
 
-    def open(self) -> list[tuple[int, Series]]:
-        """List the windows, by their start, and series that hold reports but are not closed yet, earliest first."""
+    def due(self) -> Question[Any, Any] | None:
+        """Return the question whose answer has to be made final next; None if nothing is due.
+
+        Finals are due in the order of their windows. Each answer starts from the final before it, which may even add
+        another window in between: decide this one before the next.
+        """
         self._refresh()
-        return self._undecided.open(self.watermark_ms)
+        first = self._undecided.first()
+        if first is None or not self._is_closed(first[0]):
+            return None
+        start, series = first
+        return self.question(start, series, final=True)
+
+    def changed(self, series: Series) -> list[int]:
+        """List the open windows of a series, by their start, whose reports changed since the last call.
+
+        Earliest first; some of them may hold as many reports as before.
+        """
+        self._refresh()
+        panes, self._changed[series.name] = self._changed[series.name], set()
+        starts: list[int] = []
+        for pane in sorted(panes):
+            of_pane = windows_of(pane, self.collection.window)
+            starts += [start for start in of_pane if not starts or starts[-1] < start]
+        return [start for start in starts if self._undecided.holds(start, series) and not self._is_closed(start)]
+
+    def has_changed(self, series: Series) -> bool:
+        """Decide whether `changed` has anything to look at."""
+        self._refresh()
+        return bool(self._changed[series.name])
 
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """Put together all that the answer to one window depends on, as of now."""
@@ -168,21 +201,24 @@ class Merge:
         return finals[-1] if finals else None
 
     def forget(self) -> None:
-        """Drop the panes that no later window needs; call this when nothing is due."""
+        """Drop panes that no undecided or later window needs, a bounded number of them in one call."""
         watermark = self.watermark_ms
         if watermark is None:
             return
+        self._refresh()
         window = self.collection.window
-        reach = window.memory_windows * window.size_ms - window.pane_ms
-        # The last pane of the last window that remembers pane s begins at s + reach; it has closed if
-        # s + reach + pane + grace <= watermark.
-        latest = watermark - window.grace_ms - window.pane_ms - reach
-        self._forgotten_before = latest - latest % window.pane_ms + window.pane_ms
-        forgotten = self._starts[: bisect_left(self._starts, self._forgotten_before)]
+        remembered_ms = (window.memory_windows - 1) * window.size_ms
+        # The first open window is the one whose last pane closes at the first multiple of a pane that is still ahead.
+        first_open = watermark - window.grace_ms - window.size_ms
+        first_open += window.pane_ms - first_open % window.pane_ms
+        first = self._undecided.first()
+        needed_by = first_open if first is None else min(first[0], first_open)
+        forgotten = self._starts[: bisect_left(self._starts, needed_by - remembered_ms)][:_PANES_PER_CALL]
         for start in forgotten:
             del self._panes[start]
         del self._starts[: len(forgotten)]
-        self._stale.update(forgotten)
+        self._stale |= dict.fromkeys(forgotten)
+        self._forgotten_before = min([needed_by - remembered_ms, *self._starts[:1]])
         # Generations that closed no other panes are not needed either, but for the furthest of each partition.
         first_close = closes_at(self._forgotten_before, window)
         for partition, generations in self._watermarks.items():
@@ -194,17 +230,21 @@ class Merge:
             }
 
     def _refresh(self) -> None:
-        """Bring the undecided windows up to date.
+        while not self.refresh():
+            pass
 
-        Only stale panes are looked at: were all of them, the work after a long outage would grow with its square.
-        """
-        for pane in self._stale:
-            for series in self._series:
-                if self._holds_reports(pane, series):
-                    self._undecided.fill(pane, series)
-                else:
-                    self._undecided.empty(pane, series)
-        self._stale.clear()
+    def _look_at(self, pane: int) -> None:
+        for series in self._series:
+            if self._holds_reports(pane, series):
+                self._undecided.fill(pane, series)
+                if not self._is_closed(pane):
+                    self._changed[series.name].add(pane)
+            else:
+                self._undecided.empty(pane, series)
+
+    def _is_closed(self, window_ms: int) -> bool:
+        watermark, last_pane = self.watermark_ms, panes_of(window_ms, self.collection.window)[-1]
+        return watermark is not None and self._closes_at(last_pane) <= watermark
 
     def _holds_reports(self, pane: int, series: Series) -> bool:
         """Decide whether a pane holds reports of a series.

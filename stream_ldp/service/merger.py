@@ -136,36 +136,35 @@ class Merger(Service):
             await self._ask_next(merge.collection, answer)
         next_at = dict.fromkeys((series.name for series in merge.collection.series), 0.0)
         # Number of reports in the last provisional answer of each window.
-        published: dict[tuple[int, str], int] = {}
+        published: dict[tuple[str, int], int] = {}
         while not self.should_stop:
             owned.wake.clear()
-            await self._publish_finals(merge)
-            open_windows = merge.open()
-            for start, series in open_windows:
-                if next_at[series.name] <= time.monotonic():
-                    place = (start, series.name)
-                    published[place] = await self._publish_provisional(merge, start, series, published.get(place, 0))
-            for _, series in open_windows:
-                if next_at[series.name] <= time.monotonic():
-                    next_at[series.name] = time.monotonic() + series.every_ms / 1_000
-            still_open = {(start, series.name) for start, series in open_windows}
-            published = {place: reports for place, reports in published.items() if place in still_open}
-            # Without an open window only new partials bring work; with one, so does its next provisional answer.
-            left = max(0.0, min(next_at.values()) - time.monotonic()) if open_windows else None
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(owned.wake.wait(), left)
+            if not merge.refresh():
+                await asyncio.sleep(0)
+            elif (question := merge.due()) is not None:
+                await self._publish_final(merge, question)
+                published.pop((question.series.name, question.window_ms), None)
+                merge.forget()
+            else:
+                merge.forget()
+                for series in merge.collection.series:
+                    if next_at[series.name] <= time.monotonic() and (changed := merge.changed(series)):
+                        for start in changed:
+                            await self._publish_provisional(merge, start, series, published)
+                        next_at[series.name] = time.monotonic() + series.every_ms / 1_000
+                changed_at = [next_at[each.name] for each in merge.collection.series if merge.has_changed(each)]
+                left = max(0.0, min(changed_at) - time.monotonic()) if changed_at else None
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(owned.wake.wait(), left)
 
-    async def _publish_finals(self, merge: Merge) -> None:
-        while due := merge.due():
-            start, series = due[0]
-            answer = await self._solve(merge.collection, merge.question(start, series, final=True))
-            await self._publish(merge.collection, answer)
-            await self._ask_next(merge.collection, answer)
-            merge.decide(answer)
-            self._observe_plausibility(answer)
-            closed_s = time.time() - answer.window.end_ms / 1_000
-            self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
-        merge.forget()
+    async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> None:
+        answer = await self._solve(merge.collection, question)
+        await self._publish(merge.collection, answer)
+        await self._ask_next(merge.collection, answer)
+        merge.decide(answer)
+        self._observe_plausibility(answer)
+        closed_s = time.time() - answer.window.end_ms / 1_000
+        self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
 
     def _observe_plausibility(self, answer: Answer) -> None:
         labels = answer.collection, answer.series
@@ -174,15 +173,14 @@ class Merger(Service):
             self._metrics.windows_implausible.labels(answer.collection).inc()
             log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), answer.window)
 
-    async def _publish_provisional(self, merge: Merge, start: int, series: Series, published: int) -> int:
-        """Publish a provisional answer if reports came since the last one, and return the number of reports.
-
-        published: number of reports in the last one.
-        """
-        question = merge.question(start, series, final=False)
-        if question.reports > published:
+    async def _publish_provisional(
+        self, merge: Merge, start: int, series: Series, published: dict[tuple[str, int], int]
+    ) -> None:
+        """Publish a provisional answer if reports came since the last one, and note how many it counts."""
+        question, place = merge.question(start, series, final=False), (series.name, start)
+        if question.reports > published.get(place, 0):
             await self._publish(merge.collection, await self._solve(merge.collection, question))
-        return question.reports
+            published[place] = question.reports
 
     async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Answer:
         began = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
+
+    from stream_ldp.collection import Series
 
 PACKAGE = Path(stream_ldp.__file__).parent
 
@@ -68,6 +71,18 @@ def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: Joi
     return merge
 
 
+def due(merge: Merge) -> tuple[int, Series] | None:
+    """Return the window, by its start, and the series that have to be made final next."""
+    question = merge.due()
+    return None if question is None else (question.window_ms, question.series)
+
+
+def decide(merge: Merge, start_ms: int, series: Series, *, size_ms: int = MINUTE_MS) -> None:
+    """Let a window of a series have its final."""
+    bounds = WindowBounds(start_ms=start_ms, end_ms=start_ms + size_ms)
+    merge.decide(estimate_of(estimate=series.name, window=bounds))
+
+
 def test_counts_of_another_collection_or_an_unknown_partition_are_refused() -> None:
     merge = merge_of(partitions=2)
     with pytest.raises(PartialError, match=r"of fingerprint 00 cannot be merged into collection 'care-survey'"):
@@ -79,11 +94,12 @@ def test_counts_of_another_collection_or_an_unknown_partition_are_refused() -> N
 
 def test_a_window_is_final_only_once_all_partitions_have_passed_it() -> None:
     merge = merge_of(partial(3), watermark(CLOSED_MS), partitions=2)
-    assert (merge.watermark_ms, merge.due()) == (None, [])
+    assert (merge.watermark_ms, due(merge)) == (None, None)
     merge.apply(watermark(CLOSED_MS - 1, partition=1))
-    assert (merge.watermark_ms, merge.due(), merge.open()) == (CLOSED_MS - 1, [], [(0, JOINT)])
+    assert (merge.watermark_ms, due(merge), merge.changed(JOINT)) == (CLOSED_MS - 1, None, [0])
+    merge.apply(partial(4, end=11))
     merge.apply(watermark(CLOSED_MS, partition=1))
-    assert (merge.due(), merge.open()) == ([(0, JOINT)], [])
+    assert (due(merge), merge.changed(JOINT)) == ((0, JOINT), [])
 
 
 def test_finals_are_due_in_the_order_of_time() -> None:
@@ -94,16 +110,17 @@ def test_finals_are_due_in_the_order_of_time() -> None:
         partial(1),
         watermark(10 * MINUTE_MS),
     )
-    assert merge.due() == [(0, JOINT), (0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)]
-    merge.decide(estimate_of(estimate=JOINT.name, window=WindowBounds(start_ms=0, end_ms=MINUTE_MS)))
-    assert merge.due() == [(0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)]
+    for start_ms, series in ((0, JOINT), (0, MARGINAL), (MINUTE_MS, JOINT), (MINUTE_MS, MARGINAL)):
+        assert due(merge) == (start_ms, series)
+        decide(merge, start_ms, series)
+    assert due(merge) is None
 
 
 def test_a_final_of_another_window_length_decides_only_windows_that_ended_by_then() -> None:
     """Windows used to be 90 s long; the one that ended at 90 s decides all windows that ended by then."""
     merge = merge_of(partial(1), partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
-    merge.decide(estimate_of(window=WindowBounds(start_ms=0, end_ms=90_000)))
-    assert merge.due() == [(MINUTE_MS, JOINT)]
+    decide(merge, 0, JOINT, size_ms=90_000)
+    assert due(merge) == (MINUTE_MS, JOINT)
 
 
 def test_the_warm_start_is_from_the_latest_final_not_the_one_read_last() -> None:
@@ -165,7 +182,7 @@ def test_a_window_that_only_a_former_owner_counted_is_not_published() -> None:
     merge = merge_of(
         watermark(CLOSED_MS, generation=2), partial(9, generation=1), watermark(CLOSED_MS - 1, generation=1)
     )
-    assert merge.due() == []
+    assert due(merge) is None
 
 
 REMEMBERING = collection_of(window="grace: 5s, memory: 0.2")
@@ -180,8 +197,9 @@ def test_what_a_former_owner_closed_itself_is_kept() -> None:
         collection=REMEMBERING,
     )
     spec = REMEMBERING.estimates[0]
-    assert [start for start, _ in merge.due()] == [0, MINUTE_MS]
-    merge.decide(estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)))
+    assert due(merge) == (0, spec)
+    decide(merge, 0, spec)
+    assert due(merge) == (MINUTE_MS, spec)
     merge.forget()
     (_, own), (_, before), _ = merge.question(MINUTE_MS, spec, final=True).windows
     assert [part.reports for part in own] == [4]
@@ -215,12 +233,12 @@ def test_a_window_without_reports_has_an_effective_number_of_zero() -> None:
 
 def test_a_window_counted_by_a_former_owner_alone_is_withdrawn_when_its_successor_closes_it() -> None:
     merge = merge_of(partial(9, generation=1))
-    assert merge.open() == [(0, JOINT)]
+    assert merge.changed(JOINT) == [0]
     merge.apply(watermark(CLOSED_MS, generation=2))
-    assert (merge.due(), merge.open()) == ([], [])
+    assert (due(merge), merge.changed(JOINT)) == (None, [])
     # The former one had closed it, too, as its last word on the log tells: its successor went on from there.
     merge.apply(watermark(CLOSED_MS, generation=1))
-    assert merge.due() == [(0, JOINT)]
+    assert due(merge) == (0, JOINT)
 
 
 @pytest.mark.parametrize(("window", "looks_at"), [("grace: 5s", 1), ("grace: 5s, memory: 0.2", 3), ("hop: 30s", 1)])
@@ -235,12 +253,17 @@ def test_a_pane_is_kept_until_the_last_window_that_needs_it_closes(window: str, 
     assert merge.panes == 1
     merge.apply(watermark(last_closes, collection=collection))
     merge.forget()
+    # The final of the first window has yet to be solved.
+    assert merge.panes == 1
+    while (each := due(merge)) is not None:
+        decide(merge, *each)
+    merge.forget()
     assert merge.panes == 0
     merge.apply(partial(1, collection=collection, end=11))
     assert merge.panes == 0
 
 
-def operations(work: Callable[[], None]) -> int:
+def operations(work: Callable[[], object]) -> int:
     """Count the interpreter's operations in the package that some work takes; the same on every machine."""
     number = 0
 
@@ -265,24 +288,73 @@ def operations(work: Callable[[], None]) -> int:
 def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
     """If every final looked at all windows, ten times as many windows would be a hundred times the work."""
     collection = collection_of(window=window)
-    pane_ms = collection.window.pane_ms
+    assert operations(functools.partial(catch_up, collection, 200)) < 12 * operations(
+        functools.partial(catch_up, collection, 20)
+    )
 
-    def come_back(windows: int) -> None:
-        merge = Merge(collection, partitions=2)
-        for place in range(windows):
-            for spec in collection.estimates:
-                merge.apply(
-                    partial(1, collection=collection, spec=spec, pane_ms=place * pane_ms, partition=place % 2)
-                )
-            assert len(merge.open()) >= 2 * (place + 1)
-        for partition in (0, 1):
-            merge.apply(watermark(2 * windows * pane_ms + 2 * MINUTE_MS, partition=partition, collection=collection))
-        while due := merge.due():
-            start, series = due[0]
-            merge.question(start, series, final=True)
-            bounds = WindowBounds(start_ms=start, end_ms=start + MINUTE_MS)
-            merge.decide(estimate_of(estimate=series.name, window=bounds))
-            merge.forget()
-        assert (merge.panes, merge.open()) == (0, [])
 
-    assert operations(lambda: come_back(200)) < 12 * operations(lambda: come_back(20))
+def catch_up(collection: JointCollection, windows: int) -> None:
+    """Let a merge read panes with reports, and what closes them all, and decide window by window."""
+    merge = backlog_of(collection, windows)
+    finals = 0
+    while (each := due(merge)) is not None:
+        decide(merge, *each)
+        merge.forget()
+        finals += 1
+    assert finals == 2 * (windows + collection.window.panes - 1)
+    assert merge.panes == 0
+
+
+def backlog_of(collection: JointCollection, panes: int) -> Merge:
+    merge, pane_ms = Merge(collection, partitions=2), collection.window.pane_ms
+    for place in range(panes):
+        for spec in collection.estimates:
+            merge.apply(partial(1, collection=collection, spec=spec, pane_ms=place * pane_ms, partition=place % 2))
+        assert merge.changed(collection.estimates[0])
+    for partition in (0, 1):
+        merge.apply(watermark(2 * panes * pane_ms + 3 * MINUTE_MS, partition=partition, collection=collection))
+    return merge
+
+
+def test_a_merge_looks_at_a_bounded_number_of_windows_in_one_call_however_many_a_watermark_closes() -> None:
+    """A call keeps the event loop: a jump of the watermark by a day of windows must not stop it for seconds."""
+    small, large = backlog_of(SURVEY, 2_000), backlog_of(SURVEY, 4_000)
+    assert operations(large.refresh) < 1.2 * operations(small.refresh)
+    assert not large.refresh()
+    while not large.refresh():
+        pass
+    assert due(large) == (0, JOINT)
+
+
+def test_a_merge_forgets_a_bounded_number_of_panes_in_one_call() -> None:
+    merge = backlog_of(SURVEY, 4_000)
+    for series in (JOINT, MARGINAL):
+        decide(merge, 3_999 * MINUTE_MS, series)
+    merge.forget()
+    assert 0 < merge.panes < 4_000
+    while merge.panes:
+        merge.forget()
+    merge.apply(partial(1, end=11))
+    assert merge.panes == 0
+
+
+@pytest.mark.parametrize("window", ["grace: 5s", "grace: 5s, hop: 10s"])
+def test_what_changed_is_looked_at_without_what_did_not(window: str) -> None:
+    """With thousands of open windows, each report would otherwise cost a look at all of them."""
+    collection = collection_of(window=window)
+    series, pane_ms = collection.estimates[0], collection.window.pane_ms
+
+    def one_more(open_panes: int) -> int:
+        merge = Merge(collection, partitions=1)
+        for place in range(open_panes):
+            merge.apply(partial(1, collection=collection, spec=series, pane_ms=place * pane_ms))
+        assert len(merge.changed(series)) == open_panes + collection.window.panes - 1
+        assert not merge.has_changed(series)
+
+        def change() -> None:
+            merge.apply(partial(2, collection=collection, spec=series, pane_ms=0, end=11))
+            assert len(merge.changed(series)) == collection.window.panes
+
+        return operations(change)
+
+    assert one_more(1_000) < 1.1 * one_more(10)

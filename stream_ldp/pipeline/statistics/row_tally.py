@@ -44,10 +44,11 @@ class RowTally:
         if not len(rows):
             return
         if self._dense is not None:
-            patterns = rows[:, 0].astype(np.intp)
-            if rows.shape[1] == 2:
-                patterns |= rows[:, 1].astype(np.intp) << 8
-            self._dense += np.bincount(patterns, minlength=len(self._dense))
+            patterns = np.ascontiguousarray(rows).view(f"<u{rows.shape[1]}")[:, 0]
+            if len(patterns) < len(self._dense):
+                np.add.at(self._dense, patterns, 1)
+            else:
+                self._dense += np.bincount(patterns, minlength=len(self._dense))
             self._dirty[0] = None
             return
         while len(rows):

@@ -13,11 +13,11 @@ import sys
 
 import numpy as np
 
-from tests.benchmarks.speed import solving
+from tests.benchmarks.speed import counting, solving
 from tests.benchmarks.speed.measuring import measured
 
 #: The comparisons of each kernel, by the name under which --only finds them.
-KERNELS = {"solving": solving.comparisons}
+KERNELS = {"counting": counting.comparisons, "solving": solving.comparisons}
 
 
 def main() -> None:

@@ -18,10 +18,28 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["DenseEM", "score_by_row"]
+__all__ = ["DenseEM", "count_unpacked", "score_by_row"]
 
 #: Entries of the largest array.
 _LARGEST_ARRAY = 2**22
+
+
+def count_unpacked(
+    rows: NDArray[np.uint8], bits: int, columns: Sequence[NDArray[np.integer[Any]]]
+) -> list[NDArray[np.intp]]:
+    """Count the patterns of some columns, by unpacking the rows and packing the columns again.
+
+    columns: for each count, positions of its bits, at most 16.
+    """
+    unpacked = np.unpackbits(rows, axis=1, count=bits, bitorder="little")
+    counted = []
+    for each in columns:
+        packed = np.packbits(unpacked[:, each], axis=1, bitorder="little")
+        patterns = packed[:, 0].astype(np.intp)
+        if packed.shape[1] == 2:
+            patterns |= packed[:, 1].astype(np.intp) << 8
+        counted.append(np.bincount(patterns, minlength=2 ** len(each)))
+    return counted
 
 
 def score_by_row(counts: RowCounts, sizes: tuple[int, ...], supports: Sequence[Support], joint: FloatArray) -> Score:

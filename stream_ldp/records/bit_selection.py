@@ -1,0 +1,97 @@
+"""The bits of some attributes out of packed rows, by look-up in tables and without unpacking a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stream_ldp.pipeline.statistics import row_width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["BitSelection", "Pieces"]
+
+#: Bits of a selection up to which a table takes two bytes of a row at once: it has 2^16 entries of one or two bytes,
+#: which stay in a core's cache. Entries for wider selections are longer, so their tables take a byte, and have 2^8.
+_NARROW_BITS = 16
+
+#: Bits of the widest entry of a table.
+_ENTRY_BITS = 64
+
+#: The bits of every byte, uint64, shape (256, 8).
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.uint64)
+
+
+class Pieces:
+    """Packed rows, cut into pieces of one or two bytes that serve as indices; each is cut once, whoever asks."""
+
+    def __init__(self, rows: NDArray[np.uint8]) -> None:
+        """Take rows, uint8, shape (n, width)."""
+        self.rows = rows
+        self._cut: dict[tuple[int, int], NDArray[np.intp]] = {}
+
+    def piece(self, first: int, length: int) -> NDArray[np.intp]:
+        """Return bytes `first` to `first + length - 1` of every row as a number, intp, shape (n,)."""
+        if (first, length) not in self._cut:
+            number = self.rows[:, first].astype(np.intp)
+            if length == 2 and first + 1 < self.rows.shape[1]:
+                number |= self.rows[:, first + 1].astype(np.intp) << 8
+            self._cut[first, length] = number
+        return self._cut[first, length]
+
+
+class BitSelection:
+    """Some bits of a row, in some order, packed to a row of their own.
+
+    The tables hold, for every value of a piece of the row, the selected bits in it at their new places; a new row is
+    the union of what the tables say of the pieces of the old one.
+    """
+
+    def __init__(self, bits: Sequence[int]) -> None:
+        """Select the bits at these distinct positions, at least one; bit b is bit b % 8 of byte b // 8."""
+        self.width = row_width(len(bits))
+        length = 2 if len(bits) <= _NARROW_BITS else 1
+        self._entries = [
+            _tables(bits[begin : begin + _ENTRY_BITS], length) for begin in range(0, len(bits), _ENTRY_BITS)
+        ]
+
+    def of(self, pieces: Pieces) -> NDArray[np.uint8]:
+        """Return the selected bits of each row, packed; uint8, shape (n, ceil(selected bits / 8))."""
+        entries = [_union(pieces, tables) for tables in self._entries]
+        packed = np.concatenate([entry[:, None].view(np.uint8) for entry in entries], axis=1)
+        return np.ascontiguousarray(packed[:, : self.width])
+
+
+class _Table(NamedTuple):
+    """What the piece of a row from byte `first` on contributes, for each of its values."""
+
+    first: int
+    length: int
+    entries: NDArray[np.unsignedinteger[Any]]
+
+
+def _tables(bits: Sequence[int], length: int) -> list[_Table]:
+    """Make the tables for bits that fit one entry."""
+    size = next(size for size in (8, 16, 32, 64) if len(bits) <= size)
+    # For each byte of a row, the new places of its eight bits, as numbers with this bit set; 0 if not selected.
+    places: dict[int, NDArray[np.uint64]] = {}
+    for place, bit in enumerate(bits):
+        places.setdefault(bit // 8, np.zeros(8, dtype=np.uint64))[bit % 8] = 1 << place
+    tables: dict[int, NDArray[np.uint64]] = {}
+    for byte, selected in places.items():
+        of_byte = (_BITS * selected).sum(axis=1, dtype=np.uint64)
+        first, behind = byte // length * length, byte % length
+        table = tables.setdefault(first, np.zeros(256**length, dtype=np.uint64))
+        table |= np.tile(np.repeat(of_byte, 256**behind), 256 ** (length - 1 - behind))
+    return [_Table(first, length, table.astype(f"<u{size // 8}")) for first, table in tables.items()]
+
+
+def _union(pieces: Pieces, tables: Sequence[_Table]) -> NDArray[np.unsignedinteger[Any]]:
+    union, *others = (np.take(each.entries, pieces.piece(each.first, each.length)) for each in tables)
+    for each in others:
+        union |= each
+    return union

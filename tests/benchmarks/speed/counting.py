@@ -1,0 +1,100 @@
+"""Comparisons of counting: from packed rows to the counts of every estimate, and from records to them."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from tests.benchmarks.speed import before, peers
+from tests.benchmarks.speed.measuring import Comparison, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["collection_of", "comparisons"]
+
+#: Five pairs of attributes, some of them neighbours.
+_PAIRS = ((0, 1), (2, 9), (4, 5), (3, 14), (11, 12))
+
+#: Records of a turn of the worker.
+_RECORDS = 2_000
+
+
+def comparisons(scale: float) -> Iterator[Comparison]:
+    """Yield the comparisons, on `scale` times as many reports as are meant."""
+    users = round(scale * 100_000)
+    for attributes, size in ((16, 2), (8, 8)):
+        yield _counting(collection_of((size,) * attributes), users)
+    for reports in (50, 1):
+        yield _decoding(collection_of((2,) * 16), reports)
+
+
+def collection_of(sizes: tuple[int, ...]) -> JointCollection:
+    """Make a collection of attributes of these sizes, with five pairs as estimates."""
+    attributes = [{"name": f"a{j}", "values": [str(value) for value in range(k)]} for j, k in enumerate(sizes)]
+    pairs = [(i % len(sizes), j % len(sizes)) for i, j in _PAIRS]
+    return JointCollection.model_validate(
+        {
+            "collection": "bench",
+            "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75},
+            "attributes": attributes,
+            "estimates": [{"name": f"e{number}", "of": [f"a{i}", f"a{j}"]} for number, (i, j) in enumerate(pairs)],
+            "window": {"size": "60s"},
+        }
+    )
+
+
+def _rows(collection: JointCollection, users: int) -> NDArray[np.uint8]:
+    bits = np.random.default_rng(1).integers(2, size=(users, collection.mechanism.bits), dtype=np.uint8)
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def _counting(collection: JointCollection, users: int) -> Comparison:
+    layout, rows = JointLayout(collection), _rows(collection, users)
+    tallies = layout.tallies()
+    columns = [np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates]
+    patterns = [np.random.default_rng(1).integers(2 ** len(each), size=users) for each in columns]
+    some = np.unpackbits(rows[: max(1, users // 50)], axis=1, count=layout.bits, bitorder="little")
+    return Comparison(
+        work=f"counting {_shape(collection)} values, {len(columns)} pairs",
+        unit="us a report",
+        now=Work(run=lambda: layout.count(tallies, rows), units=users),
+        against={
+            "unpacked": Work(run=lambda: before.count_unpacked(rows, layout.bits, columns), units=users),
+            "bincount of ready patterns": Work(run=lambda: [np.bincount(each) for each in patterns], units=users),
+            **peers.aggregating(some, collection.sizes),
+        },
+    )
+
+
+def _decoding(collection: JointCollection, reports: int) -> Comparison:
+    layout, rows = JointLayout(collection), _rows(collection, reports)
+    records = [_record(collection, rows, number) for number in range(_RECORDS)]
+    offsets, appended = range(_RECORDS), [0] * _RECORDS
+
+    def turn() -> object:
+        return SourcePartition(collection, layout, partition=0).count(offsets, appended, records)
+
+    return Comparison(
+        work=f"decoding and counting batches of {reports}, {_shape(collection)} values, 5 pairs",
+        unit="us a batch",
+        now=Work(run=turn, units=_RECORDS),
+        against={"checksums alone": Work(run=lambda: [zlib.crc32(each) for each in records], units=_RECORDS)},
+    )
+
+
+def _record(collection: JointCollection, rows: NDArray[Any], number: int) -> bytes:
+    batch_id = number.to_bytes(16, "little")
+    return wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=batch_id, time_ms=0, rows=rows))
+
+
+def _shape(collection: JointCollection) -> str:
+    return f"{len(collection.sizes)} x {collection.sizes[0]}"

@@ -15,14 +15,17 @@ __all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "Unr
 
 
 class DeliveryError(StreamLDPError, RuntimeError):
-    """The brokers did not acknowledge some reports, which may or may not have arrived.
+    """The brokers did not acknowledge some of the reports that were taken.
 
     reports: number of those reports.
+    unsent: how many of them were never sent; the others may or may not have arrived.
     """
 
-    def __init__(self, reports: int, topic: str, cause: str) -> None:
-        super().__init__(f"{reports} reports to topic {topic} were not acknowledged: {cause}")
+    def __init__(self, reports: int, topic: str, cause: str, *, unsent: int = 0) -> None:
+        never = f"; {unsent} of them were never sent" if unsent else ""
+        super().__init__(f"{reports} reports to topic {topic} were not acknowledged: {cause}{never}")
         self.reports = reports
+        self.unsent = unsent
 
 
 class MissingTopic(StreamLDPError, RuntimeError):

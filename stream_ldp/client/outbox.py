@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Outbox"]
 
+log = logging.getLogger(__name__)
+
 #: Seconds for the steps between a checked connection and a producer that can send.
 START_TIMEOUT_SECONDS = 15.0
 
@@ -28,9 +31,12 @@ START_TIMEOUT_SECONDS = 15.0
 class Outbox:
     """An outbox sends batches and keeps each until it is acknowledged. Its `async with` block is its connection.
 
-    aiokafka's own `flush` says nothing of failed sends, and its idempotent producer tries for ever. Here a batch
-    that is not acknowledged in time is lost. After that nothing more is sent: the producer cannot leave a batch out,
-    so what comes later would wait behind it.
+    A batch that is not acknowledged in time is lost. With the first one that is lost the outbox gives up: the batches
+    on their way are abandoned, what comes later is not sent, and all of it counts as lost. So the reports that were
+    handed over are those that were acknowledged and those that a DeliveryError counts, and no others.
+
+    Nothing that the brokers store tells whose batches they are. So the producer is not idempotent, and what it writes
+    again after a failure may be stored twice: workers count a batch id once.
     """
 
     def __init__(self, topic: str, *, settings: Settings, max_in_flight: int, delivery_timeout: float) -> None:
@@ -45,9 +51,11 @@ class Outbox:
         self._delivery_timeout = delivery_timeout
         self._in_flight: set[asyncio.Task[None]] = set()
         self._acknowledged = 0
-        self._lost = 0
+        self._unacknowledged = 0
+        self._unsent = 0
         self._cause: BaseException | None = None
-        self._producer = Producer(settings)
+        self._abandoning: asyncio.Task[None] | None = None
+        self._producer = Producer(settings, idempotent=False, patience=delivery_timeout)
 
     async def __aenter__(self) -> Self:
         """Connect and find the topic.
@@ -76,10 +84,10 @@ class Outbox:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Disconnect; call `flush` first."""
-        if self._cause is None:
+        if self._abandoning is None:
             await self._producer.stop()
         else:
-            await self._producer.abandon()
+            await self._abandoning
 
     @property
     def acknowledged(self) -> int:
@@ -87,9 +95,27 @@ class Outbox:
         return self._acknowledged
 
     @property
+    def lost(self) -> bool:
+        """True once a batch has been lost: nothing is sent any more."""
+        return self._cause is not None
+
+    @property
     def full(self) -> bool:
         """True while as many batches are on their way as may be at once."""
         return len(self._in_flight) >= self._max_in_flight
+
+    async def check(self) -> None:
+        """Return at once if nothing has been lost.
+
+        Raises:
+            DeliveryError: a batch has been lost.
+        """
+        if self._cause is None:
+            return
+        while self._in_flight:
+            await asyncio.wait(self._in_flight)
+        lost = self._unacknowledged + self._unsent
+        raise DeliveryError(lost, self._topic, self._why(self._cause), unsent=self._unsent) from self._cause
 
     async def publish(self, batches: Sequence[Batch]) -> None:
         """Send batches as soon as there is room for each, without waiting until they have arrived.
@@ -100,11 +126,8 @@ class Outbox:
         unsent = deque(batches)
         try:
             while unsent:
-                while self.full and self._cause is None:
+                while self.full and not self.lost:
                     await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
-                if self._cause is not None:
-                    self._lost += sum(len(batch.rows) for batch in unsent)
-                self._raise_if_lost()
                 self.send(unsent.popleft())
                 # Let the producer run: a caller that reports in a tight loop would keep every batch waiting.
                 await asyncio.sleep(0)
@@ -113,25 +136,32 @@ class Outbox:
             for batch in unsent:
                 self.send(batch)
             raise
+        await self.check()
 
     def send(self, batch: Batch) -> None:
-        """Send a batch now, whether or not there is room."""
+        """Send a batch now, whether or not there is room; after a loss it is not sent, and counts as lost too."""
+        if self.lost:
+            self._unsent += len(batch.rows)
+            return
         task = asyncio.get_running_loop().create_task(self._deliver(batch))
         self._in_flight.add(task)
         task.add_done_callback(functools.partial(self._settle, len(batch.rows)))
 
-    async def flush(self) -> None:
-        """Wait until every batch is acknowledged.
+    async def flush(self) -> int:
+        """Wait until every batch is acknowledged, and return the number of reports that have been acknowledged.
 
         Raises:
             DeliveryError: a batch was lost.
         """
         while self._in_flight:
             await asyncio.wait(self._in_flight)
-        self._raise_if_lost()
+        await self.check()
+        return self._acknowledged
 
     async def _deliver(self, batch: Batch) -> None:
-        record = Record(topic=self._topic, key=batch.batch_id, value=wire.encode(batch))
+        # The record's time is the batch's, and not that of the client's clock, which differs from the broker's by an
+        # amount of its own: topics of reports replace it, but the producer's stays in the stored batch.
+        record = Record(topic=self._topic, key=batch.batch_id, value=wire.encode(batch), time_ms=batch.time_ms)
         async with asyncio.timeout(self._delivery_timeout):
             await (await self._producer.send(record))
 
@@ -140,15 +170,20 @@ class Outbox:
         cause = asyncio.CancelledError() if delivery.cancelled() else delivery.exception()
         if cause is None:
             self._acknowledged += reports
-        else:
-            self._lost += reports
-            self._cause = self._cause or cause
-
-    def _raise_if_lost(self) -> None:
-        if self._cause is None:
             return
-        if isinstance(self._cause, TimeoutError):
-            why = f"no answer within {self._delivery_timeout:g} s"
-        else:
-            why = str(self._cause) or type(self._cause).__name__
-        raise DeliveryError(self._lost, self._topic, why) from self._cause
+        self._unacknowledged += reports
+        if self._cause is None:
+            self._give_up(cause)
+
+    def _give_up(self, cause: BaseException) -> None:
+        """Send nothing more, not even what the producer has taken and not sent yet."""
+        self._cause = cause
+        log.error("reports to topic %s are lost, and no more are sent: %s", self._topic, self._why(cause))
+        for delivery in self._in_flight:
+            delivery.cancel()
+        self._abandoning = asyncio.get_running_loop().create_task(self._producer.abandon())
+
+    def _why(self, cause: BaseException) -> str:
+        if isinstance(cause, TimeoutError):
+            return f"no answer within {self._delivery_timeout:g} s"
+        return str(cause) or type(cause).__name__

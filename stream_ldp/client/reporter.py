@@ -38,8 +38,10 @@ class Reporter(Sender):
     A report is counted in the ledger before it leaves, and stays counted when it is lost on its way or the call is
     cancelled. A report beyond the ledger's terms is refused.
 
-    Nothing is lost silently. When a batch is not acknowledged, the next call raises DeliveryError, and so does every
-    later one and the end of the `async with` block; make a new reporter to go on.
+    Nothing is lost silently. When a batch is not acknowledged within `delivery_timeout`, nothing more is sent: the
+    next call raises DeliveryError before it takes or counts anything, and so does every later one and the end of the
+    `async with` block. All reports that were taken are either in `acknowledged` or among those that the error counts.
+    Make a new reporter to go on.
     """
 
     def __init__(
@@ -122,7 +124,8 @@ class Reporter(Sender):
             ValueError: the record does not fit the collection, or there is no secret.
             TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
             LedgerError: the ledger cannot be read or written; the report is not sent.
-            DeliveryError: reports were lost; this one is not sent.
+            DeliveryError: reports were lost; this one is not sent, nor counted in the ledger unless the loss came
+                in between.
             RuntimeError: the reporter is closed.
         """
         await self.report_series([self._collection.encode(record)])
@@ -139,7 +142,7 @@ class Reporter(Sender):
                 "a report of one user needs the user's secret: Reporter(..., secret=load_or_create_secret(path)); "
                 "for users who report once in their life, use report_many(..., secrets=None)"
             )
-        self._require_open()
+        await self._check()
         values = np.asarray(values)
         if not len(values):
             return
@@ -149,7 +152,7 @@ class Reporter(Sender):
         reports = self._ledger.attribute_reports(self._collection, values.tolist())
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
         await asyncio.to_thread(self._ledger.spend, reports, time_ms=self._clock())
-        self._require_open()
+        await self._check()
         await self._gather(rows)
 
     async def report_many(
@@ -167,6 +170,7 @@ class Reporter(Sender):
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
+        await self._check()
         values = np.asarray(values)
         if secrets is not None and len(secrets) != len(values):
             raise ValueError(f"{len(values)} records with {len(secrets)} secrets: give each user's own")
@@ -174,15 +178,18 @@ class Reporter(Sender):
             raise ValueError("the user whose secret this reporter has reports by report or report_series")
         self._say_uncounted()
         for start in range(0, len(values), self._max_reports):
-            self._require_open()
+            await self._check()
             part = slice(start, start + self._max_reports)
             words = None if secrets is None else self._words.words_of(secrets[part], values[part])
             await self._gather(
                 self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
             )
 
-    async def flush(self) -> None:
+    async def flush(self) -> int:
         """Send what is gathered and wait until all of it is acknowledged.
+
+        Returns:
+            Number of reports that the brokers have acknowledged: all that this reporter has taken.
 
         Raises:
             DeliveryError: reports were lost.
@@ -191,7 +198,14 @@ class Reporter(Sender):
         self._require_open()
         if batch := self._batcher.cut():
             await self._outbox.publish([batch])
-        await self._outbox.flush()
+        return await self._outbox.flush()
+
+    async def _check(self) -> None:
+        """Look for losses before anything is taken."""
+        self._require_open()
+        if self._outbox.lost:
+            self._give_up_gathered()
+        await self._outbox.check()
 
     async def _gather(self, rows: NDArray[np.uint8]) -> None:
         complete = self._batcher.add(rows, time_ms=self._clock())
@@ -206,8 +220,16 @@ class Reporter(Sender):
         if self._timer is None and self._batcher.count:
             self._timer = asyncio.get_running_loop().call_later(self._linger, self._linger_over)
 
+    def _give_up_gathered(self) -> None:
+        """Count what waits for its batch to fill as lost."""
+        if batch := self._batcher.cut():
+            self._outbox.send(batch)
+
     def _linger_over(self) -> None:
         self._timer = None
+        if self._outbox.lost:
+            self._give_up_gathered()
+            return
         # A batch for which there is no room goes on filling; once it is full, `report` waits.
         if not self._outbox.full and (batch := self._batcher.cut()):
             self._outbox.send(batch)

@@ -1,4 +1,4 @@
-"""This module writes records by one idempotent producer; all replicas in sync acknowledge every write."""
+"""This module writes records by one producer; all replicas in sync acknowledge every write."""
 
 from __future__ import annotations
 
@@ -23,27 +23,53 @@ ACKNOWLEDGE_SECONDS = 60.0
 #: Largest record, in bytes, that brokers accept by default.
 USUAL_RECORD_BYTES = 2**20
 
+#: Seconds for a request, and without idempotence also for all tries of a record, after which aiokafka gives it up;
+#: or the caller's own patience, if that is longer. It is aiokafka's default.
+REQUEST_SECONDS = 40.0
+
 #: Seconds for the sends under way when a producer is abandoned; they end by themselves unless the broker is frozen.
 ABANDON_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """A record to write; if its partition is None, the key decides."""
+    """A record to write.
+
+    partition: None to let the key decide.
+    time_ms: the producer's time of the record, in milliseconds since 1970-01-01 UTC; None for that of its clock.
+    """
 
     topic: str
     key: bytes
     value: bytes
     partition: int | None = None
+    time_ms: int | None = None
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
 class Producer:
     """A producer writes records, and waits until they are written."""
 
-    def __init__(self, settings: Settings, *, max_record_bytes: int = USUAL_RECORD_BYTES) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        idempotent: bool = True,
+        max_record_bytes: int = USUAL_RECORD_BYTES,
+        patience: float = REQUEST_SECONDS,
+    ) -> None:
+        """Prepare for any topics.
+
+        idempotent: let the brokers drop the repeats of a write that is tried again. They know them by a producer id
+            and a sequence number, which every stored batch then carries: a pseudonym of whoever produces. Without,
+            a record may be written twice.
+        max_record_bytes: largest record.
+        patience: seconds for which a record is tried at least.
+        """
         self._settings = settings
+        self._idempotent = idempotent
         self._max_record_bytes = max_record_bytes
+        self._patience = patience
         self._producer: Any = None
 
     async def start(self) -> None:
@@ -54,9 +80,10 @@ class Producer:
         """
         self._producer = AIOKafkaProducer(
             **self._settings.client_options(),
-            enable_idempotence=True,
+            enable_idempotence=self._idempotent,
             acks="all",
             max_request_size=self._max_record_bytes,
+            request_timeout_ms=round(1_000 * max(self._patience, REQUEST_SECONDS)),
         )
         await self._producer.start()
 
@@ -71,6 +98,8 @@ class Producer:
         options: dict[str, Any] = {}
         if record.partition is not None:
             options["partition"] = record.partition
+        if record.time_ms is not None:
+            options["timestamp_ms"] = record.time_ms
         if record.headers:
             options["headers"] = list(record.headers)
         sent: asyncio.Future[Any] = await self._producer.send(

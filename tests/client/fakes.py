@@ -77,7 +77,7 @@ class FakeProducer:
 
     def __init__(self, broker: FakeBroker, options: dict[str, Any]) -> None:
         assert options["acks"] == "all"
-        assert options["enable_idempotence"] is True
+        assert options["enable_idempotence"] is False, "a producer id is a pseudonym"
         self._broker = broker
         self._closed = False
         self.client = SimpleNamespace(fetch_all_metadata=self._fetch_all_metadata, close=self._close_client)

@@ -178,6 +178,9 @@ class FakeRoundsConsumer:
     def seek(self, partition: Any, offset: int) -> None:
         self._offset = offset
 
+    async def position(self, partition: Any) -> int:
+        return self._offset
+
     async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
         end = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
         return dict.fromkeys(partitions, end)

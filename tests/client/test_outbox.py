@@ -5,15 +5,33 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 
-from stream_ldp.client import DeliveryError
+from stream_ldp.client import DeliveryError, Reporter
 from tests.client.examples import MINUTE_MS
 from tests.client.fakes import FakeBroker
-from tests.client.reports import RECORD, reporter, users
+from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
+from tests.client.virtual_time import run_in_virtual_time
+
+
+@asynccontextmanager
+async def losing(**options: Any) -> AsyncIterator[Reporter]:
+    """Open a reporter that will lose reports: the end of its block raises so, after the assertions of the test."""
+    sender = reporter(**options)
+    await sender.__aenter__()
+    try:
+        yield sender
+    except BaseException:
+        with suppress(DeliveryError):
+            await sender.__aexit__(None, None, None)
+        raise
+    with pytest.raises(DeliveryError):
+        await sender.__aexit__(None, None, None)
 
 
 async def test_a_failed_send_is_raised_by_flush(broker: FakeBroker) -> None:
@@ -111,39 +129,112 @@ async def test_a_batch_that_is_never_acknowledged_is_lost_and_closing_does_not_w
     assert broker.stopped == ["sender", "client"], "the producer's own stop waits for ever"
 
 
-async def test_after_a_loss_nothing_more_is_sent_and_every_report_counts_as_lost(broker: FakeBroker) -> None:
+async def test_after_a_loss_every_call_raises_it_before_it_takes_or_spends_anything(broker: FakeBroker) -> None:
     broker.error = MessageSizeTooLargeError()
-
-    async def scenario() -> None:
-        async with reporter(max_reports=1) as sender:
-            await sender.report(RECORD)
+    ledger = unlimited(SECRET)
+    async with losing(ledger=ledger, max_reports=10) as sender:
+        await sender.report(RECORD)
+        with pytest.raises(DeliveryError, match=r"^1 reports"):
+            await sender.flush()
+        broker.error = None
+        spent = ledger.spending
+        for call in (
+            lambda: sender.report(RECORD),
+            lambda: sender.report_series([]),
+            lambda: sender.report_many(users(1), secrets=None),
+            lambda: sender.report_many(users(30), secrets=None),
+            lambda: sender.report_many([], secrets=None),
+            sender.flush,
+        ):
             with pytest.raises(DeliveryError, match=r"^1 reports"):
-                await sender.flush()
-            broker.error = None
-            for _ in range(3):
-                with pytest.raises(DeliveryError):
-                    await sender.report(RECORD)
-
-    with pytest.raises(DeliveryError, match=r"^4 reports"):
-        await scenario()
+                await call()
+        assert ledger.spending == spent
     assert len(broker.sent) == 1
 
 
-async def test_every_batch_of_a_failed_call_counts_as_lost(broker: FakeBroker) -> None:
-    broker.error = MessageSizeTooLargeError()
-    now = [0]
+async def test_every_report_that_was_taken_is_acknowledged_or_counted_as_lost(
+    broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive, now = broker.receive, [0]
+
+    def receive_two(topic: str, **arguments: Any) -> asyncio.Future[None]:
+        broker.error = MessageSizeTooLargeError() if len(broker.sent) == 2 else None
+        return receive(topic, **arguments)
+
+    monkeypatch.setattr(broker, "receive", receive_two)
+    async with losing(max_reports=10, clock=lambda: now[0]) as sender:
+        await sender.report_many(users(20), secrets=None)
+        assert await sender.flush() == 20
+        await sender.report_many(users(3), secrets=None)
+        now[0] = MINUTE_MS
+        # The first three leave, since the pane is over, and are lost; the next one waits for its batch to fill.
+        await sender.report_many(users(1), secrets=None)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        with pytest.raises(DeliveryError, match=r"^4 reports .*; 1 of them were never sent") as lost:
+            await sender.report_many(users(25), secrets=None)
+        assert (sender.acknowledged, lost.value.reports, lost.value.unsent) == (20, 4, 1)
+    assert len(broker.sent) == 3
+
+
+async def test_batches_on_their_way_are_abandoned_with_the_first_that_is_lost(broker: FakeBroker) -> None:
+    broker.holding = True
+    async with losing(max_reports=10) as sender:
+        await sender.report_many(users(50), secrets=None)
+        broker.error = MessageSizeTooLargeError()
+        await sender.report_many(users(10), secrets=None)
+        with pytest.raises(DeliveryError, match=r"^60 reports"):
+            await sender.flush()
+        assert broker.stopped == ["sender", "client"], "the producer is abandoned with what it has taken"
+
+
+@pytest.mark.parametrize("linger", [0.2, 3600.0], ids=["batches leave by the timer", "batches leave when full"])
+def test_when_the_broker_freezes_the_loss_is_raised_as_soon_as_the_delivery_times_out(
+    broker: FakeBroker, linger: float
+) -> None:
+    broker.holding = True
+
+    taken = 0
+
+    async def report_for_ever(sender: Reporter) -> None:
+        nonlocal taken
+        while True:
+            await sender.report_many(users(3), secrets=None)
+            taken += 3
+            await asyncio.sleep(0.05)
 
     async def scenario() -> None:
-        async with reporter(max_reports=2, clock=lambda: now[0]) as sender:
-            await sender.report_many(users(2), secrets=None)
-            with pytest.raises(DeliveryError):
-                await sender.flush()
-            await sender.report_many(users(1), secrets=None)
-            now[0] = MINUTE_MS
-            await sender.report_many(users(2), secrets=None)
+        async with losing(linger=linger, max_reports=50, delivery_timeout=5.0) as sender:
+            with pytest.raises(DeliveryError, match=r"no answer within 5 s") as lost:
+                async with asyncio.timeout(60):
+                    await report_for_ever(sender)
+            # The first batch left after 0.2 s by the timer, or after 0.85 s when it was full.
+            assert 5.0 <= asyncio.get_running_loop().time() < 6.0
+            assert lost.value.reports == taken
+            sent = len(broker.sent)
+        assert len(broker.sent) == sent
 
-    with pytest.raises(DeliveryError, match=r"^5 reports"):
-        await scenario()
+    run_in_virtual_time(scenario())
+
+
+def test_a_loss_that_nobody_asks_about_ends_the_timer_and_is_logged(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.holding = True
+
+    async def scenario() -> None:
+        async with losing(linger=0.2, max_reports=50, delivery_timeout=5.0) as sender:
+            await sender.report_many(users(3), secrets=None)
+            await asyncio.sleep(5.1)
+            await sender.report_many(users(3), secrets=None)
+            await asyncio.sleep(60.0)
+            assert "are lost, and no more are sent: no answer within 5 s" in caplog.text
+            broker.release()
+            with pytest.raises(DeliveryError, match=r"^6 reports .*; 3 of them were never sent"):
+                await sender.report_many(users(3), secrets=None)
+        assert len(broker.sent) == 1, "the timer sends nothing after a loss"
+
+    run_in_virtual_time(scenario())
 
 
 async def test_a_closed_reporter_leaves_nothing_behind(broker: FakeBroker) -> None:

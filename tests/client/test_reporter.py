@@ -29,7 +29,8 @@ async def test_what_was_reported_arrives_as_batches_that_a_worker_reads(broker: 
     assert decoded.time_ms.tolist() == [5 * MINUTE_MS] * 3
     assert [arguments["key"] for _, arguments in broker.sent] == decoded.batch_ids
     assert {topic for topic, _ in broker.sent} == {"stream-ldp.care-survey.reports"}
-    assert {tuple(arguments) for _, arguments in broker.sent} == {("key", "value")}, "no headers, no timestamp"
+    assert {tuple(arguments) for _, arguments in broker.sent} == {("key", "value", "timestamp_ms")}, "no headers"
+    assert {arguments["timestamp_ms"] for _, arguments in broker.sent} == {5 * MINUTE_MS}, "not the client's clock"
     assert broker.stopped == ["producer"]
 
 

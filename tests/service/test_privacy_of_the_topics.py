@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections import Counter
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.client import Reporter
+from stream_ldp.client import ItemReporter, Reporter
+from stream_ldp.kafka.producer import Producer, Record
 from tests.client.reports import unlimited
+from tests.kafka.segments import stored_batches
+from tests.service.epochs import ItemDeployment
 from tests.service.harness import JointDeployment
 
 if TYPE_CHECKING:
@@ -29,6 +33,15 @@ attributes:
 window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
 estimates:
   - {{name: bathing-mobility, of: [bathing, mobility], every: 500ms}}
+"""
+
+#: An epoch begins every second, and its first phase asks all users. It needs no worker.
+FILMS = """
+collection: {name}
+mechanism: {{kind: ldpminer, epsilon: 4, k: 2, set_size: 2}}
+items: {{names: [item0, item1, item2, item3]}}
+window: {{size: 1s, grace: 200ms, idle_timeout: 400ms}}
+epochs: pipelined
 """
 
 
@@ -72,18 +85,67 @@ async def test_no_topic_log_or_metric_betrays_a_users_values_or_secret(
         assert each not in metrics
 
 
-async def test_a_users_batches_have_nothing_in_common_but_the_collection(
+async def test_nothing_in_the_brokers_log_groups_the_batches_of_a_user(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
+    survey = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
+    films = await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=f"{prefix}-items", text=FILMS)
+
+    async def answer_the_survey() -> None:
+        secret = os.urandom(32)
+        async with Reporter(
+            survey.collection, settings=survey.settings, secret=secret, ledger=unlimited(secret)
+        ) as reporter:
+            for _ in range(3):
+                await reporter.report({"bathing": "with-help", "mobility": TRUE_VALUE})
+                await reporter.flush()
+
+    async def report_films() -> None:
+        secret, answered = os.urandom(32), asyncio.Event()
+        reporter = ItemReporter(
+            films.collection,
+            settings=films.settings,
+            secret=secret,
+            ledger=unlimited(secret),
+            on_report=lambda _: answered.set() if reporter.acknowledged == 3 else None,
+        )
+        async with reporter, asyncio.timeout(60):
+            await reporter.hold(["item0"])
+            await answered.wait()
+
+    await asyncio.gather(*(task() for task in (answer_the_survey, report_films) for _ in range(2)))
+    for deployment in (survey, films):
+        topic = deployment.names.reports("survey")
+        stored = stored_batches(kafka, topic, partitions=deployment.partitions[topic])
+        records = [record for batch in stored for record in batch.records]
+        assert len(records) == 6
+        # All users' alike: no producer id, which Kafka writes as -1, and no headers.
+        assert {each.producer_id for each in stored} == {-1}
+        assert len({(each.attributes, each.producer_epoch, each.base_sequence) for each in stored}) == 1
+        assert {each.headers for each in records} == {0}
+        assert {each.value[16:32] for each in records} == {deployment.collection.fingerprint}
+        # Each batch's own.
+        assert len({each.key for each in records}) == len({each.value[32:48] for each in records}) == 6
+        # The times are the event time, which the batch says anyway, and the broker's.
+        for batch in stored:
+            assert batch.has_append_time
+            for record in batch.records:
+                assert batch.first_time_ms + record.time_delta == int.from_bytes(record.value[48:56], "little")
+
+
+async def test_an_idempotent_producer_would_group_its_batches(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    """The control: what the test above looks for is there to be found."""
     deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SURVEY)
-    secret = os.urandom(32)
-    async with Reporter(
-        deployment.collection, settings=deployment.settings, secret=secret, ledger=unlimited(secret)
-    ) as reporter:
-        for _ in range(5):
-            await reporter.report({"bathing": "with-help", "mobility": TRUE_VALUE})
-            await reporter.flush()
-    sent = await deployment.records(deployment.names.reports("survey"))
-    assert len(sent) == 5
-    assert max(Counter(record.key for record in sent).values()) == 1
-    assert not any(record.headers for record in sent)
+    topic = deployment.names.reports("survey")
+    for _ in range(2):
+        producer = Producer(deployment.settings)
+        await producer.start()
+        for _ in range(3):
+            await producer.publish([Record(topic=topic, key=os.urandom(16), value=b"")])
+        await producer.stop()
+    stored = stored_batches(kafka, topic, partitions=deployment.partitions[topic])
+    groups = Counter(batch.producer_id for batch in stored)
+    assert -1 not in groups
+    assert sorted(groups.values()) == [3, 3]

@@ -18,6 +18,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
+from tests.kafka.lossy_proxy import LossyProxy, ProxiedKafka
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
@@ -173,6 +174,28 @@ async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeploymen
         _, metrics = await worker.get("/metrics")
     assert final.reports == 10
     assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
+
+
+async def test_a_batch_that_a_client_sends_again_because_it_got_no_answer_counts_once(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    with ProxiedKafka() as broker:
+        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
+        with deployment.worker() as worker:
+            await worker.ready()
+            through = deployment.settings.model_copy(update={"brokers": f"127.0.0.1:{broker.proxy_port}"})
+            async with (
+                LossyProxy(broker, losses=3) as proxy,
+                Reporter(deployment.collection, settings=through, max_reports=10) as reporter,
+            ):
+                await reporter.report_many(np.zeros((100, 2), dtype=np.int64), secrets=None)
+                assert await reporter.flush() == 100
+            finals = await deployment.finals_of(100)
+            sent = await deployment.records(deployment.names.reports("survey"))
+    assert proxy.lost == 3
+    assert len({record.key for record in sent}) == 10
+    assert len(sent) > 10, "without a repeat, this test shows nothing"
+    assert sum(final.reports for final in finals) == 100
 
 
 async def test_a_record_that_is_not_a_partial_ends_the_whole_worker(deployment: JointDeployment) -> None:

@@ -177,6 +177,12 @@ class EmbeddedKafka:
         while accepts(self.port) and time.monotonic() < deadline:
             time.sleep(0.02)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the broker's process, such as SIGSTOP, which freezes it with its connections open."""
+        if self._guard is None:
+            raise EmbeddedBrokerError("the broker is not running")
+        os.killpg(self._guard.pid, number)
+
     def restart(self) -> None:
         """Kill the broker if it is running, then start it on the same ports and data."""
         self.kill()

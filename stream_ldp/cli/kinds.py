@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.deferred import Deferred
@@ -59,7 +59,7 @@ FACES: Mapping[str, Face] = {
     "sets": Face(
         summary=Deferred("stream_ldp.cli.views.item_plan:summary"),
         show_plan=Deferred("stream_ldp.cli.views.item_plan:show_plan"),
-        plan_document=asdict,
+        plan_document=Deferred("stream_ldp.cli.views.item_plan:plan_document"),
         report=Deferred("stream_ldp.cli.item_reports:report_items"),
         simulate=Deferred("stream_ldp.cli.simulation.item_sets:simulate_items"),
         view=Deferred("stream_ldp.cli.views.rankings:view"),

@@ -12,8 +12,8 @@ from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy, random_order, random_words
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,11 +12,11 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import compress
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -115,10 +116,14 @@ class Reporter(Sender):
                 self._timer.cancel()
             await super().__aexit__(kind, error, traceback)
 
-    async def report(self, record: Mapping[str, str]) -> None:
-        """Report one record of the user whose secret this reporter has.
+    async def report(self, record: Mapping[str, str]) -> bool:
+        """Report one record of the user whose secret this reporter has, if the user is asked.
 
         record: a value for each attribute of the collection.
+
+        Returns:
+            Whether it was reported. Where the collection asks a sample of its users, most are not asked at a time:
+            then nothing is sent, and nothing charged.
 
         Raises:
             ValueError: the record does not fit the collection, or there is no secret.
@@ -128,14 +133,14 @@ class Reporter(Sender):
                 in between.
             RuntimeError: the reporter is closed.
         """
-        await self.report_series([self._collection.encode(record)])
+        return await self.report_series([self._collection.encode(record)])
 
-    async def report_series(self, values: NDArray[np.integer] | Sequence[Sequence[int]]) -> None:
+    async def report_series(self, values: NDArray[np.integer] | Sequence[Sequence[int]]) -> bool:
         """Report several records of the user whose secret this reporter has, all or none of them.
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
 
-        Raises what `report` raises.
+        Returns what `report` returns, and raises what it raises.
         """
         if self._secret is None or self._ledger is None:
             raise ValueError(
@@ -144,25 +149,32 @@ class Reporter(Sender):
             )
         await self._check()
         values = np.asarray(values)
-        if not len(values):
-            return
+        time_ms = self._clock()
+        if not len(values) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
+            return False
         memoises = self._ledger.terms.memoises
         words = self._words.words_of([self._secret] * len(values), values) if memoises else None
         rows = self._collection.mechanism.perturb(values, entropy=self._entropy, permanent_words=words)
         reports = self._ledger.attribute_reports(self._collection, values.tolist())
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        await asyncio.to_thread(self._ledger.spend, reports, time_ms=self._clock())
+        await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
         await self._check()
-        await self._gather(rows)
+        await self._gather(rows, time_ms=time_ms)
+        return True
 
     async def report_many(
         self, values: NDArray[np.integer] | Sequence[Sequence[int]], *, secrets: Sequence[bytes] | None
-    ) -> None:
-        """Report one record for each of many users, whose spending is not counted here, which is logged as a warning.
+    ) -> int:
+        """Report one record for each of many users who are asked.
+
+        What they spend is not counted here, which is logged as a warning.
 
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         secrets: the secret of each user, in the order of the values. None draws every permanent response afresh,
             which is right only for users who never report again: the noise of two such reports averages out.
+
+        Returns:
+            Number of users who were asked and have reported.
 
         Raises:
             ValueError: a value is not one of its attribute's (the batches before it are sent), there is not one
@@ -177,13 +189,22 @@ class Reporter(Sender):
         if secrets is not None and self._secret in secrets:
             raise ValueError("the user whose secret this reporter has reports by report or report_series")
         self._say_uncounted()
+        reported = 0
         for start in range(0, len(values), self._max_reports):
             await self._check()
             part = slice(start, start + self._max_reports)
-            words = None if secrets is None else self._words.words_of(secrets[part], values[part])
-            await self._gather(
-                self._collection.mechanism.perturb(values[part], entropy=self._entropy, permanent_words=words)
+            time_ms = self._clock()
+            if secrets is None:
+                words, users = None, self._collection.asks_some(len(values[part]), entropy=self._entropy)
+            else:
+                users = self._collection.asks(secrets[part], time_ms=time_ms)
+                words = self._words.words_of(list(compress(secrets[part], users)), values[part][users])
+            rows = self._collection.mechanism.perturb(
+                values[part][users], entropy=self._entropy, permanent_words=words
             )
+            await self._gather(rows, time_ms=time_ms)
+            reported += len(rows)
+        return reported
 
     async def flush(self) -> int:
         """Send what is gathered and wait until all of it is acknowledged.
@@ -207,8 +228,8 @@ class Reporter(Sender):
             self._give_up_gathered()
         await self._outbox.check()
 
-    async def _gather(self, rows: NDArray[np.uint8]) -> None:
-        complete = self._batcher.add(rows, time_ms=self._clock())
+    async def _gather(self, rows: NDArray[np.uint8], *, time_ms: int) -> None:
+        complete = self._batcher.add(rows, time_ms=time_ms)
         self._start_timer()
         await self._outbox.publish(complete)
 

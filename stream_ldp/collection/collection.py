@@ -34,6 +34,7 @@ __all__ = [
     "Name",
     "Part",
     "PositiveDuration",
+    "Sample",
     "Series",
     "Topics",
     "Window",
@@ -85,6 +86,8 @@ Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
 PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
 DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+#: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
+Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 
 

@@ -6,16 +6,23 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Topics, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import DataError
-from stream_ldp.mechanisms import AnyMechanismSpec, Mechanism, PermanentWords
+from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
+from stream_ldp.mechanisms.randomness.entropy import threshold
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
 
 __all__ = ["Attribute", "JointCollection"]
 
@@ -39,6 +46,8 @@ class Attribute(Part):
 class JointCollection(Collection):
     """A collection of records, as a collection file describes it.
 
+    sample: share of the users who are asked in each window, or in each hop where windows overlap; None for all.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
@@ -48,6 +57,7 @@ class JointCollection(Collection):
     mechanism_spec: AnyMechanismSpec = Field(alias="mechanism")
     attributes: tuple[Attribute, ...] = Field(min_length=1)
     estimates: tuple[EstimateSpec, ...] = Field(min_length=1)
+    sample: Sample = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -119,13 +129,42 @@ class JointCollection(Collection):
 
     @property
     def _meaning(self) -> list[Any]:
-        """The fingerprint's input: [name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]]."""
-        return [
+        """The fingerprint's input: [name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]].
+
+        Where only a sample of the users is asked, the number of words that ask them and the length of a pane follow.
+        """
+        meaning = [
             self.name,
             self.mechanism_spec.kind,
             self.mechanism.meaning,
             [[attribute.name, list(attribute.values)] for attribute in self.attributes],
         ]
+        return [*meaning, self._asking_words, self.window.pane_ms] if self.asks_a_sample else meaning
+
+    @property
+    def asks_a_sample(self) -> bool:
+        """Whether some users are not asked at a time."""
+        return self._asking_words < RESOLUTION
+
+    @property
+    def _asking_words(self) -> int:
+        return RESOLUTION if self.sample is None else threshold(self.sample)
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:
+        """Decide which users are asked at an event time, the same in all of a pane; bool, shape (n,).
+
+        secrets: secret of each user, 32 bytes.
+        """
+        if not self.asks_a_sample:
+            return np.ones(len(secrets), dtype=np.bool_)
+        pane = time_ms // self.window.pane_ms
+        return partition_words(secrets, fingerprint=self.fingerprint, epoch=pane) < np.uint32(self._asking_words)
+
+    def asks_some(self, users: int, *, entropy: Entropy) -> NDArray[np.bool_]:
+        """Draw who is asked of so many users without a secret, who report once in their life; bool, shape (n,)."""
+        if not self.asks_a_sample:
+            return np.ones(users, dtype=np.bool_)
+        return entropy.below(np.full(users, self._asking_words))
 
     def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
         """Convert a record, which gives every attribute one of its values, to value indices.

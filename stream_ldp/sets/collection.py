@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Topics, require_distinct
+from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Sample, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
+from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.schedule import Epochs, Schedule
 from stream_ldp.sets.series import PhaseSeries
 
@@ -74,6 +76,8 @@ class Items(Part):
 class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
+    sample: share of the users who are asked in each epoch; None for all.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
@@ -84,6 +88,7 @@ class ItemCollection(Collection):
     items: Items
     epochs: Epochs = Epochs.SEQUENTIAL
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    sample: Sample = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -91,6 +96,10 @@ class ItemCollection(Collection):
             _ = self.method
         except Misplaced as error:
             raise Misplaced(str(error), "mechanism", *error.place) from error
+        for phase in self.method.phases:
+            low, high = phase.share
+            if low == high:
+                raise Misplaced(f"sample is {self.sample}: so small that phase {phase.number} asks nobody", "sample")
         window = self.window
         if window.hop_ms not in (None, window.size_ms):
             raise Misplaced("a phase takes a whole window: leave hop out", "window", "hop")
@@ -115,8 +124,9 @@ class ItemCollection(Collection):
 
     @cached_property
     def method(self) -> Method:
-        """The heavy-hitter method."""
-        return self.method_spec.method(domain=self.items.count)
+        """The heavy-hitter method, whose phases ask the sample of the users."""
+        method = self.method_spec.method(domain=self.items.count)
+        return method if self.sample is None else UserSample(method, words=threshold(self.sample))
 
     @cached_property
     def schedule(self) -> Schedule:

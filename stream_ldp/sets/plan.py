@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.privacy_loss import round_up
-from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.kind import BUDGETS, DAY_MS, POPULATIONS, BudgetPlan
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.phases import Target, epoch_epsilon
 
@@ -93,7 +93,10 @@ class Plan:
     items, k: number of items of the domain, and of heavy hitters.
     epoch_ms: time from the beginning of an epoch to the end of its last phase, in milliseconds.
     result_every_ms: time from one result to the next, in milliseconds.
-    privacy: cost to a user, for each of `EPOCHS_PER_USER`.
+    sample: share of the users whom an epoch asks.
+    privacy: cost to a user, for each of `EPOCHS_PER_USER` in which they are asked.
+    nats_per_day: cost of a day to a user, on average over users.
+    budgets: how long each of `BUDGETS` lasts.
     """
 
     collection: str
@@ -104,7 +107,10 @@ class Plan:
     epochs: str
     epoch_ms: int
     result_every_ms: int
+    sample: float
     privacy: tuple[SpentPlan, ...]
+    nats_per_day: float
+    budgets: tuple[BudgetPlan, ...]
     phases: tuple[PhasePlan, ...]
 
 
@@ -115,6 +121,8 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
     """
     method, schedule = collection.method, collection.schedule
     epsilon = epoch_epsilon(method)
+    sample = collection.sample or 1.0
+    epochs_per_day = DAY_MS / (schedule.stride * schedule.size_ms)
     return Plan(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -124,8 +132,14 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         epochs=collection.epochs.value,
         epoch_ms=schedule.phases * schedule.size_ms,
         result_every_ms=schedule.stride * schedule.size_ms,
+        sample=sample,
         privacy=tuple(
             SpentPlan(epochs=epochs, epsilon=round_up(epochs * Fraction(epsilon))) for epochs in EPOCHS_PER_USER
+        ),
+        nats_per_day=epochs_per_day * math.fsum(phase.part * phase.epsilon for phase in method.phases),
+        budgets=tuple(
+            BudgetPlan(budget=budget, times=epochs, days=epochs / sample / epochs_per_day)
+            for budget, epochs in ((budget, Fraction(budget) // Fraction(epsilon)) for budget in BUDGETS)
         ),
         phases=tuple(_phases(method, populations)),
     )

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.user_partition import partition_words
 from tests.client.examples import MINUTE_MS
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_ldp.client import (
     BudgetExceeded,
@@ -25,6 +26,8 @@ from stream_ldp.client import (
     Terms,
 )
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
+from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.sampling import respond
@@ -291,6 +294,31 @@ def test_a_round_is_either_refused_or_can_be_reported_on(data: st.DataObject) ->
     assert phase.epsilon >= asked.epsilon
     held = data.draw(st.sets(st.integers(0, 7)))
     assert len(respond(films().method, asked.inquiry, ItemSets.of([held]), entropy=SeededEntropy(1))) == 1
+
+
+# A sample of the users.
+
+
+async def test_a_user_whom_an_epoch_does_not_ask_sends_nothing_and_is_charged_nothing(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    some = ItemCollection.model_validate({**films().document, "sample": 0.25})
+    epochs = range(EPOCH, EPOCH + 12)
+    asked = [bool(some.method.phases[0].asks(words_of(some, epoch))[0]) for epoch in epochs]
+    assert 0 < sum(asked) < len(asked)
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
+    async with reporter(timeline, collection=some, ledger=ledger) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(3 * len(asked)))
+    (sent,) = reports_sent(broker, film_round(1, collection=some), collection=some)
+    assert [(time_ms - minutes(0)) // (3 * MINUTE_MS) for time_ms in sent.times_ms] == [
+        place for place, asks in enumerate(asked) if asks
+    ]
+    assert ledger.spending.epsilon == pytest.approx(sum(asked) * some.method.phases[0].epsilon)
+
+
+def words_of(collection: ItemCollection, epoch: int) -> NDArray[np.uint32]:
+    return partition_words([SECRET], fingerprint=collection.fingerprint, epoch=epoch)
 
 
 # What may be spent.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -138,14 +138,15 @@ async def test_after_a_loss_every_call_raises_it_before_it_takes_or_spends_anyth
             await sender.flush()
         broker.error = None
         spent = ledger.spending
-        for call in (
+        calls: list[Callable[[], Awaitable[object]]] = [
             lambda: sender.report(RECORD),
             lambda: sender.report_series([]),
             lambda: sender.report_many(users(1), secrets=None),
             lambda: sender.report_many(users(30), secrets=None),
             lambda: sender.report_many([], secrets=None),
             sender.flush,
-        ):
+        ]
+        for call in calls:
             with pytest.raises(DeliveryError, match=r"^1 reports"):
                 await call()
         assert ledger.spending == spent

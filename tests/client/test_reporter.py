@@ -14,7 +14,7 @@ from stream_ldp.mechanisms import GivenWords, SeededEntropy
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
-from tests.client.reports import RECORD, SECRET, reporter, users
+from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
 
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 
@@ -101,8 +101,7 @@ async def test_a_full_batch_leaves_while_the_caller_keeps_reporting_without_a_pa
 
 
 async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> None:
-    # The ledger and the batch each ask for the time of a report.
-    times = iter([MINUTE_MS - 1] * 4 + [MINUTE_MS] * 2)
+    times = iter([MINUTE_MS - 1, MINUTE_MS - 1, MINUTE_MS])
     async with reporter(clock=lambda: next(times)) as sender:
         for _ in range(3):
             await sender.report(RECORD)
@@ -116,6 +115,42 @@ async def test_a_batch_fits_in_a_record_however_many_reports_it_may_hold(broker:
         await sender.report_many(users(1_100_000), secrets=None)
     assert broker.decoded().counts.sum() == 1_100_000
     assert max(len(arguments["value"]) for _, arguments in broker.sent) <= 1_000_000
+
+
+# A sample of the users.
+
+
+def sampled(sample: float) -> JointCollection:
+    return JointCollection.model_validate({**collection_of().document, "sample": sample})
+
+
+async def test_a_user_who_is_not_asked_sends_nothing_and_is_charged_nothing(broker: FakeBroker) -> None:
+    collection, panes = sampled(0.25), 40
+    time_ms, ledger = 0, unlimited(SECRET)
+    asked = [bool(collection.asks([SECRET], time_ms=pane * MINUTE_MS)[0]) for pane in range(panes)]
+    assert 0 < sum(asked) < panes
+    async with reporter(collection, ledger=ledger, clock=lambda: time_ms) as sender:
+        for pane, asks in enumerate(asked):
+            time_ms = pane * MINUTE_MS + 7_000
+            assert await sender.report(RECORD) is asks
+            assert await sender.report_series([collection.encode(RECORD)] * 2) is asks
+    assert {time // MINUTE_MS for time in broker.decoded(collection).time_ms.tolist()} == {
+        pane for pane, asks in enumerate(asked) if asks
+    }
+    assert broker.decoded(collection).counts.sum() == 3 * sum(asked)
+    assert ledger.spending.epsilon == collection.mechanism.epsilon(reports=3 * sum(asked))
+
+
+async def test_of_many_users_only_those_report_who_are_asked(broker: FakeBroker) -> None:
+    collection = sampled(0.25)
+    secrets = [user.to_bytes(32, "big") for user in range(2_000)]
+    asked = int(collection.asks(secrets, time_ms=0).sum())
+    async with reporter(collection, entropy=SeededEntropy(5)) as sender:
+        assert await sender.report_many(users(2_000), secrets=secrets) == asked
+        without = await sender.report_many(users(2_000), secrets=None)
+    # Seeded; else standard deviation 19.
+    assert abs(without - 500) < 100
+    assert broker.decoded(collection).counts.sum() == asked + without
 
 
 # Misuse raises a clear error.

@@ -171,6 +171,19 @@ def test_fingerprints_match_the_golden_vectors() -> None:
         assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
 
 
+def test_samples_of_the_users_match_the_golden_vectors() -> None:
+    vector = vectors("samples")[0]
+    collection = JointCollection.model_validate({**collection_of(vector).document, "sample": vector["sample"]})
+    assert collection.fingerprint.hex() == vector["fingerprint"]
+    assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
+    assert vector["fingerprint"] in SPECIFICATION
+    for asked in vector["asked"]:
+        assert str(asked["word"]) in SPECIFICATION
+        for time_ms in (asked["number"] * 60_000, asked["number"] * 60_000 + 59_999):
+            (asks,) = collection.asks([bytes.fromhex(vector["secret"])], time_ms=time_ms)
+            assert asks == asked["asks"] == (asked["word"] < vector["words"])
+
+
 def test_permanent_responses_match_the_golden_vectors() -> None:
     for vector in vectors("permanent_response"):
         collection = collection_of(vector)

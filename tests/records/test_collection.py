@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_ldp.collection.collection import MAX_BITS, MAX_PANES
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT, problems_of
 
@@ -84,6 +85,10 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
         ("size: 60s", "size: 1d, hop: 1ms", f"6:25: window.hop: size is 86,400,000 times hop; at most {MAX_PANES:,}"),
         ("size: 60s", "size: 60s, idle_timeout: 0s", "6:35: window.idle_timeout: it should be greater than 0"),
         ("size: 60s", "size: 60s, memory: 1", "6:29: window.memory: it should be less than or equal to 0.99"),
+        # The sample.
+        ("window:", "sample: 0\nwindow:", "6:9: sample: it should be greater than or equal to"),
+        ("window:", "sample: 1.5\nwindow:", "6:9: sample: it should be less than or equal to 1"),
+        ("window:", "sample: few\nwindow:", "6:9: sample: 'few' is not a number"),
         # Estimates.
         ("mobility]", "mobilty]", "8:32: estimates.0.of.1: 'mobilty' is not an attribute; did you mean 'mobility'?"),
         ("mobility]", "bathing]", "8:32: estimates.0.of.1: attributes of estimate 'both' must be distinct"),
@@ -258,3 +263,38 @@ def test_a_refused_value_is_not_repeated_in_the_error(value: str) -> None:
 )
 def test_attributes_are_mapped_to_their_bits_in_the_order_asked(of: list[str], bits: tuple[int, ...]) -> None:
     assert SURVEY.bits_of(of) == bits
+
+
+SECRETS = [number.to_bytes(32, "big") for number in range(20_000)]
+
+
+def sampled(sample: float) -> JointCollection:
+    return JointCollection.parse(f"{TEXT}sample: {sample}\n")
+
+
+def test_a_sample_is_drawn_anew_in_each_pane_and_is_the_same_in_all_of_it() -> None:
+    collection = sampled(0.1)
+    first, same, second = (collection.asks(SECRETS, time_ms=time_ms) for time_ms in (0, 59_999, 60_000))
+    assert (first == same).all()
+    # Binomial with standard deviations 42 and 14; the secrets are fixed, so that this never changes.
+    assert abs(first.sum() - 2_000) < 130
+    assert abs((first & second).sum() - 200) < 45
+
+
+def test_a_sample_of_all_asks_everybody_and_means_the_same_as_none() -> None:
+    everybody, plain = sampled(1), JointCollection.parse(TEXT)
+    assert everybody.fingerprint == plain.fingerprint
+    for collection in (everybody, plain):
+        assert collection.asks(SECRETS[:100], time_ms=0).all()
+        assert collection.asks_some(100, entropy=SeededEntropy(1)).all()
+
+
+def test_users_without_a_secret_are_drawn_with_the_same_chance() -> None:
+    # Binomial with standard deviation 42; seeded.
+    assert abs(sampled(0.1).asks_some(20_000, entropy=SeededEntropy(1)).sum() - 2_000) < 130
+
+
+def test_a_sample_changes_the_fingerprint_with_the_pane_in_which_it_is_drawn() -> None:
+    texts = [TEXT, *(f"{TEXT}sample: {share}\n" for share in (0.5, 0.25))]
+    texts.append(texts[-1].replace("size: 60s", "size: 60s, hop: 20s"))
+    assert len({JointCollection.parse(text).fingerprint for text in texts}) == 4

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.plan import cell_error, plan
+from stream_ldp.records.plan import affordable, cell_error, plan
 from tests.records.examples import TOWNS_TEXT
 
 
@@ -38,3 +38,27 @@ def test_every_stated_epsilon_is_the_mechanisms_own() -> None:
     mechanism = collection.mechanism
     for loss in plan(collection).privacy:
         assert loss.epsilon == mechanism.epsilon(neighbours=loss.neighbours, reports=loss.reports)
+
+
+@pytest.mark.parametrize("budget", [0.5, 1.0, 2.0, 3.0, 6.0])
+def test_a_budget_pays_for_as_many_reports_as_the_mechanism_says_and_no_more(budget: float) -> None:
+    mechanism = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
+    paid = affordable(mechanism, budget=budget)
+    if math.isinf(paid):
+        assert mechanism.epsilon(reports=math.inf) <= budget
+        return
+    assert paid == 0 or mechanism.epsilon(reports=paid) <= budget
+    assert mechanism.epsilon(reports=paid + 1) > budget
+
+
+def test_a_sample_makes_a_budget_last_longer_and_a_day_cheaper() -> None:
+    everybody, some = (plan(JointCollection.parse(TOWNS_TEXT + more)) for more in ("", "sample: 0.01\n"))
+    assert everybody.reports_per_day == pytest.approx(1_440)
+    assert some.reports_per_day == pytest.approx(14.4)
+    assert everybody.day.reports == 1_440
+    assert some.day.reports == 15
+    assert some.day.epsilon < everybody.day.epsilon
+    for one, other in zip(everybody.budgets, some.budgets, strict=True):
+        assert (one.budget, one.times) == (other.budget, other.times)
+        assert math.isinf(one.days) or one.days * 100 == pytest.approx(other.days)
+        assert one.days == one.times / 1_440

@@ -11,6 +11,7 @@ from stream_ldp.collection.located import CollectionError
 from stream_ldp.kinds import parse_collection
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.methods.spec import MAX_DOMAIN
+from stream_ldp.sets.phases import epoch_epsilon
 
 TEXT = """\
 collection: films
@@ -221,3 +222,17 @@ def test_text_that_is_not_exactly_an_items_number_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="an item of the set is not a whole number from 0 to 15") as caught:
         collection.encode([name])
     assert name not in str(caught.value) or name in "0 to 15"
+
+
+def test_a_sample_asks_a_share_of_the_users_of_each_phase_and_changes_the_fingerprint() -> None:
+    everybody = ItemCollection.parse(TEXT)
+    some = ItemCollection.parse(TEXT + "sample: 0.25\n")
+    assert [phase.part for phase in some.method.phases] == [0.25, 0.125, 0.125]
+    assert epoch_epsilon(some.method) == epoch_epsilon(everybody.method) == 4
+    assert some.fingerprint != everybody.fingerprint
+    assert ItemCollection.parse(TEXT + "sample: 1\n").fingerprint == everybody.fingerprint
+
+
+def test_a_sample_in_which_a_phase_asks_nobody_is_refused() -> None:
+    (problem,) = problems_of(TEXT + "sample: 3e-10\n")
+    assert problem.startswith("films.yaml:5:9: sample: sample is 3e-10: so small that phase 2 asks nobody")

@@ -106,3 +106,29 @@ def test_sequential_epochs_give_a_result_each_epoch_and_pipelined_ones_each_wind
 def test_a_phase_that_counts_candidates_has_no_expected_error() -> None:
     planned = plan(films("kind: svim, epsilon: 2, k: 4"))
     assert [bool(phase.errors) for phase in planned.phases] == [True, False, True]
+
+
+def sampled(collection: ItemCollection, sample: float) -> ItemCollection:
+    return ItemCollection.model_validate({**collection.document, "sample": sample})
+
+
+@pytest.mark.parametrize("mechanism", METHODS)
+def test_a_sample_makes_a_day_cheaper_a_budget_last_longer_and_errors_larger(mechanism: str) -> None:
+    everybody, some = plan(films(mechanism)), plan(sampled(films(mechanism), 0.01))
+    assert some.nats_per_day == pytest.approx(0.01 * everybody.nats_per_day, rel=1e-6)
+    assert some.privacy == everybody.privacy, "of the epochs that ask"
+    for one, other in zip(everybody.budgets, some.budgets, strict=True):
+        assert (one.budget, one.times) == (other.budget, other.times)
+        assert other.days == pytest.approx(100 * one.days)
+    for phase, same in zip(everybody.phases, some.phases, strict=True):
+        for error, larger in zip(phase.errors, same.errors, strict=True):
+            assert larger.standard_error == pytest.approx(10 * error.standard_error, rel=1e-4)
+
+
+@pytest.mark.parametrize("epochs", ["sequential", "pipelined"])
+def test_a_day_costs_what_its_epochs_cost_and_a_budget_lasts_as_many_as_it_pays_for(epochs: str) -> None:
+    planned = plan(films("kind: svim, epsilon: 0.5, k: 2", epochs=epochs))
+    in_a_day = {"sequential": 480, "pipelined": 1_440}[epochs]
+    assert planned.nats_per_day == pytest.approx(0.5 * in_a_day)
+    assert [(each.budget, each.times) for each in planned.budgets] == [(1, 2), (2, 4), (4, 8), (8, 16)]
+    assert [each.days for each in planned.budgets] == [each.times / in_a_day for each in planned.budgets]

@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.user_partition import partition_words
 from tests.paths import GOLDEN, REPOSITORY
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -84,6 +84,25 @@ def test_round_fingerprints_match_the_golden_vectors() -> None:
         asked.check(collection_of(asked.collection))
         assert asked.fingerprint.hex() == vector["fingerprint"]
         assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
+
+
+def test_samples_of_the_users_match_the_golden_vectors() -> None:
+    vector = vectors("samples")[1]
+    films = collection_of("films")
+    collection = ItemCollection.model_validate({**films.document, "sample": vector["sample"]})
+    assert collection.fingerprint.hex() == vector["fingerprint"]
+    assert hashlib.sha256(vector["canonical"].encode()).hexdigest()[:32] == vector["fingerprint"]
+    assert [phase.share for phase in collection.method.phases] == [
+        (0, 42949673),
+        (0, 21474836),
+        (21474836, 42949673),
+    ]
+    for asked in vector["asked"]:
+        words = partition_words(
+            [bytes.fromhex(vector["secret"])], fingerprint=collection.fingerprint, epoch=asked["number"]
+        )
+        assert words.tolist() == [asked["word"]]
+        assert collection.method.phases[0].asks(words)[0] == asked["asks"]
 
 
 def test_user_partition_words_match_the_golden_vectors() -> None:

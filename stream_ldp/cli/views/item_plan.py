@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.cli.views.budgets import budget_documents, budget_table
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.phases import Target, epoch_epsilon
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.plan import PhasePlan, Plan
 
-__all__ = ["show_plan", "summary"]
+__all__ = ["plan_document", "show_plan", "summary"]
 
 
 def summary(collection: ItemCollection, *, lasting: str) -> str:
@@ -26,6 +28,11 @@ def summary(collection: ItemCollection, *, lasting: str) -> str:
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
         f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, {lasting}"
     )
+
+
+def plan_document(planned: Plan) -> dict[str, object]:
+    """Return the plan as plain data, for JSON."""
+    return asdict(planned) | {"budgets": budget_documents(planned.budgets)}
 
 
 def show_plan(planned: Plan) -> None:
@@ -40,10 +47,17 @@ def show_plan(planned: Plan) -> None:
         f"An epoch has {len(planned.phases)} phases and takes {planned.epoch_ms / 1_000:g} s; epochs are "
         f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
     )
+    if planned.sample < 1.0:
+        console.print(f"Each epoch asks {planned.sample:.2%} of the users, others at every time.", markup=False)
     table = Table("epochs that a user reports in", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
     for spent in planned.privacy:
         table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
     console.print(table)
+    console.print(
+        f"A user who reports whenever asked spends {shown_epsilon(planned.nats_per_day)} nats a day on average.",
+        markup=False,
+    )
+    console.print(budget_table(planned.budgets, of="epochs"))
 
     table = Table(
         "phase",
@@ -59,7 +73,7 @@ def show_plan(planned: Plan) -> None:
     for phase in planned.phases:
         table.add_row(
             str(phase.number),
-            f"{phase.part:.0%}",
+            f"{phase.part:.2g}" if planned.sample < 1.0 else f"{phase.part:.0%}",
             _question(phase),
             shown_epsilon(phase.epsilon),
             phase.oracle,

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def plan_document(planned: Plan) -> dict[str, object]:
             }
             for loss in planned.privacy
         ],
+        "day": {"reports": int(planned.day.reports), "epsilon": planned.day.epsilon},
+        "budgets": budget_documents(planned.budgets),
         "estimates": [
             asdict(estimate)
             | {"errors": [{"reports": reports, "standard_error": error} for reports, error in estimate.errors]}
@@ -65,6 +68,12 @@ def show_plan(planned: Plan) -> None:
         shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
         table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
     console.print(table)
+    console.print(
+        f"A user who reports once in each window that asks them, {number(planned.reports_per_day)} times a day, "
+        f"spends {shown_epsilon(planned.day.epsilon)} nats on the first day.",
+        markup=False,
+    )
+    console.print(budget_table(planned.budgets, of="reports"))
     populations = [f"{reports:,} reports" for reports, _ in planned.estimates[0].errors]
     table = Table(
         "estimate",

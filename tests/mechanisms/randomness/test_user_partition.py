@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.user_partition import partition_words
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 
 FINGERPRINT = bytes(range(16))
 SECRET = bytes(range(32))

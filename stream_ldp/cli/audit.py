@@ -93,11 +93,15 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
     with _examining("the code"):
         found = audited.enumerated()
     if as_json:
-        document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": found.as_stated}
+        document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": not found.differences}
         if found.changing is not None:
             document["changing"] = found.changing
+        if found.wide:
+            document["real_width"] = found.wide
         if found.miniature is not None:
             document["miniature"] = found.miniature
+        if found.differences:
+            document["differences"] = list(found.differences)
         _print_json(document)
     else:
         if found.miniature is not None:
@@ -106,10 +110,13 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         if found.changing:
             _print_table("A record that may change before each report, which no formula covers", found.changing)
             typer.echo("`if constant` is what so many reports cost as long as the record does not change.\n")
-    if found.wrong or not found.as_stated:
-        has = "has" if found.as_stated else "does not have"
-        claims = f"{found.wrong} of {len(found.results)} claims"
-        fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states")
+        if found.wide:
+            _print_table("At their real width, some values and sets, and some ways to draw the rows", found.wide)
+    if found.wrong or found.differences:
+        has = "does not have" if found.differences else "has"
+        claims = f"{found.wrong} of {len(found.results) + len(found.wide or [])} claims"
+        where = "".join(f"\n  in {each}" for each in found.differences)
+        fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states{where}")
     if not as_json:
         typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
@@ -164,7 +171,10 @@ def _print_json(document: dict[str, Any]) -> None:
     typer.echo(
         json.dumps(
             {
-                name: [{key: _or_inf(value) for key, value in row.items()} for row in part]
+                name: [
+                    {key: _or_inf(value) for key, value in row.items()} if isinstance(row, dict) else row
+                    for row in part
+                ]
                 if isinstance(part, list)
                 else part
                 for name, part in document.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +15,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.privacy.audit.attacks import attacks
-from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge, realised_reports, stated_reports
+from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge
 from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
 from stream_ldp.privacy.audit.item_enumeration import DOMAIN, MOST_PADDING, ItemEnumeration
 from stream_ldp.privacy.audit.output_distribution import (
@@ -25,6 +25,14 @@ from stream_ldp.privacy.audit.output_distribution import (
     realised_distribution,
     realised_set_distribution,
     stated_distribution,
+)
+from stream_ldp.privacy.audit.record_reports import record_differences
+from stream_ldp.privacy.audit.set_reports import (
+    WideLoss,
+    method_differences,
+    oracle_differences,
+    wide_loss,
+    wide_losses,
 )
 from stream_ldp.sets.methods import METHODS
 
@@ -51,6 +59,9 @@ _TOLERANCE = 1e-9
 #: fourth power.
 _MAX_SYMBOL = 32
 
+#: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
+_PADDING = 6
+
 Row = dict[str, Any]
 
 
@@ -61,16 +72,18 @@ class Exact:
     title: title of the results.
     results: a row for each claim.
     changing: a row for each case that no claim covers.
-    as_stated: whether the code has the probabilities that it states.
+    wide: a row for each oracle that was enumerated at its real width, for some values and sets.
+    differences: where the code does not have the probabilities that it states, and how.
     wrong: number of claims that are disproved.
     miniature: description of what was enumerated in place of something too large.
     """
 
     title: str
     results: list[Row]
-    as_stated: bool
+    differences: tuple[str, ...]
     wrong: int
     changing: list[Row] | None = None
+    wide: list[Row] | None = None
     miniature: str | None = None
 
 
@@ -136,9 +149,7 @@ class _Records:
         small = self.mechanism.small()
         mechanism = self.mechanism if max(self.mechanism.symbol_sizes) <= _MAX_SYMBOL else small
         realised = Enumeration.realised(mechanism)
-        # Enumerated symbol by symbol, at full width if possible, and from record to packed report in miniature.
-        whole_as_stated = realised_reports(small) == stated_reports(small)
-        as_stated = realised == Enumeration.stated(mechanism) and whole_as_stated
+        differences = tuple(record_differences(self.mechanism, self.words, realised=realised))
         results = [
             {
                 "neighbours": neighbours,
@@ -153,14 +164,18 @@ class _Records:
             title="A record that does not change",
             results=results,
             # Values can be renamed, and so enumerated, only where all of them are perturbed alike.
-            changing=list(_changing(mechanism, realised)) if as_stated else [],
-            as_stated=as_stated,
+            changing=[] if differences else list(_changing(mechanism, realised)),
+            differences=differences,
             wrong=sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in results),
             miniature=None if mechanism is self.mechanism else str(mechanism),
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
         return attacks(self.mechanism, self.words, noise=noise, secrets=secrets)
+
+
+def _both(wide: WideLoss) -> tuple[float, float]:
+    return wide.enumerated, wide.claimed
 
 
 def _changing(mechanism: Mechanism, realised: Enumeration) -> Iterator[Row]:
@@ -197,6 +212,13 @@ class _OneReport:
         self, small: FrequencyOracle, of: str, realised: OutputDistribution, stated: OutputDistribution
     ) -> Exact:
         enumerated = epsilon_of(realised)
+        as_stated = bool((realised == stated).all())
+        differences = list(oracle_differences(self.oracle, padding=self.oracle.set_slots or _PADDING))
+        if not as_stated:
+            differences.insert(
+                0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"
+            )
+        wide = [loss for loss in [wide_loss(self.oracle)] if loss is not None]
         return Exact(
             title=f"One report of a {of}",
             results=[
@@ -207,8 +229,11 @@ class _OneReport:
                     "enumerated": enumerated,
                 }
             ],
-            as_stated=bool((realised == stated).all()),
-            wrong=int(enumerated > small.epsilon + _TOLERANCE),
+            differences=tuple(differences),
+            wide=list(map(asdict, wide)),
+            wrong=sum(
+                each > claimed + _TOLERANCE for each, claimed in [(enumerated, small.epsilon), *map(_both, wide)]
+            ),
             miniature=None if small == self.oracle else str(small),
         )
 
@@ -244,11 +269,15 @@ class _Sets:
             for phase in realised.phases
         ]
         results = [*phases, whole]
+        stated = ItemEnumeration.stated(self.method)
+        wide = wide_losses(self.method)
         return Exact(
             title="The reports of one user",
             results=results,
-            as_stated=realised == ItemEnumeration.stated(self.method),
-            wrong=sum(
+            differences=(*realised.differences(stated), *method_differences(self.method)),
+            wide=list(map(asdict, wide)),
+            wrong=sum(each > claimed + _TOLERANCE for each, claimed in map(_both, wide))
+            + sum(
                 each["enumerated"] > each["claimed"] + _TOLERANCE or each["claimed"] > each["allowed"] + _TOLERANCE
                 for each in results
             ),

@@ -138,6 +138,14 @@ class FrequencyOracle(ABC):
         return np.broadcast_to(np.asarray(values, dtype=np.int64), (len(rows), len(values)))
 
     @property
+    def public_draws(self) -> int | None:
+        """Number of decisions that a report takes first, whatever it is made from: one for each row of a hash.
+
+        None where it takes a decision for each value.
+        """
+        return 0
+
+    @property
     def inputs(self) -> int:
         """Number of inputs with different output distributions: the values and one dummy, where dummies are alike."""
         return self.size + 1

@@ -94,6 +94,11 @@ class HadamardResponse(FrequencyOracle):
         return "Hadamard, a sign" if self.hash_bits == 1 else f"Hadamard, {self.hash_bits} signs"
 
     @property
+    def public_draws(self) -> int | None:
+        """See `FrequencyOracle.public_draws`: the rows, one for each bit of the hash."""
+        return self.hash_bits
+
+    @property
     def rows(self) -> int:
         """Order of the matrix: the smallest power of two that is at least 2 and not below the size."""
         return 1 << self._index_bits

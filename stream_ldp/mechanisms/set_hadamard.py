@@ -111,6 +111,11 @@ class SetHadamardResponse(FrequencyOracle):
         return self.code.bits
 
     @property
+    def public_draws(self) -> int | None:
+        """See `FrequencyOracle.public_draws`: the rows, one for each bit of the hash."""
+        return self.hash_bits
+
+    @property
     def counters(self) -> int:
         """Number of counters: a sum and a count for each row."""
         return self.code.counters

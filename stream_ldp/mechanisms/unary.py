@@ -78,6 +78,11 @@ class UnaryResponse(FrequencyOracle):
         return self.size
 
     @property
+    def public_draws(self) -> int | None:
+        """See `FrequencyOracle.public_draws`: there is a decision for each bit."""
+        return None
+
+    @property
     def counters(self) -> int:
         """Number of counters: one for each bit."""
         return self.size

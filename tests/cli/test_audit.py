@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from stream_ldp.cli import audit
-from stream_ldp.mechanisms import FrequencyOracle, UnaryResponse, notation, rr_ldp
+from stream_ldp.mechanisms import RRLDP, FrequencyOracle, UnaryResponse, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.methods import ldpminer
 from stream_ldp.sets.phases import Phase
@@ -17,8 +17,6 @@ from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from stream_ldp.mechanisms import RRLDP
 
 __all__ = ["collection", "item_collection"]
 
@@ -70,6 +68,18 @@ def test_the_exact_audit_fails_a_mechanism_that_does_not_do_what_it_states(
     assert result.exit_code == 1
     assert "DISPROVED" in result.stderr
     assert "does not have the probabilities that it states" in result.stderr
+    assert f"in {kind.__name__}." in result.stderr
+
+
+def test_the_exact_audit_fails_code_that_sends_the_truth_and_says_where(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RRLDP, "perturb", lambda self, values, **_: self.packed(broken.one_hot(self, values)))
+    result = run(collection, "--exact")
+    assert result.exit_code == 1
+    assert "DISPROVED" in result.stderr
+    assert "in RRLDP.perturb, one user, record (0, 0), no permanent words" in result.stderr
+    assert "in RRLDP.perturb, 1 users in a call, without permanent words" in result.stderr
 
 
 def test_the_attack_fails_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +170,7 @@ def test_the_exact_audit_fails_a_phase_that_costs_too_much(
     monkeypatch.setattr(ldpminer, "UnaryResponse", twin)
     result = run(item_collection, "--exact")
     assert result.exit_code == 1
-    assert "DISPROVED: 2 of 3 claims; the code has the probabilities that it states" in result.stderr
+    assert "DISPROVED: 2 of 4 claims; the code has the probabilities that it states" in result.stderr
 
 
 def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +184,7 @@ def test_the_exact_audit_fails_an_oracle_that_tells_an_empty_set(monkeypatch: py
     monkeypatch.setitem(notation._ORACLES, "hadamard", broken.SendsDummiesPlainly)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
-    assert "DISPROVED: 1 of 1 claims; the code does not have the probabilities that it states" in result.stderr
+    assert "DISPROVED: 2 of 2 claims; the code does not have the probabilities that it states" in result.stderr
 
 
 def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,24 +1,29 @@
 """Exact output distributions: every outcome of every random decision is played, with its exact probability.
 
 Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
-which its decisions may turn out. A mechanism takes four kinds of decisions (`stream_ldp.mechanisms.Entropy`). That
-these turn random words into outcomes with the stated probabilities is for tests of the entropy sources to show.
+which its decisions may turn out. A mechanism takes four kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
+client makes them of random words (`WordEntropy`). Each outcome is made by that same code, of words at its edge: the
+last word below a threshold or the first that is not, and for a uniform integer, a word that must be drawn again
+followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, GivenWords
+from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
     Output = TypeVar("Output", bound=Hashable)
 
-__all__ = ["UnknownDistribution", "distribution"]
+__all__ = ["UnknownDistribution", "distribution", "played"]
 
 #: Most ways in which the decisions of one run may turn out; so many take half a minute.
 MAX_WAYS = 2**19
@@ -36,70 +41,105 @@ class UnknownDistribution(StreamLDPError, ValueError):
     """An output distribution cannot be enumerated."""
 
 
-def distribution(run: Callable[[Entropy], Output], *, only: int | None = None) -> dict[Output, Fraction]:
+def distribution(
+    run: Callable[[Entropy], Output], *, only: int | None = None, given: Sequence[int] = (), most: int | None = None
+) -> dict[Output, Fraction]:
     """Return the exact probability of everything that `run` may return.
 
     run: a function of its random decisions alone.
     only: place, in every request, of the one decision that is played, while all others turn out as their first
         outcome. This enumerates the symbols of a wide report one by one. It does not find two symbols that share a
         decision: the enumeration of a small report as a whole does, and an attack.
+    given: numbers that decide the first decisions, each modulo the number of outcomes; the probabilities are those
+        given these outcomes.
+    most: of a decision with more outcomes, the first two and the last two are played alone. The probabilities then
+        sum to less than 1.
 
     Raises:
         UnknownDistribution: it uses randomness in another way, or has more than `MAX_WAYS` ways to turn out.
     """
     found: dict[Output, Fraction] = {}
+    for output, way in _ways(run, only=only, given=given, most=most):
+        found[output] = found.get(output, Fraction(0)) + Fraction(way.numerator, way.denominator)
+    return found
+
+
+def played(run: Callable[[Entropy], Output]) -> list[tuple[Output, NDArray[np.uint32]]]:
+    """Return what `run` returns for each way in which its decisions turn out, and the words that decide so.
+
+    Raises:
+        UnknownDistribution: see `distribution`.
+    """
+    return [(output, np.array(way.words_used, dtype=np.uint32)) for output, way in _ways(run)]
+
+
+def _ways(
+    run: Callable[[Entropy], Output], *, only: int | None = None, given: Sequence[int] = (), most: int | None = None
+) -> Iterator[tuple[Output, _Way]]:
     todo: list[list[int]] = [[]]
     for _ in range(MAX_WAYS):
         if not todo:
-            return found
+            return
         known = todo.pop()
-        way = _Way(known, only=only)
-        output = run(way)
-        found[output] = found.get(output, Fraction(0)) + Fraction(way.numerator, way.denominator)
+        way = _Way(known, only=only, given=given)
+        yield run(way), way
         # The ways that agree with this one up to a decision, and differ there, are played later.
         outcomes = known + [0] * (len(way.choices) - len(known))
         for decision in range(len(known), len(way.choices)):
-            todo += [[*outcomes[:decision], other] for other in range(1, way.choices[decision])]
+            others: Sequence[int] = range(1, way.choices[decision])
+            if most is not None and way.choices[decision] > most:
+                others = (1, way.choices[decision] - 2, way.choices[decision] - 1)
+            if len(others) >= MAX_WAYS:
+                break
+            todo += [[*outcomes[:decision], other] for other in others]
+        else:
+            continue
+        break
     raise UnknownDistribution(f"the decisions may turn out in more than {MAX_WAYS:,} ways")
 
 
 class _Way:
     """An `Entropy` whose decisions turn out in one given way.
 
-    The first decisions have the listed outcomes, and all others the first of theirs.
+    The first decisions are given, those after them have the listed outcomes, and all others the first of theirs.
 
-    choices: number of possible outcomes of each decision that was taken.
+    choices: number of possible outcomes of each decision that was taken and not given.
+    words_used: the words that were decided with.
     numerator, denominator: of the probability that all of them turn out so. The fraction is not reduced, which would
         take longer than all else.
     """
 
-    def __init__(self, outcomes: Sequence[int], *, only: int | None) -> None:
+    def __init__(self, outcomes: Sequence[int], *, only: int | None, given: Sequence[int]) -> None:
         self.choices: list[int] = []
+        self.words_used: list[int] = []
         self.numerator = self.denominator = 1
         self._outcomes = outcomes
         self._only = only
+        self._given = list(reversed(given))
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
         """See `Entropy.below`."""
-        return np.equal(self._decided(thresholds.shape, [_split(int(each)) for each in thresholds.flat]), 0)
+        decided = self._decided(thresholds.shape, [_Below(int(each)) for each in thresholds.flat])
+        return decided.astype(np.bool_)
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
         """See `Entropy.integers`."""
-        return self._decided(sizes.shape, [_uniform(int(each)) for each in sizes.flat])
+        return self._decided(sizes.shape, [_Integer(int(each)) for each in sizes.flat])
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
         """See `Entropy.shifts`."""
         kept, others = np.broadcast_arrays(kept, others)
-        each = [_shift(int(threshold), int(count)) for threshold, count in zip(kept.flat, others.flat, strict=True)]
+        each = [_Shift(int(threshold), int(count)) for threshold, count in zip(kept.flat, others.flat, strict=True)]
         return self._decided(kept.shape, each)
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """See `Entropy.subsets`."""
-        every = [list(itertools.combinations(range(size), min(size, most))) for size in sizes.tolist()]
-        which = self._decided(sizes.shape, [_uniform(len(subsets)) for subsets in every])
-        chosen = [subsets[place] for subsets, place in zip(every, which.tolist(), strict=True)]
-        members = zip(sizes.tolist(), chosen, strict=True)
-        return np.array([member in subset for size, subset in members for member in range(size)], dtype=np.bool_)
+        every = [_Subset(int(size), most) for size in sizes.flat]
+        which = self._decided(sizes.shape, every)
+        members = zip(every, which.tolist(), strict=True)
+        return np.array(
+            [subset >> place & 1 for each, subset in members for place in range(each.size)], dtype=np.bool_
+        )
 
     def words(self, n: int) -> NoReturn:
         """Raise UnknownDistribution: what a mechanism would make of raw words cannot be enumerated."""
@@ -109,39 +149,158 @@ class _Way:
         if self._only is not None and self._only >= len(decisions):
             raise UnknownDistribution(f"{len(decisions)} decisions are taken, and none for symbol {self._only}")
         drawn = [
-            self._next(each) if self._only in (None, place) else each[0][0] for place, each in enumerate(decisions)
+            self._next(each) if self._only in (None, place) else self._made(each, 0)
+            for place, each in enumerate(decisions)
         ]
         return np.array(drawn, dtype=np.int64).reshape(shape)
 
     def _next(self, decision: _Decision) -> int:
-        if len(decision) == 1:  # certain
-            return decision[0][0]
+        outcomes = decision.outcomes
+        if outcomes == 1:
+            return self._made(decision, 0)
+        if self._given:
+            return self._made(decision, self._given.pop() % outcomes)
         number = len(self.choices)
-        self.choices.append(len(decision))
-        outcome, numerator, denominator = decision[self._outcomes[number] if number < len(self._outcomes) else 0]
+        self.choices.append(outcomes)
+        outcome = self._outcomes[number] if number < len(self._outcomes) else 0
+        numerator, denominator = decision.chance(outcome)
         self.numerator *= numerator
         self.denominator *= denominator
-        return outcome
+        return self._made(decision, outcome)
+
+    def _made(self, decision: _Decision, outcome: int) -> int:
+        result, words = decision.made(outcome)
+        self.words_used += words
+        return result
 
 
-#: The possible outcomes of one decision, with numerator and denominator of the probability of each.
-_Decision = tuple[tuple[int, int, int], ...]
+class _Decision(Protocol):
+    """A decision with a number of possible outcomes."""
+
+    @property
+    def outcomes(self) -> int:
+        """Number of possible outcomes."""
+        ...
+
+    def chance(self, outcome: int) -> tuple[int, int]:
+        """Return numerator and denominator of an outcome's probability."""
+        ...
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        """Return what a client makes of the words at the edge of an outcome, and these words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    threshold: int
+
+    @property
+    def outcomes(self) -> int:
+        return 2 if 0 < self.threshold < RESOLUTION else 1
+
+    def chance(self, outcome: int) -> tuple[int, int]:
+        return (RESOLUTION - self.threshold if outcome else self.threshold), RESOLUTION
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        # A broken mechanism may ask for more than certainty: every word is below.
+        last = min(self.threshold, RESOLUTION) - 1
+        word = last + 1 if outcome or last < 0 else last
+        return _below(self.threshold, word, WordEntropy.below), [word]
+
+
+@dataclass(frozen=True, slots=True)
+class _Integer:
+    size: int
+
+    @property
+    def outcomes(self) -> int:
+        return self.size
+
+    def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
+        return 1, self.size
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        beyond = RESOLUTION - RESOLUTION % self.size
+        again = [beyond] if beyond < RESOLUTION else []
+        words = [*again, beyond - self.size + outcome]
+        return _integer(self.size, tuple(words), WordEntropy.integers), words
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    kept: int
+    others: int
+
+    @property
+    def outcomes(self) -> int:
+        return (self.kept > 0) + self.others * (self.kept < RESOLUTION)
+
+    def chance(self, outcome: int) -> tuple[int, int]:
+        if self._shift(outcome):
+            return RESOLUTION - self.kept, RESOLUTION * self.others
+        return self.kept, RESOLUTION
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        word = self.kept + self._shift(outcome) * (RESOLUTION - self.kept) // self.others - 1
+        return _shift(self.kept, self.others, word, WordEntropy.shifts), [word]
+
+    def _shift(self, outcome: int) -> int:
+        return outcome if self.kept else outcome + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Subset:
+    """A decision for one of the subsets, whose members are the set bits of a number."""
+
+    size: int
+    most: int
+
+    @property
+    def outcomes(self) -> int:
+        return math.comb(self.size, min(self.size, self.most))
+
+    def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
+        return 1, self.outcomes
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        if self.size <= self.most:
+            return _subset(self.size, self.most, (), WordEntropy.subsets), []
+        chosen = _combinations(self.size, self.most)[outcome]
+        # Members with equal words draw again; then those that are chosen have the smallest.
+        order = [*reversed(chosen), *(place for place in range(self.size) if place not in chosen)]
+        words = [*[0] * self.size, *(order.index(place) for place in range(self.size))]
+        return _subset(self.size, self.most, tuple(words), WordEntropy.subsets), words
+
+
+# What the shipped code makes of given words. It is an argument, so that nothing that other code made is remembered.
+
+
+@lru_cache(maxsize=2**16)
+def _below(threshold: int, word: int, code: Callable[..., Any]) -> int:
+    return int(code(_given(word), np.array([threshold], dtype=np.uint64))[0])
+
+
+@lru_cache(maxsize=2**16)
+def _integer(size: int, words: tuple[int, ...], code: Callable[..., Any]) -> int:
+    return int(code(_given(*words), np.array([size]))[0])
+
+
+@lru_cache(maxsize=2**16)
+def _shift(kept: int, others: int, word: int, code: Callable[..., Any]) -> int:
+    return int(code(_given(word), np.array([kept]), np.array([others]))[0])
+
+
+@lru_cache(maxsize=2**16)
+def _subset(size: int, most: int, words: tuple[int, ...], code: Callable[..., Any]) -> int:
+    members = code(_given(*words), np.array([size]), most).tolist()
+    return sum(member << place for place, member in enumerate(members))
 
 
 @lru_cache
-def _split(threshold: int) -> _Decision:
-    below = min(threshold, RESOLUTION)  # a broken mechanism may ask for more: every word is below
-    chances = ((0, below), (1, RESOLUTION - below))
-    return tuple((outcome, words, RESOLUTION) for outcome, words in chances if words)
+def _combinations(size: int, most: int) -> list[tuple[int, ...]]:
+    return list(itertools.combinations(range(size), most))
 
 
-@lru_cache
-def _uniform(size: int) -> _Decision:
-    return tuple((outcome, 1, size) for outcome in range(size))
-
-
-@lru_cache
-def _shift(kept: int, others: int) -> _Decision:
-    stays = ((0, kept, RESOLUTION),) if kept else ()
-    changes = tuple((1 + other, RESOLUTION - kept, RESOLUTION * others) for other in range(others))
-    return stays + (changes if kept < RESOLUTION else ())
+def _given(*words: int) -> GivenWords:
+    return GivenWords(np.array(words, dtype=np.uint32))

@@ -212,6 +212,14 @@ class ItemEnumeration:
                 found = max(found, together)
             return round_up(found)
 
+    def differences(self, stated: ItemEnumeration) -> Iterator[str]:
+        """Yield which part of which phase is not as it is stated; nothing if all is."""
+        for one, other in zip(self.phases, stated.phases, strict=True):
+            if one.parts != other.parts:
+                yield f"phase {one.number}: the oracle, or how it draws an item of a set, is not as stated"
+            if one.whole != other.whole:
+                yield f"phase {one.number}: `reports_of`, from the set to the packed report, is not as stated"
+
     def _most(self, spent: Sequence[float]) -> float:
         return max(math.fsum(spent[number - 1] for number in part) for part in self.together)
 

@@ -38,7 +38,7 @@ class NeverClears(RRLDP):
     """Only ever sets bits, as pure-LDP 1.2.0's RAPPOR client: a true 1 stays 1, and a 0 rules the value out."""
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
-        return super().permanent(values, source) | _one_hot(self, values)
+        return super().permanent(values, source) | one_hot(self, values)
 
 
 class NeverClearsOneBit(RRLDP):
@@ -46,7 +46,7 @@ class NeverClearsOneBit(RRLDP):
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
         bits = super().permanent(values, source)
-        bits[:, -1] |= _one_hot(self, values)[:, -1]
+        bits[:, -1] |= one_hot(self, values)[:, -1]
         return bits
 
 
@@ -54,7 +54,7 @@ class QuantisesF(RRLDP):
     """Decides with one byte of a word, so that f is a multiple of 1/128, and speaks of the f that was asked for."""
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
-        hot = _one_hot(self, values)
+        hot = one_hot(self, values)
         return hot ^ source.below(np.full(hot.shape, int(self.f * 128) * 2**24))
 
 
@@ -79,7 +79,7 @@ class SendsInTheClear(RRLDP):
         permanent_words: NDArray[np.uint32] | None = None,
     ) -> NDArray[np.uint8]:
         super().perturb(values, entropy=entropy, permanent_words=permanent_words)
-        return self.packed(_one_hot(self, values))
+        return self.packed(one_hot(self, values))
 
 
 class RedrawsPermanent(RRLDP):
@@ -154,6 +154,13 @@ class RepeatsABlock(PermanentWords):
         places = [start + np.arange(count) % 16 for start, count in zip(starts, self._counts, strict=True)]
         repeated: NDArray[np.uint32] = words[np.concatenate(places)]
         return repeated
+
+
+class CoarseWords(PermanentWords):
+    """Has words of 8 bits, moved to the top of 32."""
+
+    def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
+        return super().words(secret, values) & np.uint32(0xFF000000)
 
 
 def reused_generator() -> Entropy:
@@ -251,7 +258,7 @@ def _drawn(
     return np.where(held > 0, with_dummy[np.minimum(offsets[:-1] + places, len(values))], size)
 
 
-def _one_hot(mechanism: RRLDP, values: NDArray[np.integer]) -> NDArray[np.uint8]:
+def one_hot(mechanism: RRLDP, values: NDArray[np.integer]) -> NDArray[np.uint8]:
     values = np.asarray(values)
     columns = [values[:, [place]] == np.arange(size) for place, size in enumerate(mechanism.sizes)]
     return np.concatenate(columns, axis=1).astype(np.uint8)

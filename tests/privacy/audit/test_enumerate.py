@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, GivenWords
+from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.privacy.audit import enumerate as enumerator
-from stream_ldp.privacy.audit.enumerate import UnknownDistribution, distribution
+from stream_ldp.privacy.audit.enumerate import UnknownDistribution, distribution, played
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
@@ -92,3 +93,57 @@ def test_too_many_ways_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enumerator, "MAX_WAYS", 7)
     with pytest.raises(UnknownDistribution, match="more than 7 ways"):
         distribution(lambda entropy: tuple(entropy.below(np.full(3, 5)).tolist()))
+
+
+def test_given_decisions_are_not_played() -> None:
+    def drawn(entropy: Entropy) -> tuple[int, ...]:
+        return tuple(entropy.integers(np.array([2**20, 2, 3])).tolist())
+
+    outcomes = distribution(drawn, given=[2**20 + 7, 1])
+    assert outcomes == {(7, 1, other): Fraction(1, 3) for other in range(3)}
+
+
+def test_of_a_decision_with_too_many_outcomes_the_outer_ones_are_played() -> None:
+    outcomes = distribution(lambda entropy: int(entropy.integers(np.array([10_000]))[0]), most=100)
+    assert outcomes == dict.fromkeys((0, 1, 9_998, 9_999), Fraction(1, 10_000))
+
+
+def test_the_words_that_are_played_decide_the_same_again() -> None:
+    def decided(entropy: Entropy) -> tuple[int, ...]:
+        first = entropy.below(np.array([2**30, 2**32 - 1])).tolist()
+        return (*first, *entropy.integers(np.array([3])).tolist(), *entropy.shifts(np.array([2**31]), np.array([2])))
+
+    for output, words in played(decided):
+        assert decided(GivenWords(words)) == output
+
+
+@pytest.mark.parametrize(
+    ("decision", "broken"),
+    [
+        ("below", lambda self, thresholds: self.words(thresholds.size).reshape(thresholds.shape) <= thresholds),
+        ("integers", lambda self, sizes: self.words(sizes.size).astype(np.int64) % sizes),
+        ("shifts", lambda self, kept, others: (self.words(1) > kept) * others),
+        ("_distinct_words", lambda self, group: self.words(len(group))),
+    ],
+)
+def test_a_decision_that_is_made_of_words_in_another_way_is_found(
+    decision: str, broken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(entropy: Entropy) -> tuple[int, ...]:
+        match decision:
+            case "below":
+                return tuple(entropy.below(np.array([2**31])).tolist())
+            case "integers":
+                return tuple(entropy.integers(np.array([3])).tolist())
+            case "shifts":
+                return tuple(entropy.shifts(np.array([2**31]), np.array([2])).tolist())
+            case _:
+                return tuple(entropy.subsets(np.array([3]), 1).tolist())
+
+    honest = distribution(run)
+    if decision == "_distinct_words":
+        # What is remembered of `subsets` does not show that a part of it has changed.
+        enumerator._subset.cache_clear()
+    monkeypatch.setattr(WordEntropy, decision, broken)
+    assert distribution(run) != honest
+    enumerator._subset.cache_clear()

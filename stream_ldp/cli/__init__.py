@@ -39,6 +39,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.worker:worker"),
             "Count the reports of collections and publish their answers, until Ctrl-C or SIGTERM.",
         ),
+        "quarantine": Command(
+            Deferred("stream_ldp.cli.quarantine:app"),
+            "Show the records that workers cannot read, and let final answers go on without them.",
+        ),
         "watch": Command(
             Deferred("stream_ldp.cli.watch:watch"),
             "Show the answers of a collection as they come: that of the last window and that of the open one.",

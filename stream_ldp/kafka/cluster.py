@@ -21,7 +21,9 @@ from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.topics import ExistingTopic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from aiokafka import TopicPartition
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicSpec
@@ -95,16 +97,19 @@ class Cluster:
         Raises:
             ClusterError: the group gets no coordinator within LEADER_SECONDS.
         """
-        try:
-            async with asyncio.timeout(LEADER_SECONDS):
-                while True:
-                    # A cluster that never had a group creates its coordinator only when it is first asked for one.
-                    with suppress(GroupCoordinatorNotAvailableError):
-                        answers = await self._admin.describe_consumer_groups([group])
-                        return sum(len(described[5]) for answer in answers for described in answer.groups)
-                    await asyncio.sleep(0.05)
-        except TimeoutError as error:
-            raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+        answers = await _once_coordinated(group, lambda: self._admin.describe_consumer_groups([group]))
+        return sum(len(described[5]) for answer in answers for described in answer.groups)
+
+    async def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the offsets that a consumer group has committed, of those partitions that have one.
+
+        Raises:
+            ClusterError: the group gets no coordinator within LEADER_SECONDS.
+        """
+        commits = await _once_coordinated(
+            group, lambda: self._admin.list_consumer_group_offsets(group, partitions=list(partitions))
+        )
+        return {partition: commit.offset for partition, commit in commits.items() if commit.offset >= 0}
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. A topic that exists by now is left as it is.
@@ -145,6 +150,18 @@ class Cluster:
                 _raise_unless_fine(name, code, message, needed="DescribeConfigs")
                 found[name] = {entry[0]: entry[1] for entry in entries}
         return found
+
+
+async def _once_coordinated(group: str, ask: Callable[[], Awaitable[Any]]) -> Any:
+    """Ask about a group; a cluster that never had one creates its coordinator only when it is first asked for it."""
+    try:
+        async with asyncio.timeout(LEADER_SECONDS):
+            while True:
+                with suppress(GroupCoordinatorNotAvailableError):
+                    return await ask()
+                await asyncio.sleep(0.05)
+    except TimeoutError as error:
+        raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
 
 
 def _raise_unless_fine(topic: str, code: int, message: str | None, *, needed: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registry", "register"]
 
+log = logging.getLogger(__name__)
+
+#: Version of the records; a later one has to be in the record, as its `version`.
+VERSION = 1
+
 #: What to do about a conflict.
 NEW_NAME = "a name means one thing for ever: give this version of the collection a new name, in its first line"
 
@@ -33,7 +39,7 @@ TIMEOUT_SECONDS = 30.0
 
 
 class RegistryError(StreamLDPError, RuntimeError):
-    """The registry holds a record that is not a registration, or cannot be read in time."""
+    """The registry cannot be read in time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +63,8 @@ class Registration:
     def from_record(cls, key: bytes, value: bytes) -> Self:
         """Read a record, the inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
         content = json.loads(value)
+        if content.get("version", VERSION) != VERSION:
+            raise ValueError(f"it has version {content['version']}, this release reads {VERSION}")
         return cls(name=key.decode(), fingerprint=bytes.fromhex(content["fingerprint"]), document=content["document"])
 
     @property
@@ -90,16 +98,18 @@ class Registration:
 async def read_registry(settings: Settings) -> dict[str, Registration]:
     """Read every registration, by name; the topic has to exist.
 
+    A record that is not a registration is passed over, and a warning names it: what was registered before it holds.
+
     Raises:
-        RegistryError: a record is not a registration, or the topic cannot be read in time.
+        RegistryError: the topic cannot be read in time.
     """
     topic = settings.topic_names.collections
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS), LogReader(topic, settings=settings) as log:
-            found = {record.key: record async for record in log.read_to_end()}
+        async with asyncio.timeout(TIMEOUT_SECONDS), LogReader(topic, settings=settings) as reader:
+            found = [_registration(record) async for record in reader.read_to_end()]
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
-    return {each.name: each for each in map(_registration, found.values())}
+    return {each.name: each for each in found if each is not None}
 
 
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
@@ -112,13 +122,16 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
             await producer.send_and_wait(topic, key=each.key, value=each.value, partition=0)
 
 
-def _registration(record: Any) -> Registration:
+def _registration(record: Any) -> Registration | None:
     try:
         return Registration.from_record(record.key, record.value)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RegistryError(
-            f"offset {record.offset} of topic {record.topic} is not a registration: {error!r}"
-        ) from error
+        log.warning(
+            "offset %d of topic %s is not a registration, and is passed over: %r; to have it replaced, run "
+            "`stream-ldp topics create` with the file of collection %r",
+            *(record.offset, record.topic, error, (record.key or b"").decode(errors="replace")),
+        )
+        return None
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -310,6 +310,10 @@ class Settings(BaseSettings):
         """Name the consumer group of the workers that count a collection."""
         return f"{self.group}.{collection}.ingest"
 
+    def release_group(self, collection: str) -> str:
+        """Name the consumer group whose commits say what of a collection has been released from quarantine."""
+        return f"{self.group}.{collection}.released"
+
     @property
     def broker_addresses(self) -> list[str]:
         """The addresses of the brokers, host:port each."""

@@ -16,6 +16,7 @@ __all__ = [
     "Probability",
     "WindowBounds",
     "answer_key",
+    "final_of",
     "is_provisional",
 ]
 
@@ -132,3 +133,9 @@ def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
     share one, so that compaction keeps the newest.
     """
     return f"{series}|{f'final|{window.start_ms}' if final else _LIVE}".encode()
+
+
+def final_of(key: bytes) -> tuple[str, int] | None:
+    """Return the series and the start of the window of the final answer with a record key; None for any other key."""
+    series, _, start = key.decode(errors="replace").rpartition("|final|")
+    return (series, int(start)) if series and start.removeprefix("-").isdecimal() else None

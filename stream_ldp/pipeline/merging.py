@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Series
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.statistics import Statistic
+    from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.statistics import Statistic, Tally
 
 __all__ = ["Merge"]
 
@@ -28,6 +29,9 @@ __all__ = ["Merge"]
 #: window is solved before phase 2 of the same window, which starts from phase 1 of the window before: by then that is
 #: the last but one.
 _FINALS = 2
+
+#: Number of statistics whose form is known at a time: more than a collection has estimates, or open rounds.
+_FORMS = 256
 
 #: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so
 #: that after a long outage the caller's event loop goes on turning.
@@ -51,6 +55,8 @@ class Merge:
         self._starts: list[int] = []  # starts of the panes, ascending
         # By series: the newest final answers, in the order of their windows.
         self._decided: dict[str, list[Answer]] = {}
+        # By statistic: a tally of its form.
+        self._forms: dict[tuple[str, ...], Tally] = {}
         self._forgotten_before: int | None = None
         self._series = tuple(collection.series)
         self._undecided = UndecidedWindows(self._series, collection.window)
@@ -59,6 +65,16 @@ class Merge:
         self._stale: dict[int, None] = {}
         # By series: panes whose reports changed since `changed` looked.
         self._changed: dict[str, set[int]] = {series.name: set() for series in self._series}
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the collection, in hexadecimal."""
+        return self._fingerprint
+
+    @property
+    def partitions(self) -> int:
+        """Number of source partitions."""
+        return len(self._watermarks)
 
     @property
     def watermark_ms(self) -> int | None:
@@ -71,11 +87,18 @@ class Merge:
         """Number of panes held."""
         return len(self._panes)
 
+    def expect(self, layout: Layout) -> None:
+        """Refuse partials that have the name, but not the form, of a statistic of this layout."""
+        self._forms |= layout.tallies()
+        for oldest in list(self._forms)[:-_FORMS]:
+            del self._forms[oldest]
+
     def apply(self, record: Partial | Watermark) -> None:
         """Take a record of the partials topic into account.
 
         Raises:
-            PartialError: it was made for another collection, or for a partition that the topic does not have.
+            PartialError: it was made for another collection, for a partition that the topic does not have, or for a
+                pane that no window has; or its counts have not the form of their statistic.
         """
         if record.fingerprint != self._fingerprint:
             raise PartialError(
@@ -95,6 +118,11 @@ class Merge:
         ):
             # The collection had another window length, or a delayed worker repeats itself: nobody needs this pane.
             return
+        if record.pane_ms % record.pane_length_ms:
+            raise PartialError(f"a partial of a pane that begins at {record.pane_ms} ms, where none begins")
+        form = self._forms.get(record.of)
+        if form is not None and not form.fits(record.counts):
+            raise PartialError(f"a partial of {'/'.join(record.of)} whose counts have another width than its reports")
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)
@@ -127,6 +155,30 @@ class Merge:
         # What a window asks can depend on finals of the window before, and on no others: see `_before`.
         size_ms = self.collection.window.size_ms
         self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in finals.values())
+
+    def skip(self, series: str, end_ms: int) -> None:
+        """Take note that there is a final answer to the window with this end, although it cannot be read."""
+        self._undecided.decide(series, end_ms)
+
+    def is_decided(self, pane: int) -> bool:
+        """Decide whether all windows of a pane have their final answers."""
+        return all(self._undecided.is_decided(pane, series) for series in self._series)
+
+    def closed_by(self, partition: int, pane: int) -> int | None:
+        """Return the generation that closed a pane of a source partition, as far as is known; None if none did."""
+        closes = self._closes_at(pane)
+        generations = self._watermarks[partition].items()
+        return min((generation for generation, time_ms in generations if closes <= time_ms), default=None)
+
+    def needs_watermark(self, partition: int, generation: int) -> bool:
+        """Decide whether counts of a generation would be valid if it, and not a later one, had closed their pane."""
+        return any(
+            partial.partition == partition and partial.generation == generation
+            for pane, statistics in self._panes.items()
+            if (self.closed_by(partition, pane) or 0) > generation and not self.is_decided(pane)
+            for sources in statistics.values()
+            for partial in sources.values()
+        )
 
     @property
     def decided(self) -> list[Answer]:
@@ -271,9 +323,6 @@ class Merge:
         """
         if of is None:
             return
-        closes = self._closes_at(pane)
         for partial in self._panes.get(pane, {}).get(of, {}).values():
-            generations = self._watermarks[partial.partition].items()
-            closed_by = min((generation for generation, time_ms in generations if closes <= time_ms), default=0)
-            if partial.generation >= closed_by:
+            if partial.generation >= (self.closed_by(partial.partition, pane) or 0):
                 yield partial

@@ -13,10 +13,16 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 
-__all__ = ["Partial", "PartialError", "Watermark", "decode", "encode", "partition_of"]
+__all__ = ["Partial", "PartialError", "PartialKey", "Watermark", "decode", "decode_key", "encode", "partition_of"]
+
+#: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
+#: earlier release learns what a record is about that it cannot read.
+VERSION = 1
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
 
@@ -70,6 +76,46 @@ class Watermark:
     time_ms: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartialKey:
+    """The key of a partial or a watermark, which can be read even if the value cannot.
+
+    partition: the source partition.
+    pane_ms, writer: start of the pane, and name of the ownership that counted it; None for a watermark.
+    generation: that of the watermark; None for a partial.
+    """
+
+    collection: str
+    partition: int
+    pane_ms: int | None = None
+    writer: str | None = None
+    generation: int | None = None
+
+
+class _Header(BaseModel):
+    """The header of a value; that of a watermark has `watermark`, that of a partial all the others."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    version: int = 1
+    collection: str
+    fingerprint: str
+    partition: int = Field(ge=0)
+    epoch: int
+    watermark: int | None = None
+    pane: tuple[int, int] = (0, 0)
+    of: tuple[str, ...] = ()
+    segment: int = Field(default=0, ge=0)
+    end: int = Field(default=0, ge=0)
+    statistic: str = ""
+
+
+_KEYS: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
+    tuple[str, str, tuple[str, ...], int, int, int, str] | tuple[str, str, int, int],
+    config=ConfigDict(strict=True),
+)
+
+
 def partition_of(collection: str, *, partitions: int) -> int:
     """Return the partition of the partials topic that holds a collection.
 
@@ -113,25 +159,56 @@ def decode(value: bytes) -> Partial | Watermark:
     Raises:
         PartialError: the value is no such record.
     """
+    text, _, payload = value.partition(_SEPARATOR)
     try:
-        text, _, payload = value.partition(_SEPARATOR)
-        header = json.loads(text)
-        source = {name: header[name] for name in ("collection", "fingerprint", "partition")}
-        source["generation"] = header["epoch"]
-        if "watermark" in header:
-            return Watermark(**source, time_ms=header["watermark"])
-        pane_ms, pane_length_ms = header["pane"]
-        return Partial(
-            **source,
-            pane_ms=pane_ms,
-            pane_length_ms=pane_length_ms,
-            of=tuple(header["of"]),
-            segment=header["segment"],
-            end=header["end"],
-            counts=_STATISTICS[header["statistic"]].from_bytes(payload),
+        header = _Header.model_validate_json(text)
+    except ValueError as error:
+        raise PartialError(f"not a partial of this release: {_first_line(error)}") from error
+    if header.version != VERSION:
+        raise PartialError(
+            f"not a partial of this release, which reads version {VERSION}: it has version {header.version}"
         )
-    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
-        raise PartialError(f"not a partial of this release: {error!r}") from error
+    source: dict[str, Any] = {
+        "collection": header.collection,
+        "fingerprint": header.fingerprint,
+        "partition": header.partition,
+        "generation": header.epoch,
+    }
+    if header.watermark is not None:
+        return Watermark(**source, time_ms=header.watermark)
+    if missing := {"pane", "of", "segment", "end", "statistic"} - header.model_fields_set:
+        raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
+    try:
+        counts = _STATISTICS[header.statistic].from_bytes(payload)
+    except (ValueError, KeyError, IndexError, struct.error) as error:
+        raise PartialError(f"not a partial of this release: {_first_line(error)}") from error
+    pane_ms, pane_length_ms = header.pane
+    return Partial(
+        **source,
+        pane_ms=pane_ms,
+        pane_length_ms=pane_length_ms,
+        of=header.of,
+        segment=header.segment,
+        end=header.end,
+        counts=counts,
+    )
+
+
+def decode_key(key: bytes | None) -> PartialKey | None:
+    """Decode a record key that `encode` has made; None for any other."""
+    try:
+        match _KEYS.validate_json(key or b""):
+            case ("partial", collection, _, pane_ms, partition, _, writer):
+                return PartialKey(collection=collection, partition=partition, pane_ms=pane_ms, writer=writer)
+            case ("watermark", collection, partition, generation):
+                return PartialKey(collection=collection, partition=partition, generation=generation)
+    except ValueError:
+        pass
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or repr(error)).splitlines()[0]
 
 
 def _json(value: object) -> bytes:

@@ -80,7 +80,8 @@ class Checkpoint:
             return cls(generation=0, offset=offset, position=offset, watermark_ms=None, watermark_generation=0)
         try:
             fields = dict(json.loads(metadata))
-            return cls(offset=offset, **{_METADATA[key]: value for key, value in fields.items()})
+            # A later release may add fields; this one must still go on from its commits.
+            return cls(offset=offset, **{name: fields[key] for key, name in _METADATA.items()})
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"

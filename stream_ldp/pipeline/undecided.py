@@ -90,6 +90,10 @@ class UndecidedWindows:
         """Decide whether a window of a series is undecided."""
         return start in self._filled[series.name]
 
+    def is_decided(self, pane: int, series: Series) -> bool:
+        """Decide whether all windows of a pane are decided."""
+        return not self._windows_with(pane, series)
+
     def _windows_with(self, pane: int, series: Series) -> list[int]:
         """List the starts of the windows of a series that a pane is part of and that are not decided."""
         decided_ms = self._decided_ms[series.name]

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import faust
 
+from stream_ldp.pipeline.quarantine import LogEntry
+from stream_ldp.service.faust_transport import WorkerTransport, fault_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,6 +56,7 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
         datadir=datadir,
         **_OFF,
     )
+    app.transport = WorkerTransport(app.conf.broker_consumer, app)
     topic = app.topic(
         settings.topic_names.partials, value_serializer="raw", key_serializer="raw", value_type=bytes, key_type=bytes
     )
@@ -60,8 +64,16 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
     @app.agent(topic, name="merge")
     async def merge(stream: Any) -> None:
         async for event in stream.events():
+            message = event.message
             try:
-                merger.apply(event.value)
+                await merger.apply(
+                    LogEntry.read(
+                        *(message.topic, message.partition, message.offset),
+                        key=message.key,
+                        value=message.value,
+                        fault=fault_of(message),
+                    )
+                )
             except Exception as error:
                 # A plain raise would acknowledge the event and restart the agent alone, every few seconds.
                 await app.crash(error)

@@ -12,33 +12,44 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mode import Service
 
-from stream_ldp.kafka.log import LogReader
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.releases import released
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials
-from stream_ldp.pipeline.answer import is_provisional
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service.dead_letters import unread_letter
+from stream_ldp.service.windows_log import partials_log, read_answers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
-
-    from aiokafka import ConsumerRecord
+    from collections.abc import Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection, Series
+    from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["Merger"]
+__all__ = ["Merger", "PartitionsAdded"]
 
 log = logging.getLogger(__name__)
+
+#: Seconds between two looks at whether an operator has released the records that hold finals back.
+RELEASE_SECONDS = 2.0
+
+
+class PartitionsAdded(StreamLDPError, RuntimeError):
+    """The reports topic has got more partitions, of which this worker knows nothing."""
 
 
 class _Owned:
@@ -46,7 +57,12 @@ class _Owned:
 
     def __init__(self, collection: Collection, *, partitions: int) -> None:
         self.merge = Merge(collection, partitions=partitions)
+        self.quarantine = Quarantine()
+        self.held: list[Unread] = []
+        self.asked_at = -RELEASE_SECONDS
         self.rebuilt = False
+        # Records that came while it was being rebuilt: each partition is applied in the order of its log.
+        self.waiting: deque[LogEntry] = deque()
         self.wake = asyncio.Event()
         self.task: asyncio.Future[None] | None = None
 
@@ -63,6 +79,7 @@ class Merger(Service):
         settings: Settings,
         report_partitions: Mapping[str, int],
         producer: Producer,
+        cluster: Cluster,
         metrics: Metrics,
     ) -> None:
         """Prepare for some collections.
@@ -75,6 +92,7 @@ class Merger(Service):
         self._settings = settings
         self._report_partitions = report_partitions
         self._producer = producer
+        self._cluster = cluster
         self._metrics = metrics
         self._owned: dict[str, _Owned] = {}
         self._assigned = False
@@ -85,7 +103,8 @@ class Merger(Service):
         """Say why the merger is not ready; empty when it is."""
         if not self._assigned:
             return [f"waiting for partitions of {self._names.partials}"]
-        return [f"{name}: rebuilding its windows" for name, owned in self._owned.items() if not owned.rebuilt]
+        rebuilding = [f"{name}: rebuilding its windows" for name, owned in self._owned.items() if not owned.rebuilt]
+        return rebuilding + [_holding(name, owned.held) for name, owned in self._owned.items() if owned.held]
 
     async def take_over(self, partitions: set[int]) -> None:
         """Begin to merge the collections of these partitions of the partials topic."""
@@ -100,25 +119,55 @@ class Merger(Service):
         """Stop merging the collections of these partitions, and forget their windows."""
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             owned = self._owned.pop(name)
+            self._metrics.records_holding.labels(name).set(0)
             for series in owned.merge.collection.series:
                 with contextlib.suppress(KeyError):
                     self._metrics.window_plausibility.remove(name, series.name)
             if owned.task is not None:
                 owned.task.cancel()
 
-    def apply(self, value: bytes) -> None:
-        """Apply one record of the partials topic.
+    async def apply(self, entry: LogEntry) -> None:
+        """Apply one record of the partials topic; one that cannot be read is passed over, and dead-lettered.
+
+        A record of a collection that another group of workers merges, or whose partition has just been given up, is
+        not for this worker.
 
         Raises:
-            PartialError: the record cannot be read, or contradicts the collection.
+            PartitionsAdded: the reports topic has more partitions than when this worker started.
+            KafkaError, TimeoutError: the dead letter could not be written.
         """
-        record = partials.decode(value)
-        owned = self._owned.get(record.collection)
-        if owned is None:
-            # Another group of workers merges it, or its partition has just been given up.
-            return
-        owned.merge.apply(record)
+        for name, owned in list(self._owned.items()):
+            if self._partition_of(name) != entry.partition or entry.collection not in (None, name):
+                continue
+            if owned.rebuilt:
+                await self._take(owned, entry)
+            else:
+                owned.waiting.append(entry)
+
+    async def _take(self, owned: _Owned, entry: LogEntry) -> None:
+        """Apply a record that has just been written; see `apply`."""
+        unread = await self._fold(owned, entry)
         owned.wake.set()
+        if unread is None:
+            return
+        collection = owned.merge.collection
+        log.warning("%s: passed over, and dead-lettered: %s", collection.name, unread)
+        self._metrics.records_passed_over.labels(collection.name, "partials").inc()
+        topic = self._names.dead_letters(collection.name)
+        await self._producer.publish([unread_letter(entry, unread, collection=collection, topic=topic)])
+
+    async def _fold(self, owned: _Owned, entry: LogEntry) -> Unread | None:
+        """Apply a record; return it if it cannot be read."""
+        merge = owned.merge
+        if entry.record is not None and entry.record.partition >= merge.partitions:
+            topic = self._names.reports(merge.collection.name)
+            now = (await self._cluster.topics([topic]))[topic].partitions
+            if entry.record.partition < now:
+                raise PartitionsAdded(
+                    f"topic {topic} has {now} partitions, and had {merge.partitions} when this worker started: "
+                    "start it again"
+                )
+        return owned.quarantine.apply(merge, entry)
 
     async def on_stop(self) -> None:
         """Stop all merges; a window that is being solved is solved again by the next owner."""
@@ -130,6 +179,8 @@ class Merger(Service):
 
     async def _run(self, owned: _Owned) -> None:
         await self._rebuild(owned)
+        while owned.waiting:
+            await self._take(owned, owned.waiting.popleft())
         owned.rebuilt = True
         merge = owned.merge
         for answer in merge.decided:
@@ -139,14 +190,16 @@ class Merger(Service):
         published: dict[tuple[str, int], int] = {}
         while not self.should_stop:
             owned.wake.clear()
+            held = await self._is_held(owned)
             if not merge.refresh():
                 await asyncio.sleep(0)
-            elif (question := merge.due()) is not None:
+            elif not held and (question := merge.due()) is not None:
                 await self._publish_final(merge, question)
                 published.pop((question.series.name, question.window_ms), None)
                 merge.forget()
             else:
-                merge.forget()
+                if not held:
+                    merge.forget()
                 for series in merge.collection.series:
                     if next_at[series.name] <= time.monotonic() and (changed := merge.changed(series)):
                         for start in changed:
@@ -154,6 +207,8 @@ class Merger(Service):
                         next_at[series.name] = time.monotonic() + series.every_ms / 1_000
                 changed_at = [next_at[each.name] for each in merge.collection.series if merge.has_changed(each)]
                 left = max(0.0, min(changed_at) - time.monotonic()) if changed_at else None
+                if held:
+                    left = RELEASE_SECONDS if left is None else min(left, RELEASE_SECONDS)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
@@ -165,6 +220,24 @@ class Merger(Service):
         self._observe_plausibility(answer)
         closed_s = time.time() - answer.window.end_ms / 1_000
         self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
+
+    async def _is_held(self, owned: _Owned) -> bool:
+        """Decide whether something that cannot be read holds the finals of a collection back, and say so."""
+        name = owned.merge.collection.name
+        held = owned.quarantine.holding(owned.merge)
+        if held and time.monotonic() >= owned.asked_at + RELEASE_SECONDS:
+            owned.asked_at = time.monotonic()
+            for topic, before in (await released(self._cluster, self._settings, owned.merge.collection)).items():
+                owned.quarantine.release(topic, before)
+            held = owned.quarantine.holding(owned.merge)
+        if held != owned.held:
+            if held:
+                log.error("%s", _holding(name, held))
+            else:
+                log.warning("%s: finals go on", name)
+            self._metrics.records_holding.labels(name).set(len(held))
+        owned.held = held
+        return bool(held)
 
     def _observe_plausibility(self, answer: Answer) -> None:
         labels = answer.collection, answer.series
@@ -211,24 +284,22 @@ class Merger(Service):
         """Rebuild the state from the log: the final answers, then the partials."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
-        kind = kind_of(merge.collection)
-        async for record in self._log(self._names.answers(merge.collection), 0):
-            if record.key is not None and is_provisional(record.key):
-                continue
-            try:
-                merge.decide(kind.answer.from_bytes(record.value))
-            except ValueError as error:
-                place = f"{record.topic} offset {record.offset}"
-                raise partials.PartialError(f"{place} is not an answer that this release can go on from") from error
-        async for record in self._log(self._names.partials, self._partition_of(name)):
-            self.apply(record.value)
+        async for unread in read_answers(merge, owned.quarantine, settings=self._settings):
+            log.warning("%s: passed over: %s", name, unread)
+            self._metrics.records_passed_over.labels(name, "answers").inc()
+        async for entry in partials_log(name, settings=self._settings):
+            await self._fold(owned, entry)
+        for topic, before in (await released(self._cluster, self._settings, owned.merge.collection)).items():
+            owned.quarantine.release(topic, before)
         took = time.monotonic() - began
         self._metrics.rebuild_duration.labels(name).observe(took)
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)
 
-    async def _log(self, topic: str, partition: int) -> AsyncIterator[ConsumerRecord]:
-        """Yield all records of one partition up to its present end, without those that delete a key."""
-        async with LogReader(topic, partition=partition, settings=self._settings) as reader:
-            async for record in reader.read_to_end():
-                if record.value is not None:
-                    yield record
+
+def _holding(name: str, held: Sequence[Unread]) -> str:
+    first, *others = held
+    more = f" (and {len(others)} more)" if others else ""
+    return (
+        f"{name}: finals are held back by a record that cannot be read and may hide what they need: {first}{more} -> "
+        "see them with `stream-ldp quarantine list`, and go on without them with `stream-ldp quarantine release`"
+    )

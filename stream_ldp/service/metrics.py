@@ -51,6 +51,12 @@ class Metrics:
         self.batches_rejected = self._counter(
             "batches_rejected", "Batches sent to the dead-letter topic, by reason.", "reason"
         )
+        self.records_passed_over = self._counter(
+            "records_passed_over", "Records of a topic of workers that could not be read.", "topic"
+        )
+        self.records_holding = self._gauge(
+            "records_holding", "Records that cannot be read and hold the final answers of the collection back."
+        )
         self.offsets_lost = self._counter(
             "offsets_lost", "Records of a reports topic that retention deleted before they were counted."
         )
@@ -106,6 +112,7 @@ class Metrics:
             self.reports_late,
             self.reports_duplicate,
             self.offsets_lost,
+            self.records_holding,
             self.batches_implausible,
             self.windows_implausible,
             self.panes_open,
@@ -119,6 +126,7 @@ class Metrics:
         )
         closed = (
             (self.batches_rejected, tuple(Reason)),
+            (self.records_passed_over, ("partials", "answers")),
             (self.estimates_published, ("final", "provisional")),
             (self.estimates_certified, ("true", "false")),
             (self.em_starts, tuple(Start)),

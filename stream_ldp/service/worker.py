@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
@@ -66,6 +67,7 @@ class Worker:
             settings=settings,
             report_partitions=report_partitions,
             producer=self._producer,
+            cluster=Cluster(self._admin),
             metrics=self.metrics,
         )
         self._ingests = [

@@ -10,8 +10,22 @@ from stream_ldp.cli import app
 from stream_ldp.cli.commands import Commands
 
 GROUPS = {
-    "": ["check", "plan", "report", "simulate", "worker", "watch", "audit", "broker", "demo", "evaluate", "topics"],
+    "": [
+        "check",
+        "plan",
+        "report",
+        "simulate",
+        "worker",
+        "quarantine",
+        "watch",
+        "audit",
+        "broker",
+        "demo",
+        "evaluate",
+        "topics",
+    ],
     "evaluate": ["joint", "heavy-hitters"],
+    "quarantine": ["list", "release"],
     "topics": ["create", "list"],
 }
 

@@ -62,6 +62,7 @@ def test_the_metadata_of_a_commit_is_the_same_in_every_release() -> None:
     written = '{"epoch": 3, "position": 23, "watermark_ms": 1000000000, "watermark_epoch": 2}'
     assert checkpoint.metadata() == written
     assert Checkpoint.parse(17, written) == checkpoint
+    assert Checkpoint.parse(17, written.replace("{", '{"of_a_later_release": 1, ')) == checkpoint
     none_yet = Checkpoint(generation=1, offset=0, position=0, watermark_ms=None, watermark_generation=1)
     assert none_yet.metadata() == '{"epoch": 1, "position": 0, "watermark_ms": null, "watermark_epoch": 1}'
 

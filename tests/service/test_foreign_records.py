@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,8 @@ from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.statistics import RowCounts
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
@@ -94,6 +99,133 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
     }
     assert 'batches_rejected_total{collection="survey",reason="unreadable_record"} 2.0' in metrics
     assert f"{topic} partition {damaged.partition} offset 1 cannot be read and is passed over" in worker.log
+
+
+def key_of(deployment: JointDeployment, partition: int, pane_ms: int, *, writer: str) -> tuple[bytes, bytes]:
+    """Key and value of a partial of two reports."""
+    (spec,) = deployment.collection.estimates
+    rows = np.zeros((2, 1), dtype=np.uint8)
+    counts = RowCounts.of(rows, bits=len(deployment.collection.bits_of(spec.of)))
+    record = partials.Partial(
+        **source(deployment, partition),
+        pane_ms=pane_ms,
+        pane_length_ms=deployment.collection.window.pane_ms,
+        of=spec.of,
+        segment=0,
+        end=1,
+        counts=counts,
+    )
+    return partials.encode(record, writer=writer)
+
+
+def source(deployment: JointDeployment, partition: int) -> dict[str, Any]:
+    collection = deployment.collection
+    return {
+        "collection": collection.name,
+        "fingerprint": collection.fingerprint.hex(),
+        "partition": partition,
+        "generation": 5,
+    }
+
+
+async def write_partials(
+    deployment: JointDeployment, records: Sequence[tuple[bytes, bytes | None]]
+) -> TopicPartition:
+    """Write to the partition of the partials topic that has the collection."""
+    number = partials.partition_of("survey", partitions=deployment.settings.partials_partitions)
+    place = TopicPartition(deployment.names.partials, number)
+    async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
+        for key, value in records:
+            await producer.send_and_wait(place.topic, value, key=key, partition=place.partition)
+    return place
+
+
+async def test_junk_on_the_topics_of_workers_is_passed_over_and_finals_are_exact(deployment: JointDeployment) -> None:
+    names = deployment.names
+    pane_ms = time.time_ns() // 1_000_000 // 2_000 * 2_000
+    key, value = key_of(deployment, 9, pane_ms, writer="w")
+    foreign = value.replace(deployment.collection.fingerprint.hex().encode(), b"0f" * 16)
+    await deployment.send([b"junk"], topic=names.collections)
+    await deployment.send([b"junk"], topic=names.estimates("survey"))
+    with deployment.worker() as worker:
+        await worker.ready()
+        for number in range(deployment.settings.partials_partitions):
+            async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
+                await producer.send_and_wait(names.partials, b"\0\1\2\3", key=b"junk", partition=number)
+        of_worker, _ = key_of(deployment, 0, pane_ms, writer="w")
+        junk = [(b"junk", None), (b"junk", b""), (key, value), (of_worker, foreign)]
+        place = await write_partials(deployment, junk)
+        async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
+            await append(producer, place, [b"good", b"bad"], spoiled=1)
+        await deployment.send(batches_of_now(deployment, 3, reports=4))
+        await deployment.finals_of(12)
+        _, metrics = await worker.get("/metrics")
+        assert await worker.problems() == []
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended() == 0
+    assert 'records_passed_over_total{collection="survey",topic="partials"} 7.0' in metrics
+    assert 'records_passed_over_total{collection="survey",topic="answers"} 1.0' in metrics
+    letters = await deployment.records(names.dead_letters("survey"))
+    details = [dict(letter.headers)["detail"].decode() for letter in letters]
+    assert len(details) == 7
+    assert any("fingerprint 0f0f" in detail for detail in details)
+    with deployment.worker() as worker:
+        await worker.ready()
+        await deployment.send(batches_of_now(deployment, 1, reports=4))
+        await deployment.finals_of(16)
+
+
+async def test_what_may_hide_a_count_stops_that_collection_until_an_operator_releases_it(
+    deployment: JointDeployment,
+) -> None:
+    pane_ms = (time.time_ns() // 1_000_000 - 60_000) // 2_000 * 2_000
+    watermarks = [
+        partials.encode(partials.Watermark(**source(deployment, each), time_ms=pane_ms + 3_000), writer="w")
+        for each in range(4)
+    ]
+    hidden, _ = key_of(deployment, 1, pane_ms, writer="other")
+    place = await write_partials(
+        deployment, [key_of(deployment, 0, pane_ms, writer="w"), (hidden, b"damaged"), *watermarks]
+    )
+    where = f"{place.topic} partition {place.partition} offset 1: not a partial of this release"
+    with deployment.worker() as worker:
+        async with asyncio.timeout(30):
+            while not any("held back" in each for each in await worker.problems()):
+                await asyncio.sleep(0.2)
+        (problem,) = await worker.problems()
+        assert where in problem
+        assert "stream-ldp quarantine release" in problem
+        assert where in worker.log
+        _, metrics = await worker.get("/metrics")
+        assert 'stream_ldp_records_holding{collection="survey"} 1.0' in metrics
+        assert (await worker.get("/livez"))[0] == 200
+        assert f"survey: holds finals back: {where}" in await quarantine(deployment, "list")
+        assert await deployment.finals() == []
+        assert f"survey: released: {where}" in await quarantine(deployment, "release")
+        await deployment.finals_of(2)
+        await worker.ready()
+    assert f"survey: passed over: {where}" in await quarantine(deployment, "list")
+    assert "survey: nothing holds its finals back" in await quarantine(deployment, "release")
+    with deployment.worker() as worker:
+        await worker.ready()
+        await deployment.send(batches_of_now(deployment, 1, reports=4))
+        await deployment.finals_of(6)
+
+
+async def quarantine(deployment: JointDeployment, command: str) -> str:
+    """Run one of the commands as an operator does."""
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [
+            *(sys.executable, "-m", "stream_ldp.cli", "quarantine", command, str(deployment.file)),
+            *("--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 async def append(producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: int) -> None:

@@ -17,6 +17,7 @@ from stream_ldp.service.metrics import Metrics
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
+    from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.question import Question
@@ -32,11 +33,13 @@ async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(monkeypa
     monkeypatch.setattr("stream_ldp.service.merger.solve", slow)
     collection = JointCollection.parse(SURVEY.format(name="survey"))
     producer: Producer = None  # type: ignore[assignment]
+    cluster: Cluster = None  # type: ignore[assignment]
     merger = Merger(
         [collection],
         settings=Settings.load(),
         report_partitions={"survey": 1},
         producer=producer,
+        cluster=cluster,
         metrics=Metrics(["survey"]),
     )
     question = Merge(collection, partitions=1).question(0, collection.estimates[0], final=True)

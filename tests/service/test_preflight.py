@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.registry import Registration, RegistryError, register
+from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
@@ -170,13 +170,18 @@ async def test_changed_windows_or_estimates_need_all_workers_stopped_first(setti
     assert cure == f"  -> stop all of its workers, then register it again: {_create_command(settings)}"
 
 
-async def test_a_record_that_is_not_a_registration_is_named_by_its_offset(settings: Settings) -> None:
+async def test_a_record_that_is_not_a_registration_is_named_by_its_offset_and_passed_over(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     await _ready(settings, _care())
     topic = settings.topic_names.collections
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        await producer.send_and_wait(topic, key=b"films", value=b"not a registration")
-    with pytest.raises(RegistryError, match=f"offset 1 of topic {topic} is not a registration"):
-        await preflight(settings, {FILE: _care()})
+        for key, value in ((b"films", b"not a registration"), (b"care", None), (b"care", b'{"version": 2}')):
+            await producer.send_and_wait(topic, key=key, value=value)
+    assert await preflight(settings, {FILE: _care()})
+    for offset in (1, 2, 3):
+        assert f"offset {offset} of topic {topic} is not a registration" in caplog.text
+    assert "it has version 2, this release reads 1" in caplog.text
 
 
 async def test_an_unreachable_broker_is_noticed_within_seconds() -> None:

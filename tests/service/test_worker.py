@@ -198,14 +198,6 @@ async def test_a_batch_that_a_client_sends_again_because_it_got_no_answer_counts
     assert sum(final.reports for final in finals) == 100
 
 
-async def test_a_record_that_is_not_a_partial_ends_the_whole_worker(deployment: JointDeployment) -> None:
-    with deployment.worker() as worker:
-        await worker.ready()
-        await deployment.send([b"not a partial"], topic=deployment.names.partials)
-        assert await worker.ended(within=30) == 1
-        assert "not a partial of this release" in worker.log
-
-
 async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(
     deployment: JointDeployment,
 ) -> None:

@@ -11,6 +11,8 @@ from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.statistics.statistic import Statistic
+
 __all__ = ["RowTally"]
 
 #: Rows up to this width are counted in a dense table: 2^16 counters take 512 KiB and a record of at most 393 KB.
@@ -66,6 +68,10 @@ class RowTally:
         changed = {segment: full or self._current() for segment, full in self._dirty.items()}
         self._dirty.clear()
         return changed
+
+    def fits(self, statistic: Statistic) -> bool:
+        """Decide whether a statistic counts rows of as many bits."""
+        return isinstance(statistic, RowCounts) and statistic.bits == self._bits
 
     def _current(self) -> RowCounts:
         if self._dense is not None:

@@ -30,3 +30,7 @@ class Tally(Protocol):
         closing: whether this is the last call, which must leave out no report.
         """
         ...
+
+    def fits(self, statistic: Statistic) -> bool:
+        """Decide whether a statistic, of any number of reports, has the form of those that this tally gives."""
+        ...

@@ -11,6 +11,8 @@ from stream_ldp.pipeline.statistics.report_sums import ReportSums
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.statistics.statistic import Statistic
+
 __all__ = ["SumTally"]
 
 #: Sums of at most this many bytes are sent whenever they have changed; larger ones only when the reports are more by
@@ -54,3 +56,7 @@ class SumTally:
             return {}
         self._sent = self._reports
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}
+
+    def fits(self, statistic: Statistic) -> bool:
+        """Decide whether a statistic has sums of as many counters."""
+        return isinstance(statistic, ReportSums) and len(statistic.values) == self._oracle.counters

@@ -1,0 +1,96 @@
+"""These commands show the records that workers cannot read, and let final answers go on without them."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.running import run
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.releases import release as release_all
+from stream_ldp.kafka.releases import released
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service.preflight import preflight
+from stream_ldp.service.windows_log import partials_log, read_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.pipeline.quarantine import Unread
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+#: Settings of these commands: those of the workers that hold finals back.
+SETTINGS = (*TOPICS, "group")
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
+]
+
+
+@app.command(name="list")
+@with_settings(SETTINGS)
+def list_(files: Files, *, settings: Settings) -> None:
+    """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
+    _run(_list(settings, load_collections(files)))
+
+
+@app.command()
+@with_settings(SETTINGS)
+def release(files: Files, *, settings: Settings) -> None:
+    """Let the finals of the collections go on without the records that hold them back.
+
+    The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
+    """
+    _run(_release(settings, load_collections(files)))
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    run(work)
+
+
+async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
+    partitions = await preflight(settings, collections)
+    for collection in collections.values():
+        passed, held = await _read(settings, collection, partitions)
+        for unread in passed:
+            typer.echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
+        if not passed:
+            typer.echo(f"{collection.name}: every record can be read")
+
+
+async def _release(settings: Settings, collections: Mapping[str, Collection]) -> None:
+    partitions = await preflight(settings, collections)
+    for collection in collections.values():
+        _, held = await _read(settings, collection, partitions)
+        for unread in held:
+            typer.echo(f"{collection.name}: released: {unread}")
+        if held:
+            await release_all(settings, collection)
+        else:
+            typer.echo(f"{collection.name}: nothing holds its finals back")
+
+
+async def _read(
+    settings: Settings, collection: Collection, partitions: Mapping[str, int]
+) -> tuple[list[Unread], list[Unread]]:
+    """Return the records that cannot be read, and those of them that hold finals back, as a worker decides it."""
+    merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
+    quarantine = Quarantine()
+    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
+    applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]
+    unread += [each for each in applied if each is not None]
+    async with Cluster.connect(settings) as cluster:
+        for topic, before in (await released(cluster, settings, collection)).items():
+            quarantine.release(topic, before)
+    return unread, quarantine.holding(merge)

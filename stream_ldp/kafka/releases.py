@@ -1,0 +1,59 @@
+"""This module keeps what operators have released from quarantine: commits of a consumer group without members.
+
+A commit of a partition says that records before its offset are passed over, even if they may hide something. Such
+commits outlast restarts, can be made while workers run, and change no topic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from stream_ldp.pipeline.partials import partition_of
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["release", "released"]
+
+
+async def release(settings: Settings, collection: Collection) -> dict[str, int]:
+    """Release all that is on the partials and answers topics of a collection now.
+
+    Returns:
+        By topic, the offset before which records are released.
+
+    Raises:
+        KafkaError: the brokers refuse it.
+    """
+    places = _places(settings, collection)
+    consumer: Any = AIOKafkaConsumer(
+        **settings.client_options(), group_id=settings.release_group(collection.name), enable_auto_commit=False
+    )
+    await consumer.start()
+    try:
+        consumer.assign(places)
+        ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
+        await consumer.commit(ends)
+    finally:
+        await consumer.stop()
+    return {place.topic: end for place, end in ends.items()}
+
+
+async def released(cluster: Cluster, settings: Settings, collection: Collection) -> dict[str, int]:
+    """Return, by topic, the offset before which records have been released.
+
+    Raises:
+        KafkaError, ClusterError: the brokers cannot be asked.
+    """
+    commits = await cluster.committed(settings.release_group(collection.name), _places(settings, collection))
+    return {place.topic: offset for place, offset in commits.items()}
+
+
+def _places(settings: Settings, collection: Collection) -> list[TopicPartition]:
+    names = settings.topic_names
+    partition = partition_of(collection.name, partitions=settings.partials_partitions)
+    return [TopicPartition(names.partials, partition), TopicPartition(names.answers(collection), 0)]

@@ -1,0 +1,205 @@
+"""The records that a merge cannot read, and whether they hide something that a final answer needs.
+
+The partials and answers topics are written by workers alone, but a tool, a rollback or a damaged disk can leave
+something else there. Most of it is passed over, since the rest of the log decides:
+
+* what no worker has written, by its key, hides nothing;
+* a record is replaced by a later one with the same key;
+* the generation that closes a pane has counted all of it, so what other owners wrote about the pane is not needed;
+* windows with a final answer are never decided again, and a final answer is started from the one before it alone.
+
+Whatever else cannot be read holds the finals of its collection back, until an operator releases it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from stream_ldp.pipeline.answer import final_of
+from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.merging import Merge
+
+__all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread"]
+
+#: What is wrong with a tombstone: compaction deletes the records with its key.
+NO_VALUE = "it has no value: something has deleted the record with its key"
+
+#: A final answer that cannot be read matters as long as fewer than this many later ones of its series can be: as many
+#: as `stream_ldp.pipeline.merging.Merge` keeps.
+_FINALS = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogEntry:
+    """A record of the partials topic.
+
+    key, value: as they are on the log.
+    fault: why the Kafka record could not be read whole; None if it could.
+    record: what the value says; None if it cannot be read.
+    why: why it cannot be read.
+    about: what the record is about, by its key; None for a key that no worker has written.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    fault: str | None
+    record: Partial | Watermark | None = field(compare=False)
+    why: str | None = field(compare=False)
+    about: PartialKey | None = field(compare=False)
+
+    @classmethod
+    def read(
+        cls, topic: str, partition: int, offset: int, *, key: bytes | None, value: bytes | None, fault: str | None
+    ) -> Self:
+        """Decode a record as far as possible."""
+        record, why = None, None
+        if value is None:
+            why = fault or NO_VALUE
+        else:
+            try:
+                record = decode(value)
+            except PartialError as error:
+                why = str(error)
+        return cls(
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            key=key,
+            value=value,
+            fault=fault,
+            record=record,
+            why=why,
+            about=decode_key(key),
+        )
+
+    @property
+    def collection(self) -> str | None:
+        """Name of the collection that it is about; None if it does not say."""
+        if self.record is not None:
+            return self.record.collection
+        return None if self.about is None else self.about.collection
+
+    @property
+    def damaged(self) -> bool:
+        """Whether nothing is known of the record, not even its key."""
+        return self.key is None and self.value is None and self.fault is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unread:
+    """A record that could not be read or contradicts its collection.
+
+    why: what is wrong with it.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.topic} partition {self.partition} offset {self.offset}: {self.why}"
+
+
+class Quarantine:
+    """The unread records of one collection that may hide something."""
+
+    def __init__(self) -> None:
+        # By offset, in the partition of the partials topic that has the collection.
+        self._partials: dict[int, tuple[LogEntry, Unread]] = {}
+        # By offset in the answers topic: the series, the start of the window.
+        self._finals: dict[int, tuple[str, int, Unread]] = {}
+        # By series: the starts of the windows of its newest finals that can be read.
+        self._newest: dict[str, list[int]] = defaultdict(list)
+        # By source partition and generation: the name that the owner uses in keys.
+        self._writers: dict[tuple[int, int], str] = {}
+
+    def apply(self, merge: Merge, entry: LogEntry) -> Unread | None:
+        """Apply a record to the merge of its collection; return it if it cannot be read.
+
+        Records have to come in the order of the log.
+        """
+        why = entry.why
+        if entry.record is not None:
+            try:
+                merge.apply(entry.record)
+            except PartialError as error:
+                why = str(error)
+        if why is None:
+            self._learn(entry)
+            return None
+        unread = Unread(topic=entry.topic, partition=entry.partition, offset=entry.offset, why=why)
+        if entry.damaged or self._is_about(entry, merge):
+            self._partials[entry.offset] = entry, unread
+        return unread
+
+    @staticmethod
+    def _is_about(entry: LogEntry, merge: Merge) -> bool:
+        """Decide whether a record with its key belongs to the merge."""
+        if entry.about is None or entry.about.partition >= merge.partitions:
+            return False
+        if entry.record is not None and entry.record.fingerprint != merge.fingerprint:
+            return False
+        return (entry.about.pane_ms or 0) % merge.collection.window.pane_ms == 0
+
+    def _learn(self, entry: LogEntry) -> None:
+        for offset, (other, _) in list(self._partials.items()):
+            if other.key == entry.key and offset < entry.offset:
+                del self._partials[offset]
+        if isinstance(entry.record, Partial) and entry.about is not None and entry.about.writer is not None:
+            self._writers[entry.record.partition, entry.record.generation] = entry.about.writer
+
+    def note_final(self, series: str, start_ms: int) -> None:
+        """Note that a final answer of the log can be read."""
+        self._newest[series] = sorted({*self._newest[series], start_ms})[-_FINALS:]
+
+    def add_final(self, key: bytes | None, unread: Unread) -> tuple[str, int] | None:
+        """Add an answer that cannot be read; return its series and window, or None if no worker has written it."""
+        place = final_of(key or b"")
+        if place is not None:
+            self._finals[unread.offset] = (*place, unread)
+        return place
+
+    def release(self, topic: str, before: int) -> None:
+        """Pass over the records of a topic before an offset, whatever they hide."""
+        self._partials = {
+            offset: (entry, unread)
+            for offset, (entry, unread) in self._partials.items()
+            if unread.topic != topic or offset >= before
+        }
+        self._finals = {
+            offset: final for offset, final in self._finals.items() if final[2].topic != topic or offset >= before
+        }
+
+    def holding(self, merge: Merge) -> list[Unread]:
+        """List the records that hold the finals of the collection back."""
+        if not self._partials and not self._finals:
+            return []
+        for offset, (entry, _) in list(self._partials.items()):
+            about = entry.about
+            if about is not None and about.pane_ms is not None and merge.is_decided(about.pane_ms):
+                del self._partials[offset]
+        held = [unread for entry, unread in self._partials.values() if self._hides(entry, merge)]
+        for series, start_ms, unread in self._finals.values():
+            later = [each for each in self._newest[series] if each > start_ms]
+            if len(later) < _FINALS:
+                held.append(unread)
+        return held
+
+    def _hides(self, entry: LogEntry, merge: Merge) -> bool:
+        about = entry.about
+        if about is None:
+            return True
+        if about.pane_ms is None:
+            return merge.needs_watermark(about.partition, about.generation or 0)
+        closed_by = merge.closed_by(about.partition, about.pane_ms)
+        if closed_by is None:
+            return False  # More of it may come.
+        return self._writers.get((about.partition, closed_by), about.writer) == about.writer

@@ -1,0 +1,65 @@
+"""This module adapts Faust's Kafka consumer to a worker that goes on whatever a record holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
+
+from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aiokafka import TopicPartition
+
+__all__ = ["WorkerTransport", "fault_of"]
+
+#: Name of the header, of a message of Faust, that says why its record cannot be read.
+_FAULT = "stream-ldp-fault"
+
+
+class _Thread(AIOKafkaConsumerThread):
+    async def _fetch_records(
+        self, consumer: Any, active_partitions: Any, *arguments: Any, **options: Any
+    ) -> Mapping[Any, list[Any]]:
+        # A fetch that fails may have dropped records of other partitions: all go on from where they were.
+        positions = _positions(consumer, active_partitions)
+        try:
+            return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
+        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
+            return await read_past(error, consumer, positions)
+
+
+class _Consumer(Consumer):
+    def _new_consumer_thread(self) -> _Thread:
+        return _Thread(self, loop=self.loop, beacon=self.beacon)
+
+    def _to_message(self, tp: TopicPartition, record: Any) -> Any:
+        if isinstance(record, UnreadableRecord):
+            record.headers = ((_FAULT, record.fault.encode()),)
+        return super()._to_message(tp, record)
+
+
+class WorkerTransport(Transport):
+    """Faust's transport to Kafka, with a consumer that passes over records that cannot be read."""
+
+    Consumer = _Consumer
+
+
+def fault_of(message: Any) -> str | None:
+    """Return why the record of a message could not be read; None if it could."""
+    fault = dict(message.headers or ()).get(_FAULT)
+    return None if fault is None else fault.decode()
+
+
+def _positions(consumer: Any, partitions: set[TopicPartition] | None) -> dict[TopicPartition, int]:
+    """Return the offsets that come next, of these partitions or of all, as far as they are assigned and known."""
+    subscription = consumer._subscription.subscription
+    if subscription is None or subscription.assignment is None:
+        return {}
+    assignment = subscription.assignment
+    states = {
+        each: assignment.state_value(each) for each in assignment.tps if partitions is None or each in partitions
+    }
+    return {each: state.position for each, state in states.items() if state.has_valid_position}

@@ -1,0 +1,77 @@
+"""This module reads back, from the answers and partials topics, what the windows of a collection are rebuilt from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline.answer import is_provisional
+from stream_ldp.pipeline.partials import partition_of
+from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiokafka import ConsumerRecord
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.merging import Merge
+    from stream_ldp.pipeline.quarantine import Quarantine
+
+__all__ = ["partials_log", "read_answers"]
+
+
+async def read_answers(merge: Merge, quarantine: Quarantine, *, settings: Settings) -> AsyncIterator[Unread]:
+    """Let a merge and its quarantine take note of all final answers on the log; yield what cannot be read."""
+    collection = merge.collection
+    kind = kind_of(collection)
+    merge.expect(kind.layout(collection))
+    async with LogReader(settings.topic_names.answers(collection), settings=settings) as reader:
+        async for record in reader.read_to_end():
+            if record.key is not None and is_provisional(record.key):
+                continue
+            answer, why = None, _fault(record) or NO_VALUE
+            if record.value is not None:
+                try:
+                    answer = kind.answer.from_bytes(record.value)
+                except ValueError as error:
+                    why = f"not an answer that this release can go on from: {str(error).splitlines()[0]}"
+            if answer is None:
+                unread = _unread(record, why)
+                if (place := quarantine.add_final(record.key, unread)) is not None:
+                    series, start_ms = place
+                    merge.skip(series, start_ms + collection.window.size_ms)
+                yield unread
+                continue
+            if answer.fingerprint != merge.fingerprint:
+                yield _unread(record, f"an answer of another collection, of fingerprint {answer.fingerprint}")
+                continue
+            merge.decide(answer)
+            quarantine.note_final(answer.series, answer.window.start_ms)
+            if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
+                merge.expect(kind.rounds.layout(collection, asked))
+
+
+async def partials_log(name: str, *, settings: Settings) -> AsyncIterator[LogEntry]:
+    """Yield the records of the partials topic that are about a collection, or of which it is not known."""
+    partition = partition_of(name, partitions=settings.partials_partitions)
+    async with LogReader(settings.topic_names.partials, partition=partition, settings=settings) as reader:
+        async for record in reader.read_to_end():
+            entry = LogEntry.read(
+                *(record.topic, record.partition, record.offset),
+                key=record.key,
+                value=record.value,
+                fault=_fault(record),
+            )
+            if entry.collection in (None, name):
+                yield entry
+
+
+def _fault(record: ConsumerRecord) -> str | None:
+    return record.fault if isinstance(record, UnreadableRecord) else None
+
+
+def _unread(record: ConsumerRecord, why: str) -> Unread:
+    return Unread(topic=record.topic, partition=record.partition, offset=record.offset, why=why)

@@ -1,0 +1,50 @@
+"""Tests of what Faust's consumer makes of records that cannot be read; test_foreign_records.py has a real one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka.consumer.subscription_state import SubscriptionState
+
+from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.service.faust_transport import WorkerTransport, _positions, fault_of
+
+FIELDS: dict[str, Any] = {
+    "topic": "partials",
+    "partition": 0,
+    "offset": 7,
+    "timestamp": 0,
+    "timestamp_type": None,
+    "key": b"key",
+    "value": None,
+    "checksum": None,
+    "serialized_key_size": 3,
+    "serialized_value_size": -1,
+    "headers": (),
+}
+
+
+def message(record: ConsumerRecord) -> Any:
+    transport: Any = WorkerTransport.Consumer
+    consumer = transport.__new__(transport)
+    consumer.app = SimpleNamespace(consumer_generation_id=1)
+    return consumer._to_message(TopicPartition("partials", 0), record)
+
+
+def test_a_message_says_why_its_record_cannot_be_read() -> None:
+    assert fault_of(message(UnreadableRecord(**FIELDS, fault="damaged"))) == "damaged"
+    assert fault_of(message(ConsumerRecord(**FIELDS))) is None
+
+
+async def test_the_places_to_go_on_from_are_those_of_the_assigned_partitions_that_have_one() -> None:
+    subscription = SubscriptionState()
+    consumer = SimpleNamespace(_subscription=subscription)
+    assert _positions(consumer, None) == {}
+    first, second, third = (TopicPartition("partials", number) for number in range(3))
+    subscription.assign_from_user({first, second, third})
+    subscription.seek(first, 5)
+    subscription.seek(second, 9)
+    assert _positions(consumer, None) == {first: 5, second: 9}
+    assert _positions(consumer, {second, third}) == {second: 9}

@@ -1,0 +1,79 @@
+"""Tests that a merge is rebuilt from all that can be read, and that the rest is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import encode, partition_of
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service.windows_log import partials_log, read_answers
+from tests.client.examples import MINUTE_MS, estimate_of
+from tests.pipeline.test_merging import JOINT, SURVEY, partial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.records.answer import Estimate
+
+
+@pytest.fixture
+async def topics(settings: Settings) -> None:
+    specs = topic_specs([SURVEY], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)
+
+
+async def write(
+    settings: Settings, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], *, partition: int = 0
+) -> None:
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        for key, value in records:
+            await producer.send_and_wait(topic, value, key=key, partition=partition)
+
+
+def final(number: int, **changes: str) -> Estimate:
+    bounds = WindowBounds(start_ms=number * MINUTE_MS, end_ms=(number + 1) * MINUTE_MS)
+    return estimate_of(window=bounds, estimate=JOINT.name, **changes)
+
+
+@pytest.mark.usefixtures("topics")
+async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_is_told(settings: Settings) -> None:
+    read, foreign, hidden = final(1), final(2, fingerprint="0f" * 16), final(3)
+    await write(
+        settings,
+        settings.topic_names.answers(SURVEY),
+        [
+            (read.key, read.to_bytes()),
+            (b"junk", b"junk"),
+            (foreign.key, foreign.to_bytes()),
+            (hidden.key, None),
+            (f"{JOINT.name}|live".encode(), b"nobody needs it"),
+        ],
+    )
+    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
+    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
+    assert [each.offset for each in unread] == [1, 2, 3]
+    assert [each.window.start_ms for each in merge.decided] == [MINUTE_MS]
+    assert [each.offset for each in quarantine.holding(merge)] == [3]
+    assert merge._undecided.is_decided(3 * MINUTE_MS, JOINT), "it is on the log, although it cannot be read"
+
+
+@pytest.mark.usefixtures("topics")
+async def test_the_partials_log_has_what_is_about_the_collection_and_what_says_nothing(settings: Settings) -> None:
+    key, value = encode(partial(5), writer="w")
+    other = key.replace(SURVEY.name.encode(), b"films"), value.replace(SURVEY.name.encode(), b"films")
+    number = partition_of(SURVEY.name, partitions=settings.partials_partitions)
+    await write(
+        settings, settings.topic_names.partials, [(key, value), other, (b"junk", None), (key, b"")], partition=number
+    )
+    entries = [each async for each in partials_log(SURVEY.name, settings=settings)]
+    assert [(each.offset, each.record is not None) for each in entries] == [(0, True), (2, False), (3, False)]
+    assert [each.collection for each in entries] == [SURVEY.name, None, SURVEY.name]

@@ -44,6 +44,7 @@ _PLACES = {
     "Terms": "stream_ldp.privacy.ledger.terms",
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
+    "WrongCollection": "stream_ldp.client.errors",
     "load_collection": "stream_ldp.kinds",
     "load_or_create_secret": "stream_ldp.privacy.ledger.secret",
     "load_or_create_user": "stream_ldp.privacy.ledger.ledger_file",
@@ -83,6 +84,7 @@ __all__ = [
     "Terms",
     "TooManyValues",
     "UnreadableAnswer",
+    "WrongCollection",
     "__version__",
     "load_collection",
     "load_or_create_secret",
@@ -90,7 +92,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
+    from stream_ldp.client.errors import (
+        DeliveryError,
+        MissingTopic,
+        NotAnEstimate,
+        NotARanking,
+        UnreadableAnswer,
+        WrongCollection,
+    )
     from stream_ldp.client.item_population import ItemPopulation
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.reporter import Reporter

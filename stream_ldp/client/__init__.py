@@ -1,6 +1,13 @@
 """This package is what an application imports: reporters send perturbed values, subscribers receive the answers."""
 
-from stream_ldp.client.errors import DeliveryError, MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer
+from stream_ldp.client.errors import (
+    DeliveryError,
+    MissingTopic,
+    NotAnEstimate,
+    NotARanking,
+    UnreadableAnswer,
+    WrongCollection,
+)
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
@@ -47,6 +54,7 @@ __all__ = [
     "Terms",
     "TooManyValues",
     "UnreadableAnswer",
+    "WrongCollection",
     "ledger_file_of",
     "load_or_create_secret",
     "load_or_create_user",

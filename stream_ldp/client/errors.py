@@ -11,7 +11,15 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["DeliveryError", "MissingTopic", "NotARanking", "NotAnEstimate", "UnreadableAnswer", "require_topic"]
+__all__ = [
+    "DeliveryError",
+    "MissingTopic",
+    "NotARanking",
+    "NotAnEstimate",
+    "UnreadableAnswer",
+    "WrongCollection",
+    "require_topic",
+]
 
 
 class DeliveryError(StreamLDPError, RuntimeError):
@@ -30,6 +38,17 @@ class DeliveryError(StreamLDPError, RuntimeError):
 
 class MissingTopic(StreamLDPError, RuntimeError):
     """A topic does not exist; the message says how to create it."""
+
+
+class WrongCollection(StreamLDPError, ValueError):
+    """A collection file is not the one that its name is registered with, so no worker would count its reports."""
+
+    def __init__(self, difference: str) -> None:
+        super().__init__(
+            f"{difference}\n"
+            "  -> nothing is sent or spent with this file: use that of the workers, or give this one a name of its "
+            "own in its first line"
+        )
 
 
 class UnreadableAnswer(StreamLDPError, ValueError):

@@ -151,6 +151,7 @@ class ItemPopulation(Sender):
             DeliveryError: reports were lost.
         """
         phase = asked.check(self._collection)
+        await self._registration.check()
         self._say_uncounted()
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
         # In random order: otherwise the time of a report would show the user's place among the users.

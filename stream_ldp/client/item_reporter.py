@@ -125,7 +125,7 @@ class ItemReporter(Sender):
         """Disconnect, once a report that is under way has left; a report that is not due yet is not sent.
 
         Raises:
-            DeliveryError, LedgerError, KafkaError: this error had ended reporting.
+            DeliveryError, WrongCollection, LedgerError, KafkaError: this error had ended reporting.
         """
         task, self._task = self._task, None
         if task is None:
@@ -149,7 +149,7 @@ class ItemReporter(Sender):
         Raises:
             ValueError: an item is not one of the collection's; the message never repeats it.
             BudgetExceeded: the budget pays for no further report.
-            DeliveryError, LedgerError, KafkaError: this error has ended reporting.
+            DeliveryError, WrongCollection, LedgerError, KafkaError: this error has ended reporting.
             RuntimeError: the reporter is closed.
         """
         task = self._running()
@@ -163,7 +163,7 @@ class ItemReporter(Sender):
 
         Raises:
             BudgetExceeded: the budget pays for no further report.
-            DeliveryError, LedgerError, KafkaError: this error has ended reporting.
+            DeliveryError, WrongCollection, LedgerError, KafkaError: this error has ended reporting.
             RuntimeError: the reporter is closed.
         """
         task = self._running()
@@ -207,6 +207,7 @@ class ItemReporter(Sender):
         self._due[key] = (begin + moment, asked)
 
     async def _report(self, asked: Round) -> None:
+        await self._registration.check()
         time_ms = self._clock()
         if self._set is None or not asked.start_ms <= time_ms < closes_ms(asked):
             return

@@ -39,6 +39,10 @@ class Reporter(Sender):
     A report is counted in the ledger before it leaves, and stays counted when it is lost on its way or the call is
     cancelled. A report beyond the ledger's terms is refused.
 
+    A collection file that differs from the registered one in what a report means raises WrongCollection at the
+    beginning of the block, before anything is spent or sent; so does the next report, if the collection is registered
+    later.
+
     Nothing is lost silently. When a batch is not acknowledged within `delivery_timeout`, nothing more is sent: the
     next call raises DeliveryError before it takes or counts anything, and so does every later one and the end of the
     `async with` block. All reports that were taken are either in `acknowledged` or among those that the error counts.
@@ -95,7 +99,7 @@ class Reporter(Sender):
         self._open = False
 
     async def __aenter__(self) -> Self:
-        """Connect; raises what `Sender` raises."""
+        """Connect; see `Sender`, also for what it raises."""
         await super().__aenter__()
         self._open = True
         return self
@@ -148,6 +152,7 @@ class Reporter(Sender):
                 "for users who report once in their life, use report_many(..., secrets=None)"
             )
         await self._check()
+        await self._registration.check()
         values = np.asarray(values)
         time_ms = self._clock()
         if not len(values) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
@@ -183,6 +188,7 @@ class Reporter(Sender):
             RuntimeError: the reporter is closed.
         """
         await self._check()
+        await self._registration.check()
         values = np.asarray(values)
         if secrets is not None and len(secrets) != len(values):
             raise ValueError(f"{len(values)} records with {len(secrets)} secrets: give each user's own")

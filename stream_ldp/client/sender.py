@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.outbox import Outbox
+from stream_ldp.client.registration import RegistrationCheck
 from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Sender:
             max_in_flight=max_in_flight,
             delivery_timeout=delivery_timeout,
         )
+        self._registration = RegistrationCheck(collection, settings=settings)
         self._also = also
         self._connections = AsyncExitStack()
 
@@ -74,15 +76,18 @@ class Sender:
         return self._outbox.acknowledged
 
     async def __aenter__(self) -> Self:
-        """Connect.
+        """Connect, and compare the collection with the registered one.
 
         Raises:
             BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
             MissingTopic: a topic of the collection does not exist.
+            WrongCollection: the collection is not the one that is registered.
+            RegistryError: the registration cannot be read.
         """
         async with AsyncExitStack() as opened:
             for each in (self._outbox, *self._also):
                 await opened.enter_async_context(each)
+            await self._registration.check()
             self._connections = opened.pop_all()
         return self
 

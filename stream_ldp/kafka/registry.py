@@ -10,21 +10,24 @@ import asyncio
 import json
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Collection as Container
     from collections.abc import Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registry", "register"]
+__all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registration", "read_registry", "register"]
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +39,10 @@ NEW_NAME = "a name means one thing for ever: give this version of the collection
 
 #: Seconds to read the registry: it takes milliseconds, but a broker may just have been lost.
 TIMEOUT_SECONDS = 30.0
+
+
+#: The most characters of a value in a message.
+MAX_SHOWN = 120
 
 
 class RegistryError(StreamLDPError, RuntimeError):
@@ -82,7 +89,7 @@ class Registration:
         registered, other = dict(_leaves(self.document)), dict(_leaves(here.document))
         paths = [*registered, *(path for path in other if path not in registered)]
         return ", ".join(
-            f"{path} (registered: {registered.get(path, 'none')}; here: {other.get(path, 'none')})"
+            f"{path} ({_both(registered.get(path, 'none'), other.get(path, 'none'))})"
             for path in paths
             if registered.get(path) != other.get(path)
         )
@@ -112,6 +119,40 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
     return {each.name: each for each in found if each is not None}
 
 
+async def read_registration(settings: Settings, name: str) -> Registration | None:
+    """Read what one name is registered as; None if it is not, or if this user may not read the registry.
+
+    Raises:
+        RegistryError: the record of this name is not a registration, or the topic cannot be read in time.
+        KafkaError: the brokers cannot be asked.
+    """
+    topic = settings.topic_names.collections
+    log, key = LogReader(topic, settings=settings), name.encode()
+    found = None
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await log.start(check=partial(_require, topic))
+            async for record in log.read_to_end():
+                if record.key == key:
+                    found = record
+    except (_NotToBeSeen, TopicAuthorizationFailedError):
+        return None
+    except TimeoutError as error:
+        raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
+    finally:
+        await log.stop()
+    return None if found is None or found.value is None else _registration(found)
+
+
+class _NotToBeSeen(StreamLDPError, RuntimeError):
+    """The registry does not exist, or is hidden from this user."""
+
+
+def _require(topic: str, existing: Container[str]) -> None:
+    if topic not in existing:
+        raise _NotToBeSeen
+
+
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
     """Write registrations, whatever was registered before; the caller has checked for conflicts."""
     topic = settings.topic_names.collections
@@ -132,6 +173,20 @@ def _registration(record: Any) -> Registration | None:
             *(record.offset, record.topic, error, (record.key or b"").decode(errors="replace")),
         )
         return None
+
+
+def _both(one: str, other: str) -> str:
+    """Show two values, long ones from where they begin to differ: a collection may name very many items."""
+    same = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    begin = 0 if max(len(one), len(other)) <= MAX_SHOWN else max(0, same - MAX_SHOWN // 4)
+    return f"registered: {_cut(one, begin)}; here: {_cut(other, begin)}"
+
+
+def _cut(text: str, begin: int) -> str:
+    end = begin + MAX_SHOWN
+    return f"{'...' if begin else ''}{text[begin:end]}{'...' if end < len(text) else ''}"
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 from typer.testing import Result
 
 from stream_ldp.cli.report import report
+from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
@@ -50,6 +51,23 @@ def rows_sent(broker: FakeBroker, **changes: str) -> list[int]:
 def published(result: Result) -> str:
     """Return the line about the reports, which comes before the line about the user's spending."""
     return result.stdout.splitlines()[0]
+
+
+def test_a_file_that_is_not_the_registered_collection_is_refused_before_anything_is_spent(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    records = csv_file(tmp_path, "mobility,bathing", "some,no")
+    broker.registered["care-survey"] = Registration.of(collection_of(mechanism=PERMANENT_ONLY))
+    result = command_line(report, survey, records, "--secret-file", secret, *BUDGET)
+    assert result.exit_code == 1
+    assert "collection care-survey is registered with fingerprint " in result.stderr
+    assert "mechanism.p (registered: none; here: 0.25)" in result.stderr
+    assert "-> nothing is sent or spent with this file: use that of the workers" in result.stderr
+    assert broker.sent == []
+    broker.registered.clear()
+    result = command_line(report, survey, records, "--secret-file", secret, *BUDGET)
+    assert "3.154 nats spent" in result.stdout, "one report"
 
 
 def test_records_of_a_csv_file_are_published(

@@ -17,6 +17,7 @@ from typer.testing import Result
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of, windows_of
@@ -151,6 +152,16 @@ def test_a_rate_is_not_exceeded(broker: FakeBroker, command_line: Run, survey: P
     # The last of the steps of 50 is due after 150 of the 200 reports.
     assert time.monotonic() - begun >= 0.3
     assert broker.decoded().counts.sum() == 200
+
+
+def test_a_file_that_is_not_the_registered_collection_is_refused(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    broker.registered["care-survey"] = Registration.of(collection_of(mechanism="{kind: k-rr, epsilon: 2}"))
+    result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 5_000)
+    assert result.exit_code == 1
+    assert "mechanism.kind (registered: k-rr; here: rr-ldp)" in result.stderr
+    assert broker.sent == []
 
 
 def test_lost_reports_end_the_command(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
+from unittest.mock import ANY
 
 import pytest
 from aiokafka.errors import KafkaError
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-from stream_ldp.client import outbox, round_feed
+from stream_ldp.client import outbox, registration, round_feed
 from stream_ldp.kafka import log, producer
+from stream_ldp.kafka.registry import Registration
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.records.collection import JointCollection
@@ -34,10 +36,12 @@ class FakeBroker:
     """A broker that keeps what it is sent, and acknowledges it at once, with an error, or only when released.
 
     sent: (topic, arguments of send) of every record.
+    registered: the registration of each name; those that are not in it are registered as each client has them.
     """
 
     topics: set[str] = field(default_factory=lambda: {"stream-ldp.care-survey.reports"})
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    registered: dict[str, Registration | None] = field(default_factory=dict)
     error: KafkaError | None = None
     holding: bool = False
     stopped: list[str] = field(default_factory=list)
@@ -111,7 +115,12 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> FakeBroker:
         return
 
     monkeypatch.setattr(producer, "AIOKafkaProducer", lambda **options: FakeProducer(fake, options))
+
+    async def read_registration(settings: object, name: str) -> Registration | None:
+        return fake.registered.get(name, Registration(name=name, fingerprint=ANY, document={}))
+
     monkeypatch.setattr(outbox, "check_connection", reachable)
+    monkeypatch.setattr(registration, "read_registration", read_registration)
     return fake
 
 

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.registry import Registration, read_registry, register
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.registry import Registration, RegistryError, read_registration, read_registry, register
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from tests.client.examples import collection_of
 
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
-
-async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: Settings) -> None:
+async def create_registry(settings: Settings) -> None:
     specs = topic_specs([collection_of()], prefix=settings.topic_prefix, partials_partitions=4)
     async with Cluster.connect(settings) as cluster:
         await cluster.create(specs, replication=1)
+
+
+async def test_the_registration_of_one_name_is_found_among_others(settings: Settings) -> None:
+    async with asyncio.timeout(30):
+        assert await read_registration(settings, "care-survey") is None, "there is no registry yet"
+    await create_registry(settings)
+    assert await read_registration(settings, "care-survey") is None
+    await register(settings, [Registration.of(collection_of(window="hop: 30s")), Registration.of(collection_of())])
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        await producer.send_and_wait(settings.topic_names.collections, key=b"films", value=b"not a registration")
+    assert await read_registration(settings, "care-survey") == Registration.of(collection_of())
+    with pytest.raises(RegistryError, match=r"offset 2 of topic .* is not a registration"):
+        await read_registration(settings, "films")
+
+
+async def test_a_registry_that_this_user_may_not_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(self: LogReader, **options: Any) -> None:
+        raise TopicAuthorizationFailedError
+
+    monkeypatch.setattr(LogReader, "start", refused)
+    assert await read_registration(Settings.load(brokers="nowhere:1"), "care-survey") is None
+
+
+def test_a_difference_in_a_long_list_is_shown_where_it_begins() -> None:
+    here = Registration(name="films", fingerprint=b"", document={"items": ["brazil"] * 10_000 + ["dune", "heat"]})
+    there = Registration(name="films", fingerprint=b"", document={"items": ["brazil"] * 10_000 + ["gravity"]})
+    difference = there.differences(here)
+    assert difference.startswith("items (registered: ...azil, brazil")
+    assert difference.endswith("brazil, dune, heat)")
+    assert "gravity; here: ..." in difference
+    assert len(difference) < 300
+
+
+async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: Settings) -> None:
+    await create_registry(settings)
     await register(settings, [Registration.of(collection_of())])
     changed = Registration.of(collection_of(window="hop: 30s"))
     await register(settings, [changed])

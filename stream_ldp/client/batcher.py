@@ -14,7 +14,7 @@ from stream_ldp.pipeline.wire import HEADER_BYTES, Batch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.collection import Collection, Window
     from stream_ldp.mechanisms import Entropy
 
 __all__ = ["Batcher", "batch_of", "most_reports"]
@@ -30,21 +30,24 @@ def most_reports(bits: int) -> int:
     return max(1, (MAX_BATCH_BYTES - HEADER_BYTES) // row_width(bits))
 
 
-def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, entropy: Entropy) -> Batch:
+def batch_of(rows: NDArray[np.uint8], *, fingerprint: bytes, time_ms: int, window: Window, entropy: Entropy) -> Batch:
     """Make a batch of packed reports, uint8, shape (n, row width), with an id of its own and in random order.
 
-    In the order in which they were made, a report's place would show when its user reported.
+    In the order in which they were made, a report's place would show when its user reported. To the millisecond, its
+    time beside that of the broker would show the offset of the client's clock, by which a device is known again.
+
+    time_ms: the client's time, which is rounded.
     """
     order = random_order(len(rows), entropy=entropy)
     batch_id = random_words(_ID_WORDS, entropy=entropy).tobytes()
-    return Batch(fingerprint=fingerprint, batch_id=batch_id, time_ms=time_ms, rows=rows[order])
+    return Batch(fingerprint=fingerprint, batch_id=batch_id, time_ms=window.rounded(time_ms), rows=rows[order])
 
 
 class Batcher:
     """A batcher fills batches of one collection up to a size.
 
     A batch ends early where the pane changes: it has one event time, and its reports must all belong to the windows
-    that this time belongs to. Its time is that of its newest report.
+    that this time belongs to. Its time is that of its newest report, rounded.
     """
 
     def __init__(self, collection: Collection, *, max_reports: int, entropy: Entropy) -> None:
@@ -88,4 +91,10 @@ class Batcher:
     def _cut(self) -> Batch:
         rows = np.concatenate(self._rows)
         self._rows, self._count = [], 0
-        return batch_of(rows, fingerprint=self._collection.fingerprint, time_ms=self._time_ms, entropy=self._entropy)
+        return batch_of(
+            rows,
+            fingerprint=self._collection.fingerprint,
+            time_ms=self._time_ms,
+            window=self._collection.window,
+            entropy=self._entropy,
+        )

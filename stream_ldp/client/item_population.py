@@ -173,7 +173,13 @@ class ItemPopulation(Sender):
             some = self._sets.take(users[first : first + size])
             rows = respond(method, inquiry, some, entropy=self._entropy)
             # Ids never come from a seed; see `Reporter`.
-            batch = batch_of(rows, fingerprint=fingerprint, time_ms=time_ms, entropy=OSEntropy())
+            batch = batch_of(
+                rows,
+                fingerprint=fingerprint,
+                time_ms=time_ms,
+                window=self._collection.window,
+                entropy=OSEntropy(),
+            )
             await self._outbox.publish([batch])
             published += len(rows)
         await self._outbox.flush()

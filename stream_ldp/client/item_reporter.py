@@ -228,7 +228,13 @@ class ItemReporter(Sender):
                 raise
             return
         # Ids never come from a seed; see `Reporter`.
-        batch = batch_of(row, fingerprint=asked.fingerprint, time_ms=time_ms, entropy=OSEntropy())
+        batch = batch_of(
+            row,
+            fingerprint=asked.fingerprint,
+            time_ms=time_ms,
+            window=self._collection.window,
+            entropy=OSEntropy(),
+        )
         await self._outbox.publish([batch])
         await self._outbox.flush()
         if self._on_report is not None:

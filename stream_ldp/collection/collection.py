@@ -57,6 +57,12 @@ MAX_MEMORY = 0.99
 #: An earlier window is forgotten when its weight has fallen below this share of the current window's.
 MEMORY_CUTOFF = 0.01
 
+#: By default, event times are rounded to this part of a pane, and to a minute at most. A window closes when event
+#: time has passed its end, so it closes later by as much: by a tenth of a window at most. Clocks that are set by the
+#: network are hardly ever wrong by more than a minute.
+PRECISION_PART = 10
+MOST_PRECISION_MS = 60_000
+
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 #: Longest duration, a century: added to event times, it stays far within 64 bits.
 _MAX_DURATION = "36600d"
@@ -107,6 +113,9 @@ class Window(Part):
     ahead: how far a report's event time may lie ahead of the broker's clock.
     max_age: how far it may lie behind.
     memory: weight of a window relative to the next one, in (0, 0.99]: exponential forgetting; None for no memory.
+    time_precision: what clients round event times down to, from the beginning of their pane, so that the offset of
+        a client's clock does not show; by default a tenth of a pane, and at most a minute. Windows close up to so
+        much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
     """
@@ -118,6 +127,7 @@ class Window(Part):
     ahead_ms: Duration = Field(alias="ahead", default=10_000)
     max_age_ms: PositiveDuration = Field(alias="max_age", default=_UNITS_MS["d"])
     memory: Annotated[float, Field(gt=0, le=MAX_MEMORY)] | None = None
+    time_precision_ms: PositiveDuration | None = Field(alias="time_precision", default=None)
     reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
 
     @model_validator(mode="after")
@@ -128,7 +138,18 @@ class Window(Part):
             )
         if self.panes > MAX_PANES:
             raise Misplaced(f"size is {self.panes:,} times hop; at most {MAX_PANES:,} times", "hop")
+        if self.time_precision_ms is not None and self.time_precision_ms > self.pane_ms:
+            raise Misplaced(
+                f"event times keep their window: at most {self.pane_ms} ms, got {self.time_precision_ms} ms",
+                "time_precision",
+            )
         return self
+
+    def rounded(self, time_ms: int) -> int:
+        """Return the event time that a client writes for a time: rounded down, within the same pane."""
+        precision_ms = self.time_precision_ms or min(max(1, self.pane_ms // PRECISION_PART), MOST_PRECISION_MS)
+        within_ms = time_ms % self.pane_ms
+        return time_ms - within_ms % precision_ms
 
     @property
     def pane_ms(self) -> int:

@@ -40,12 +40,15 @@ class NextPhase(MessagePart):
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
-    candidates: tuple[int, ...] = Field(description="numbers of the items asked about, best first")
+    candidates: tuple[int, ...] = Field(description="numbers of the items asked about, ascending")
 
     @classmethod
     def of(cls, inquiry: Inquiry) -> Self:
-        """Convert an inquiry about candidates to its part of a message."""
-        candidates = () if inquiry.candidates is None else tuple(inquiry.candidates.tolist())
+        """Convert an inquiry about candidates to its part of a message, in which they ascend.
+
+        Clients take no other order, since the order could tell users apart; see `Round.check`.
+        """
+        candidates = () if inquiry.candidates is None else tuple(sorted(inquiry.candidates.tolist()))
         return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
 
 

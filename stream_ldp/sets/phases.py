@@ -74,7 +74,8 @@ class Inquiry:
     """The request of one phase of one epoch to its users.
 
     phase: number of the phase.
-    candidates: the items asked about, int64, shape (c,), best first; None for the whole domain.
+    candidates: the items asked about, int64, shape (c,); None for the whole domain. Rounds name them in ascending
+        order.
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.

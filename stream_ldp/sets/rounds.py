@@ -7,6 +7,7 @@ and no list of candidates makes a report cost more.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ class Round(BaseModel):
     """One phase of one epoch.
 
     epsilon: what a report costs, in nats, according to whoever asks.
-    candidates: numbers of the items asked about, best first; None in the first phase, which asks about all.
+    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all.
     padding: number of slots that a set is padded to.
     """
 
@@ -139,8 +140,9 @@ class Round(BaseModel):
         most = min(collection.items.count, MAX_CANDIDATES)
         if not 1 <= len(self.candidates) <= most:
             raise RoundRefused(f"{len(self.candidates)} candidates; from 1 to {most}")
-        if len(set(self.candidates)) < len(self.candidates):
-            raise RoundRefused("a candidate is named twice")
+        # One order: a broker that showed each user another would find the user's reports again by their fingerprint.
+        if any(second <= first for first, second in itertools.pairwise(self.candidates)):
+            raise RoundRefused("candidates are not in ascending order, each of them once")
         if not all(0 <= item < collection.items.count for item in self.candidates):
             raise RoundRefused(f"a candidate is not one of the items 0 to {collection.items.count - 1}")
         if self.padding > len(self.candidates):

@@ -48,13 +48,13 @@ def test_every_report_is_in_one_batch_of_its_own_pane(arrivals: list[tuple[list[
         assert reports_of([batch for batch in batches if pane_of(batch.time_ms, window) == pane]) == sorted(sent)
 
 
-def test_a_batch_has_the_time_of_its_newest_report() -> None:
+def test_a_batch_has_the_rounded_time_of_its_newest_report() -> None:
     gatherer = batcher()
-    gatherer.add(rows_of(1), time_ms=1_000)
-    gatherer.add(rows_of(2), time_ms=2_000)
+    gatherer.add(rows_of(1), time_ms=7_000)
+    gatherer.add(rows_of(2), time_ms=13_999)
     batch = gatherer.cut()
     assert batch is not None
-    assert batch.time_ms == 2_000
+    assert batch.time_ms == 12_000
 
 
 def test_a_report_of_the_next_pane_does_not_join_a_batch_of_this_one() -> None:
@@ -62,7 +62,7 @@ def test_a_report_of_the_next_pane_does_not_join_a_batch_of_this_one() -> None:
     assert gatherer.add(rows_of(1, 2), time_ms=MINUTE_MS - 1) == []
     (cut,) = gatherer.add(rows_of(3), time_ms=MINUTE_MS)
     assert reports_of([cut]) == [1, 2]
-    assert cut.time_ms == MINUTE_MS - 1
+    assert cut.time_ms == MINUTE_MS - 6_000
 
 
 def test_the_place_of_a_report_in_its_batch_does_not_tell_when_it_was_made() -> None:

@@ -85,7 +85,7 @@ async def test_a_report_is_about_the_set_that_is_held_when_it_is_made(broker: Fa
         await timeline.reach(minutes(2))
     first, second = reports_sent(broker, *asked, collection=CLEAR)
     assert first.supports[[6, 7]].sum() == 1, "both slots are taken"
-    assert second.supports[0] == 1, "the first candidate is item 4"
+    assert second.supports[2] == 1, "the last candidate is item 4"
 
 
 async def test_a_user_with_no_items_and_one_with_all_items_each_send_a_report(
@@ -162,6 +162,20 @@ async def test_a_report_that_need_not_be_spread_is_sent_at_once(broker: FakeBrok
     first, second = reports_sent(broker, film_round(1), film_round(2))
     assert first.times_ms == [minutes(0)]
     assert second.times_ms == [minutes(1.25)]
+
+
+async def test_the_time_of_a_report_is_rounded_to_the_collections_precision(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    rough = films(precision="7s")
+    timeline.publish(film_round(2, collection=rough), at_ms=minutes(1.25))
+    async with reporter(timeline, collection=rough, spread=False) as sender:
+        timeline.now_ms = minutes(0) + 6_999
+        await sender.hold(())
+        await timeline.reach(minutes(2))
+    first, second = reports_sent(broker, *(film_round(phase, collection=rough) for phase in (1, 2)), collection=rough)
+    assert first.times_ms == [minutes(0)]
+    assert second.times_ms == [minutes(1) + 14_000]
 
 
 async def test_a_window_that_is_nearly_over_gets_no_report(broker: FakeBroker, timeline: Timeline) -> None:

@@ -106,7 +106,7 @@ async def test_reports_of_two_panes_do_not_share_a_batch(broker: FakeBroker) -> 
         for _ in range(3):
             await sender.report(RECORD)
     decoded = broker.decoded()
-    assert decoded.time_ms.tolist() == [MINUTE_MS - 1, MINUTE_MS]
+    assert decoded.time_ms.tolist() == [MINUTE_MS - 6_000, MINUTE_MS]
     assert decoded.counts.tolist() == [2, 1]
 
 

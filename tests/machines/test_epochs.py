@@ -228,7 +228,7 @@ class Epochs(Pipeline):
     def somebody_forges_a_round(self, back: int = 0, candidates: Sequence[int] = (0, 1, 2, 3), kept: int = 2) -> None:
         schedule = self.collection.schedule
         epoch = self.cluster.now_ms // (schedule.size_ms * schedule.stride) - back
-        self.cluster.forge(epoch, inquiry_of(2, list(candidates[:kept])))
+        self.cluster.forge(epoch, inquiry_of(2, sorted(candidates[:kept])))
 
     @rule()
     def merge_dies_before_it_tells(self) -> None:

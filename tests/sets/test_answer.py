@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.answer import NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
-from tests.sets.examples import SIZE_MS, collection_of, round_of
+from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
 GFIM = collection_of()
 
-ASKED = round_of(GFIM, epoch=5, candidates=[3, 1, 7], padding=2)
+ASKED = round_of(GFIM, epoch=5, candidates=[1, 3, 7], padding=2)
+
+
+def test_what_is_asked_next_is_published_in_ascending_order_however_good_the_candidates_are() -> None:
+    assert NextPhase.of(inquiry_of(2, [7, 1, 3])).candidates == (1, 3, 7)
 
 
 def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> None:
@@ -27,7 +31,7 @@ def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> N
             "reports_per_phase": [0],
             "items": [],
             "candidates": [],
-            "next_phase": {"padding": 2, "correction": 1.0, "candidates": [3, 1, 7]},
+            "next_phase": {"padding": 2, "correction": 1.0, "candidates": [1, 3, 7]},
             "plausibility": {"statistic": 0, "degrees_of_freedom": 0, "p_value": 1, "flagged": False},
             "privacy": {"per_epoch": 4, "phases": [2.4, 1.6, 1.6], "assumption": ""},
         }

@@ -13,7 +13,7 @@ from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
 GFIM = collection_of()
-ASKED = round_of(GFIM, epoch=5, candidates=[3, 1, 7], padding=2)
+ASKED = round_of(GFIM, epoch=5, candidates=[1, 3, 7], padding=2)
 
 
 def changed(**changes: Any) -> Round:
@@ -23,7 +23,7 @@ def changed(**changes: Any) -> Round:
 @given(
     epoch=st.integers(-(2**40), 2**40),
     phase=st.integers(1, 3),
-    candidates=st.lists(st.integers(0, 15), min_size=1, max_size=16, unique=True),
+    candidates=st.lists(st.integers(0, 15), min_size=1, max_size=16, unique=True).map(sorted),
     data=st.data(),
 )
 def test_a_published_round_is_read_back_unchanged_and_accepted(
@@ -48,9 +48,9 @@ def test_a_published_round_is_read_back_unchanged_and_accepted(
         changed(collection_fingerprint="00" * 16),
         changed(epoch=6),
         changed(phase=3),
-        changed(candidates=(3, 1)),
-        changed(candidates=(1, 3, 7)),
-        changed(candidates=(3, 17)),
+        changed(candidates=(1, 3)),
+        changed(candidates=(3, 1, 7)),
+        changed(candidates=(13, 7)),
         changed(padding=1),
     ],
     ids=["collection", "epoch", "phase", "fewer", "other order", "other digits", "padding"],
@@ -76,9 +76,10 @@ def test_a_first_phase_has_the_collections_fingerprint_in_every_epoch() -> None:
         (changed(epoch=6), "phase 2 of epoch 6 begins at 190000 ms and lasts a window"),
         (changed(candidates=None), "the first phase asks about all items, the later ones about candidates"),
         (changed(candidates=()), "0 candidates; from 1 to 16"),
-        (changed(candidates=(1, 2, 1)), "a candidate is named twice"),
+        (changed(candidates=(1, 2, 2)), "candidates are not in ascending order, each of them once"),
+        (changed(candidates=(1, 7, 3)), "candidates are not in ascending order, each of them once"),
         (changed(candidates=(1, 2, 16)), "a candidate is not one of the items 0 to 15"),
-        (changed(candidates=(1, 2, -1)), "a candidate is not one of the items 0 to 15"),
+        (changed(candidates=(-1, 1, 2)), "a candidate is not one of the items 0 to 15"),
         (changed(padding=4), "pads sets to 4, with only 3 candidates"),
     ],
 )

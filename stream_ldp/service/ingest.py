@@ -28,6 +28,7 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import dead_letter
 from stream_ldp.service.ownership import Ownership
+from stream_ldp.service.rejection_log import RejectionLog
 from stream_ldp.service.round_log import RoundLog
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Ingest(Service):
             if self._kind.rounds is not None
             else None
         )
+        self._rejections = RejectionLog(collection.name)
         self._running = False
         self._finished = asyncio.Event()
         self._turned_at = self._checked_at = self._answered_at = self._flushed_at = clock()
@@ -176,6 +178,7 @@ class Ingest(Service):
                 await self._check_broker(idle)
             if self._clock() >= self._flushed_at + FLUSH_SECONDS:
                 await self._flush()
+        self._rejections.look(now=self._clock())
         self._observe()
         self._turned_at = self._clock()
 
@@ -201,8 +204,9 @@ class Ingest(Service):
         self._metrics.reports_duplicate.labels(name).inc(counted.duplicates)
         self._metrics.reports_late.labels(name).inc(counted.late)
         self._metrics.batches_implausible.labels(name).inc(counted.implausible)
-        for _, why in counted.rejected:
+        for index, why in counted.rejected:
             self._metrics.batches_rejected.labels(name, why.reason.value).inc()
+            self._rejections.add(records[index], why, now=self._clock())
 
     async def _check_broker(self, idle: Iterable[TopicPartition]) -> None:
         """Measure the lag, and advance the idle partitions that have been read to their end.

@@ -41,6 +41,7 @@ SUITES = {
     "machines/test_pipeline.py": "the pipeline of records, as a state machine",
     "mechanisms/test_contract.py": "every mechanism",
     "pipeline/test_toy_kind.py": "the pipeline, with a kind that the package does not know",
+    "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
     "schemas/test_schemas.py": "the package of schemas itself",

@@ -47,6 +47,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.watch:watch"),
             "Show the answers of a collection as they come: that of the last window and that of the open one.",
         ),
+        "page": Command(
+            Deferred("stream_ldp.cli.page:page"),
+            "Serve a live page with the answers of collections, for browsers.",
+        ),
         "audit": Command(
             Deferred("stream_ldp.cli.audit:audit"),
             "Check the privacy that a collection or a mechanism promises.",

@@ -1,0 +1,81 @@
+"""This command serves a live page with the answers of collections."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.client import UnreadableAnswer
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import kind_of
+from stream_ldp.page.history import FINALS, History
+from stream_ldp.page.server import PageServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.collection import Collection
+
+__all__ = ["page"]
+
+
+@with_settings(CLIENT)
+def page(
+    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
+    *,
+    host: Annotated[
+        str, typer.Option(help="Address to serve the page on; whoever can reach it sees the answers.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; 0 for any free one.")] = 8080,
+    finals: Annotated[int, typer.Option(min=1, help="Number of final answers of each series to keep.")] = FINALS,
+    settings: Settings,
+) -> None:
+    """Serve the page until Ctrl-C or SIGTERM.
+
+    It shows each collection's answers as they come, and those of past windows that the topic still has. It only
+    reads answers, so it may run anywhere and as often as one likes; it needs no worker on its machine.
+    """
+    run_client(until_signal(_page(load_collections(files).values(), settings, host=host, port=port, finals=finals)))
+
+
+async def _page(collections: Iterable[Collection], settings: Settings, *, host: str, port: int, finals: int) -> None:
+    collections = list(collections)
+    known = {each.name: _known(each) for each in collections}
+    server = PageServer(History(known, finals=finals), host=host, port=port)
+    await server.start()
+    typer.echo(f"The page is at {server.url}; Ctrl-C ends it.")
+    subscribers = [
+        face_of(each).subscriber(each.name, settings=settings, from_beginning=True) for each in collections
+    ]
+    following = [asyncio.create_task(_follow(each, server)) for each in subscribers]
+    try:
+        # A task group would hide the error of one of them in a group of errors, which nobody explains to the user.
+        await asyncio.gather(*following)
+    finally:
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+        await server.stop()
+
+
+def _known(collection: Collection) -> dict[str, Any]:
+    return {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
+
+
+async def _follow(subscriber: AnswerSubscriber[Any], server: PageServer) -> None:
+    """Show all answers of one collection, and say on standard error which records are none."""
+    async with subscriber:
+        while True:
+            try:
+                answer = await anext(subscriber)
+            except UnreadableAnswer as error:
+                typer.echo(str(error), err=True)
+            else:
+                server.show(answer)

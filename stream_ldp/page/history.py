@@ -1,0 +1,60 @@
+"""This module keeps the answers that the page shows, without knowing how they came."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.answer import Answer
+
+__all__ = ["FINALS", "History"]
+
+#: Final answers of each series that are kept: an hour of windows of a minute. One with 4,096 cells has 200 kB.
+FINALS = 60
+
+
+class History:
+    """A history holds, for each series of each collection, the last final answers and the provisional one after them.
+
+    Answers are kept as the JSON that was published, so a reader sees the same numbers as on the topic.
+    """
+
+    def __init__(self, collections: dict[str, dict[str, Any]], *, finals: int = FINALS) -> None:
+        """Start without answers.
+
+        collections: what is known of each collection beforehand, by name; plain data.
+        finals: number of final answers of each series to keep.
+        """
+        self._collections = collections
+        self._most = finals
+        self._finals: dict[tuple[str, str], deque[tuple[int, str]]] = {}
+        self._open: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def add(self, answer: Answer) -> str | None:
+        """Take an answer, and return it as a line of JSON; None if the series already has a final of that window.
+
+        Raises:
+            KeyError: its collection is not one of these.
+        """
+        if answer.collection not in self._collections:
+            raise KeyError(answer.collection)
+        series = (answer.collection, answer.series)
+        start, line = answer.window.start_ms, answer.to_bytes().decode()
+        finals = self._finals.setdefault(series, deque(maxlen=self._most))
+        if finals and start <= finals[-1][0]:
+            return None
+        if answer.final:
+            finals.append((start, line))
+            if series in self._open and self._open[series][0] <= start:
+                del self._open[series]
+        else:
+            self._open[series] = (start, line)
+        return line
+
+    def snapshot(self) -> str:
+        """Return all that is known as one line of JSON: {"collections": {...}, "answers": [...]}, oldest first."""
+        kept = [each for finals in self._finals.values() for each in finals] + list(self._open.values())
+        lines = [line for _, line in sorted(kept, key=lambda each: each[0])]
+        return f'{{"collections": {json.dumps(self._collections)}, "answers": [{", ".join(lines)}]}}'

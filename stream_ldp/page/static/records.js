@@ -1,0 +1,109 @@
+// Joint distributions of records.
+import { bars, clock, figure, heatMap, lines, shown, spread, table } from "./draw.js";
+
+const MOST_ROWS = 64;
+const MOST_COLUMNS = 16;
+const TRACKS = 6;
+
+const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
+
+function flat(nested) {
+  return Array.isArray(nested) ? nested.flatMap(flat) : [nested];
+}
+
+// All combinations of values, the last axis fastest, as the arrays of an estimate are.
+function cells(axes) {
+  return axes.reduce((known, axis) => known.flatMap((before) => axis.values.map((value) => [...before, value])), [[]]);
+}
+
+function product(marginals) {
+  return marginals.reduce((known, marginal) => known.flatMap((before) => marginal.map((each) => before * each)), [1]);
+}
+
+// The joint as rows by columns: the columns are one axis, the rows all others together.
+function grid(axes, values, errors, across) {
+  const names = cells(axes);
+  const columns = axes[across].values;
+  const rows = new Map();
+  names.forEach((name, index) => {
+    const others = name.filter((_, axis) => axis !== across).join(", ");
+    if (!rows.has(others)) rows.set(others, { name: others, values: [], errors: [] });
+    rows.get(others).values.push(values[index]);
+    rows.get(others).errors.push(errors?.[index]);
+  });
+  return { columns, rows: [...rows.values()] };
+}
+
+function map(title, found, options = {}) {
+  const sums = found.rows.map((row) => row.values.reduce((a, b) => a + b, 0));
+  const order = found.rows.map((_, index) => index);
+  const many = order.length > MOST_ROWS;
+  if (many) order.sort((a, b) => sums[b] - sums[a]).splice(MOST_ROWS);
+  const rows = order.map((index) => found.rows[index]);
+  const drawing = heatMap(title, rows.map((row) => row.name), found.columns, (i, j) => rows[i].values[j],
+    (i, j) => (rows[i].errors[j] === undefined ? [shown(rows[i].values[j], 0)] : [shown(rows[i].values[j], rows[i].errors[j]), `± ${shown(rows[i].errors[j], rows[i].errors[j])}`]));
+  const data = table(title, ["", ...found.columns], rows.map((row) => [row.name, ...row.values.map((value, j) => spread(value, row.errors[j]))]));
+  return figure(title, drawing, { ...options, data, note: [options.note, many ? `The ${MOST_ROWS} most frequent of ${found.rows.length} rows.` : ""].filter(Boolean).join(" ") });
+}
+
+function conditional(found) {
+  return { columns: found.columns, rows: found.rows.map((row) => {
+    const sum = row.values.reduce((a, b) => a + b, 0);
+    return { name: row.name, values: row.values.map((value) => (sum > 0 ? value / sum : 0)), errors: [] };
+  }) };
+}
+
+export const records = {
+  series: (answer) => answer.estimate,
+  track: () => "",
+  label: () => "",
+  settled: (answers) => answers.filter((each) => each.final).at(-1),
+
+  facts(answer) {
+    const { fit, independence, privacy, plausibility } = answer;
+    const known = [["method", `${fit.method}, from ${fit.start}`]];
+    if (answer.effective_reports !== answer.reports) known.push(["worth", `${Math.round(answer.effective_reports).toLocaleString("en")} reports`]);
+    if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${below(independence.p_value)}` : `not rejected, p ${below(independence.p_value)}`]);
+    known.push(["epsilon a report", epsilon(privacy.per_report)], ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`]);
+    if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["honest reports look so", `p ${below(plausibility.p_value)}`]);
+    return known;
+  },
+
+  figures(answer, tools) {
+    const { axes, independence } = answer;
+    const [joint, errors] = [flat(answer.probability), flat(answer.standard_error)];
+    const found = [];
+    if (axes.length === 1) {
+      const rows = axes[0].values.map((name, index) => ({ name, value: joint[index], error: errors[index] }));
+      found.push(figure(axes[0].attribute, bars(axes[0].attribute, rows), { data: table("joint", [axes[0].attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
+    } else {
+      const fits = axes.findLastIndex((axis) => axis.values.length <= MOST_COLUMNS);
+      const across = Number(tools.choice("across", "Columns", axes.map((axis, index) => [String(index), axis.attribute]), String(fits < 0 ? axes.length - 1 : fits)));
+      const whole = grid(axes, joint, errors, across);
+      const others = axes.filter((_, index) => index !== across).map((axis) => axis.attribute).join(", ");
+      found.push(map("Joint distribution", whole, { note: `${others} by ${axes[across].attribute}` }));
+      if (!independence.dependent) {
+        found.push(map("Product of the marginals", grid(axes, product(independence.marginals), undefined, across), { note: "The reports do not tell the joint apart from this: prefer it." }));
+      }
+      found.push(map(`Conditional: ${axes[across].attribute}, given ${others}`, conditional(whole), { note: "Each row sums to 1." }));
+      axes.forEach((axis, index) => {
+        const rows = axis.values.map((name, place) => ({ name, value: independence.marginals[index][place] }));
+        found.push(figure(`Marginal: ${axis.attribute}`, bars(axis.attribute, rows), { data: table(`marginal ${axis.attribute}`, [axis.attribute, "probability"], rows.map((row) => [row.name, shown(row.value, 0)])) }));
+      });
+    }
+    if (tools.past.length > 1) {
+      const names = cells(axes).map((name) => name.join(", "));
+      const order = joint.map((_, index) => index).sort((a, b) => joint[b] - joint[a]).slice(0, TRACKS);
+      const past = tools.past.map((each) => [each.window.end_ms, flat(each.probability)]).filter(([, values]) => values.length === joint.length);
+      const tracks = order.map((cell) => ({ name: names[cell], points: past.map(([time, values]) => [time, values[cell]]) }));
+      found.push(figure("Over the windows", lines("Most frequent cells over the windows", tracks), { wide: true,
+        data: table("windows", ["window ends", ...tracks.map((track) => track.name)], past.map(([time, values]) => [clock(new Date(time)), ...order.map((cell) => shown(values[cell], errors[cell]))])) }));
+    }
+    return found;
+  },
+};
+
+// Probabilities of a test: below some bound, their digits say nothing.
+function below(value) {
+  return value < 0.0001 ? "< 0.0001" : `= ${value.toPrecision(2)}`;
+}

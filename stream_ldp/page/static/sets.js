@@ -1,0 +1,52 @@
+// Heavy hitters of item sets.
+import { bars, clock, figure, lines, shown, spread, table } from "./draw.js";
+
+const TRACKS = 6;
+const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
+const complete = (answer) => answer.final && answer.phase === answer.phases;
+
+export const sets = {
+  series: () => "",
+  track: (answer) => `phase ${answer.phase}`,
+  label: (answer) => (complete(answer) ? ", result" : `, phase ${answer.phase}`),
+  settled: (answers) => answers.filter(complete).at(-1),
+
+  facts(answer) {
+    const { privacy } = answer;
+    const known = [["epoch", String(answer.epoch)], ["phase", complete(answer) ? "all: the result" : `${answer.phase} of ${answer.phases}`]];
+    if (answer.method) known.push(["method", answer.method]);
+    known.push(["epsilon an epoch", epsilon(privacy.per_epoch)], ["hidden", privacy.assumption]);
+    return known;
+  },
+
+  figures(answer, tools) {
+    const results = tools.past.filter((each) => each !== answer);
+    const before = new Map((results.at(-1)?.items ?? []).map((each, index) => [each.item, index + 1]));
+    const moved = (item, rank) => {
+      if (!before.size) return "";
+      if (!before.has(item)) return " new";
+      const by = before.get(item) - rank;
+      return by === 0 ? "" : by > 0 ? ` ▲${by}` : ` ▼${-by}`;
+    };
+    const rows = answer.items.map((each, index) => ({
+      name: `${index + 1}. ${each.item}`, value: each.frequency, error: each.standard_error,
+      text: `${spread(each.frequency, each.standard_error)}${moved(each.item, index + 1)}`,
+    }));
+    if (!rows.length) return [figure("Ranking", "No item stands out of the noise.")];
+    const found = [figure("Most frequent items", bars("Most frequent items", rows), { wide: true, note: "Intervals of two standard errors; the frequency is the share of users who hold the item.",
+      data: table("ranking", ["item", "frequency"], answer.items.map((each) => [each.item, spread(each.frequency, each.standard_error)])) })];
+    if (tools.past.length > 1) {
+      const names = answer.items.slice(0, TRACKS).map((each) => each.item);
+      const tracks = names.map((name) => ({ name, points: tools.past.flatMap((each) => {
+        const item = each.items.find((one) => one.item === name);
+        return item ? [[each.window.end_ms, item.frequency]] : [];
+      }) }));
+      found.push(figure("Over the epochs", lines("Frequencies over the epochs", tracks), { wide: true,
+        data: table("epochs", ["window ends", ...names], tools.past.map((each) => [clock(new Date(each.window.end_ms)), ...names.map((name) => {
+          const item = each.items.find((one) => one.item === name);
+          return item ? shown(item.frequency, item.standard_error) : "–";
+        })])) }));
+    }
+    return found;
+  },
+};

@@ -1,0 +1,95 @@
+"""Tests of `stream-ldp page`: what it serves, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import aiohttp
+import pytest
+
+from stream_ldp.cli import page as page_module
+from stream_ldp.client import MissingTopic, NotAnEstimate
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.records.answer import Estimate
+from tests.client.examples import collection_of, of_minute
+
+
+class FakeSubscriber:
+    """A subscriber that hands out answers and then waits, as a topic does."""
+
+    answers: ClassVar[list[Estimate | Exception]]
+
+    def __init__(self, name: str, *, settings: Settings, from_beginning: bool) -> None:
+        assert name == "care-survey"
+        assert from_beginning
+        self._answers = iter(self.answers)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    async def __anext__(self) -> Estimate:
+        for answer in self._answers:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def served(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[asyncio.Task[Any], str]:
+    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
+    work = page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)
+    task = asyncio.create_task(work)
+    said = ""
+    while "http://" not in said:
+        await asyncio.sleep(0.01)
+        said += capsys.readouterr().out
+    return task, said.split()[4].rstrip(";")
+
+
+async def test_the_page_has_the_answers_of_the_topic_and_passes_over_what_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = NotAnEstimate("topic", 0, 7, "not JSON")
+    FakeSubscriber.answers = [of_minute(1), broken, of_minute(2)]
+    task, url = await served(monkeypatch, capsys)
+    async with aiohttp.ClientSession(url) as session, session.get("/events") as response:
+        snapshot = (await response.content.readuntil(b"\n\n")).decode()
+    assert '"kind": "records"' in snapshot
+    assert of_minute(1).to_bytes().decode() in snapshot
+    assert of_minute(2).to_bytes().decode() in snapshot
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_the_command_closes_its_port_when_it_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    FakeSubscriber.answers = []
+    task, url = await served(monkeypatch, capsys)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await session.get(url)
+
+
+async def test_what_one_collection_lacks_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
+    FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
+    with pytest.raises(MissingTopic, match="topic x does not exist"):
+        await page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)
+
+
+def test_a_file_that_is_no_collection_is_an_error(command_line: Any, tmp_path: Path) -> None:
+    path = tmp_path / "survey.yaml"
+    path.write_text("collection: care", encoding="utf-8")
+    result = command_line(page_module.page, path)
+    assert result.exit_code != 0

@@ -1,0 +1,239 @@
+"""Tests of the page in a browser: what a reader sees is what was published."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from stream_ldp.client import Reporter
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.page.history import History
+from stream_ldp.page.server import PageServer
+from stream_ldp.records.answer import Axis, Independence
+from tests.client.examples import estimate_of, of_minute
+from tests.client.rankings import ranking_of
+from tests.service.harness import JointDeployment
+
+KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
+
+CHROMIUM = shutil.which("chromium")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium")
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[Page]:
+    """A tab of a browser, which must report no error and no breach of the page's own rules."""
+    problems: list[str] = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        tab = await browser.new_page()
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+        yield tab
+        await browser.close()
+    assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each] == []
+
+
+@asynccontextmanager
+async def served(port: int = 0) -> AsyncIterator[PageServer]:
+    server = PageServer(History(KNOWN), host="127.0.0.1", port=port)
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+async def rows(page: Page, figure: str) -> list[list[str]]:
+    """Read the table below a figure."""
+    found = page.locator("figure").filter(has=page.locator("figcaption", has_text=re.compile(f"^{figure}$")))
+    await expect(found.locator("details")).to_have_count(1)
+    body = found.locator("tbody tr")
+    return [
+        [text.strip() for text in await body.nth(index).locator("th, td").all_text_contents()]
+        for index in range(await body.count())
+    ]
+
+
+async def test_a_joint_distribution_is_shown_with_its_errors_and_in_both_forms(page: Page) -> None:
+    async with served() as server:
+        server.show(estimate_of())
+        await page.goto(server.url)
+        assert await rows(page, "Joint distribution") == [
+            ["no", "0.100 ± 0.010", "0.200 ± 0.010", "0.300 ± 0.010"],
+            ["yes", "0.000 ± 0.010", "0.150 ± 0.010", "0.250 ± 0.010"],
+        ]
+        drawn = await page.locator("figure").first.locator("svg text").all_text_contents()
+        assert {"0.100", "0.300", "± 0.010", "none", "full", "no", "yes"} <= set(drawn)
+        facts = dict(
+            zip(
+                await page.locator(".facts dt").all_text_contents(),
+                await page.locator(".facts dd").all_text_contents(),
+                strict=True,
+            )
+        )
+        assert facts["reports"] == "12,345"
+        assert facts["state"] == "final"
+        assert facts["window (UTC)"] == "1970-01-01 00:00:00 \N{EN DASH} 00:01:00"
+        assert facts["epsilon a report"] == "1.500"
+
+
+async def test_the_product_is_beside_the_joint_only_where_independence_is_not_rejected(page: Page) -> None:
+    independent = Independence(marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=2.0, p_value=0.4, dependent=False)
+    async with served() as server:
+        server.show(of_minute(1))
+        await page.goto(server.url)
+        await expect(page.get_by_text("Joint distribution", exact=True)).to_be_visible()
+        await expect(page.get_by_text("Product of the marginals")).to_have_count(0)
+        server.show(of_minute(2, independence=independent))
+        await expect(page.get_by_text("Product of the marginals")).to_be_visible()
+        assert (await rows(page, "Product of the marginals"))[0] == ["no", "0.0600", "0.2100", "0.3300"]
+
+
+async def test_a_new_answer_comes_by_itself_and_an_old_one_can_be_chosen(page: Page) -> None:
+    async with served() as server:
+        server.show(of_minute(1, reports=111))
+        await page.goto(server.url)
+        await expect(page.locator(".facts")).to_contain_text("111")
+        server.show(of_minute(2, reports=222))
+        await expect(page.locator(".facts")).to_contain_text("222")
+        server.show(of_minute(3, reports=333, final=False))
+        await page.get_by_label("Answer", exact=True).select_option("newest")
+        await expect(page.locator(".facts")).to_contain_text("provisional")
+        await page.get_by_label("Answer", exact=True).select_option("60000 ")
+        await expect(page.locator(".facts")).to_contain_text("111")
+
+
+async def test_a_ranking_is_shown_with_intervals_and_what_has_moved(page: Page) -> None:
+    async with served() as server:
+        server.show(ranking_of(epoch=1, phase=2, items={"Casablanca": 0.5, "Alien": 0.25}))
+        server.show(ranking_of(epoch=2, phase=2, items={"Alien": 0.4, "Casablanca": 0.3}))
+        await page.goto(server.url)
+        assert await rows(page, "Most frequent items") == [
+            ["Alien", "0.400 ± 0.020"],
+            ["Casablanca", "0.300 ± 0.020"],
+        ]
+        drawn = await page.locator("figure").first.locator("svg text").all_text_contents()
+        assert "0.400 ± 0.020 ▲1" in drawn
+        assert "0.300 ± 0.020 ▼1" in drawn
+        assert await page.locator("figure").first.locator("line.whisker").count() == 6
+
+
+async def test_a_value_that_looks_like_markup_stays_a_value(page: Page) -> None:
+    hostile = '<img src=x onerror="document.title=1">'
+    axes = (Axis(attribute=hostile, values=("no", hostile)), Axis(attribute="b", values=("x", "y", "z")))
+    async with served() as server:
+        server.show(estimate_of(axes=axes))
+        server.show(ranking_of(epoch=1, phase=2, items={hostile: 0.5}))
+        await page.goto(server.url)
+        for name in ("care-survey", "films"):
+            await page.get_by_role("link", name=name).click()
+            await expect(page.locator("h2")).to_contain_text(name)
+            assert await page.locator("img").count() == 0
+        assert await page.title() == "stream_ldp"
+
+
+async def test_everything_can_be_reached_by_keyboard(page: Page) -> None:
+    async with served() as server:
+        server.show(estimate_of())
+        server.show(ranking_of(epoch=1, phase=2))
+        await page.goto(server.url)
+        await expect(page.locator("h2")).to_be_visible()
+        reached = []
+        for _ in range(12):
+            await page.keyboard.press("Tab")
+            reached.append(
+                await page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.textContent")
+            )
+        assert any(each.startswith("A Skip") for each in reached)
+        assert any(each == "A films" for each in reached)
+        assert any(each.startswith("SELECT") for each in reached)
+        assert any(each.startswith("SUMMARY") for each in reached)
+
+
+async def test_a_redraw_keeps_open_tables_open_and_the_keyboard_where_it_is(page: Page) -> None:
+    async with served() as server:
+        server.show(of_minute(1, reports=111))
+        await page.goto(server.url)
+        await page.locator("summary").first.click()
+        await page.get_by_label("Columns", exact=True).focus()
+        server.show(of_minute(2, reports=222))
+        await expect(page.locator(".facts")).to_contain_text("222")
+        assert await page.locator("details").first.get_attribute("open") is not None
+        assert await page.evaluate("document.activeElement.id") == "choice-across"
+
+
+async def test_a_lost_connection_is_told_and_comes_back(page: Page) -> None:
+    async with served() as server:
+        port = int(server.url.rstrip("/").rpartition(":")[2])
+        server.show(of_minute(1, reports=111))
+        await page.goto(server.url)
+        await expect(page.locator("#connection")).to_have_text("Connected")
+    await expect(page.locator("#connection")).to_contain_text("Connection lost")
+    async with served(port) as server:
+        server.show(of_minute(2, reports=222))
+        await expect(page.locator(".facts")).to_contain_text("222", timeout=20_000)
+        await expect(page.locator("#connection")).to_contain_text("Connected")
+
+
+async def test_a_collection_without_answers_is_no_error(page: Page) -> None:
+    async with served() as server:
+        await page.goto(server.url)
+        await expect(page.get_by_text("No answers have come yet.")).to_be_visible()
+
+
+async def test_the_numbers_on_the_page_are_those_of_the_topic(
+    page: Page, tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    flags = ["--brokers", kafka.bootstrap, "--topic-prefix", prefix, "--port", "0"]
+    command = [sys.executable, "-m", "stream_ldp.cli", "page", str(deployment.file), *flags]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        line = (await process.stdout.readline()).decode()
+        (url,) = re.findall(r"http://\S+/", line)
+        await page.goto(url)
+        with deployment.worker() as worker:
+            await worker.ready()
+            await report(deployment, users=5_000)
+            finals = await deployment.finals_of(5_000)
+            last = finals[-1]
+            await expect(page.locator(".facts")).to_contain_text(f"{last.reports:,}", timeout=20_000)
+            digits = [
+                max(1, min(6, 1 - int(np.floor(np.log10(error))))) if error > 0 else 4
+                for error in last.standard_errors().ravel()
+            ]
+            expected = [
+                f"{value:.{places}f} ± {error:.{places}f}"
+                for value, error, places in zip(
+                    last.joint().ravel(), last.standard_errors().ravel(), digits, strict=True
+                )
+            ]
+            shown = await rows(page, "Joint distribution")
+            assert [row[0] for row in shown] == ["no", "yes"]
+            assert [cell for row in shown for cell in row[1:]] == expected
+    finally:
+        process.terminate()
+        assert await process.wait() == 0
+
+
+async def report(deployment: JointDeployment, *, users: int) -> None:
+    """Let users report once each, within a window or two."""
+    rng = np.random.default_rng(20261122)
+    values = np.stack([rng.integers(size, size=users) for size in deployment.collection.sizes], axis=1)
+    async with Reporter(
+        deployment.collection, settings=deployment.settings, entropy=SeededEntropy(1), max_reports=200, linger=0.02
+    ) as reporter:
+        await reporter.report_many(values, secrets=None)

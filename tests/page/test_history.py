@@ -1,0 +1,75 @@
+"""Tests of which answers the page keeps."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stream_ldp.page.history import History
+from tests.client.examples import of_minute
+from tests.client.rankings import ranking_of
+
+KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
+
+
+def starts(history: History) -> list[int]:
+    return [answer["window"]["start_ms"] // 60_000 for answer in json.loads(history.snapshot())["answers"]]
+
+
+def test_a_snapshot_has_the_published_messages_oldest_first() -> None:
+    history = History(KNOWN)
+    second, first = of_minute(2), of_minute(1, estimate="mobility", axes=of_minute(1).axes)
+    for each in (second, first):
+        assert history.add(each) == each.to_bytes().decode()
+    snapshot = json.loads(history.snapshot())
+    assert snapshot["collections"] == KNOWN
+    assert snapshot["answers"] == [json.loads(first.to_bytes()), json.loads(second.to_bytes())]
+
+
+def test_before_the_first_answer_a_snapshot_names_the_collections() -> None:
+    assert json.loads(History(KNOWN).snapshot()) == {"collections": KNOWN, "answers": []}
+
+
+def test_only_the_last_finals_of_a_series_are_kept() -> None:
+    history = History(KNOWN, finals=2)
+    for minute in range(5):
+        history.add(of_minute(minute))
+    assert starts(history) == [3, 4]
+
+
+def test_a_provisional_answer_replaces_the_one_before_and_goes_when_its_window_is_final() -> None:
+    history = History(KNOWN)
+    history.add(of_minute(1, final=False, reports=5))
+    history.add(of_minute(1, final=False, reports=6))
+    assert [answer["reports"] for answer in json.loads(history.snapshot())["answers"]] == [6]
+    history.add(of_minute(1))
+    assert [answer["final"] for answer in json.loads(history.snapshot())["answers"]] == [True]
+
+
+def test_a_provisional_answer_of_a_later_window_stays_when_an_earlier_one_is_final() -> None:
+    history = History(KNOWN)
+    history.add(of_minute(2, final=False))
+    history.add(of_minute(1))
+    assert starts(history) == [1, 2]
+
+
+def test_an_answer_to_a_window_that_is_final_already_is_no_news() -> None:
+    history = History(KNOWN)
+    history.add(of_minute(3))
+    assert history.add(of_minute(3, final=False)) is None
+    assert history.add(of_minute(2)) is None
+    assert starts(history) == [3]
+
+
+def test_each_phase_of_an_epoch_is_a_series_of_its_own() -> None:
+    history = History(KNOWN)
+    for phase in (1, 2):
+        assert history.add(ranking_of(epoch=0, phase=phase)) is not None
+    assert history.add(ranking_of(epoch=1, phase=1)) is not None
+    assert len(starts(history)) == 3
+
+
+def test_an_answer_of_a_collection_that_is_not_served_is_refused() -> None:
+    with pytest.raises(KeyError, match="films"):
+        History({"care-survey": {"kind": "records"}}).add(ranking_of(epoch=0, phase=1))

@@ -44,11 +44,9 @@ class NextPhase(MessagePart):
 
     @classmethod
     def of(cls, inquiry: Inquiry) -> Self:
-        """Convert an inquiry about candidates to its part of a message, in which they ascend.
-
-        Clients take no other order, since the order could tell users apart; see `Round.check`.
-        """
-        candidates = () if inquiry.candidates is None else tuple(sorted(inquiry.candidates.tolist()))
+        """Convert an inquiry about candidates to its part of a message, in canonical order."""
+        asked = inquiry.canonical.candidates
+        candidates = () if asked is None else tuple(asked.tolist())
         return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
 
 

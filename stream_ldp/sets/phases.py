@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,8 +74,8 @@ class Inquiry:
     """The request of one phase of one epoch to its users.
 
     phase: number of the phase.
-    candidates: the items asked about, int64, shape (c,); None for the whole domain. Rounds name them in ascending
-        order.
+    candidates: the items asked about, int64, shape (c,), in the order in which reports number them; None for the
+        whole domain.
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.
@@ -85,6 +85,11 @@ class Inquiry:
     candidates: NDArray[np.int64] | None
     padding: int
     correction: float = 1.0
+
+    @property
+    def canonical(self) -> Inquiry:
+        """The same inquiry with candidates in ascending order, the only one that clients take; see `Round.check`."""
+        return self if self.candidates is None else replace(self, candidates=np.sort(self.candidates))
 
     def fingerprint(self, collection_fingerprint: str, *, epoch: int) -> bytes:
         """Compute the fingerprint of the batches that report to it in an epoch, 16 bytes.

@@ -131,6 +131,7 @@ class ItemDeployment(Deployment):
                     sums += oracle.sums(decoded.rows[0][first : first + count])
                     reports += count
             before, following = method.solve(inquiry, sums=sums, reports=reports, before=before)
+            following = following and following.canonical
             answers.append(Batched(reports=reports, sums=sums, estimate=before, following=following))
             if following is None:
                 return answers

@@ -39,6 +39,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.worker:worker"),
             "Count the reports of collections and publish their answers, until Ctrl-C or SIGTERM.",
         ),
+        "dead-letters": Command(
+            Deferred("stream_ldp.cli.dead_letters:app"),
+            "Show the batches that workers refused, and send them again once the cause is mended.",
+        ),
         "quarantine": Command(
             Deferred("stream_ldp.cli.quarantine:app"),
             "Show the records that workers cannot read, and let final answers go on without them.",

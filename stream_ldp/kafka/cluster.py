@@ -106,10 +106,18 @@ class Cluster:
         Raises:
             ClusterError: the group gets no coordinator within LEADER_SECONDS.
         """
+        return {partition: offset for partition, (offset, _) in (await self.commits(group, partitions)).items()}
+
+    async def commits(
+        self, group: str, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, tuple[int, str]]:
+        """Return what a consumer group has committed, offset and metadata; see `committed`."""
         commits = await _once_coordinated(
             group, lambda: self._admin.list_consumer_group_offsets(group, partitions=list(partitions))
         )
-        return {partition: commit.offset for partition, commit in commits.items() if commit.offset >= 0}
+        return {
+            partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
+        }
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. A topic that exists by now is left as it is.

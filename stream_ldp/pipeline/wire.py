@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "VERSION",
     "Batch",
     "Decoded",
+    "Header",
     "RowFormat",
     "decode",
     "encode",
@@ -84,6 +85,29 @@ def encode(batch: Batch) -> bytes:
     )
     checked = header.tobytes()[_CHECKED_FROM:] + batch.rows.tobytes()
     return MAGIC + zlib.crc32(checked).to_bytes(4, "little") + checked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    """What the header of one record says, true or not; see `Batch`."""
+
+    fingerprint: bytes
+    batch_id: bytes
+    time_ms: int
+    count: int
+
+    @classmethod
+    def of(cls, record: bytes) -> Self | None:
+        """Read the header; None if the record is too short or does not begin as a batch does."""
+        if len(record) < HEADER_BYTES or not record.startswith(MAGIC):
+            return None
+        (fields,) = np.frombuffer(record[:HEADER_BYTES], dtype=_HEADER)
+        return cls(
+            fingerprint=fields["fingerprint"].tobytes(),
+            batch_id=fields["batch_id"].tobytes(),
+            time_ms=int(fields["time_ms"]),
+            count=int(fields["count"]),
+        )
 
 
 class RowFormat(Protocol):

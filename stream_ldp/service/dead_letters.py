@@ -1,8 +1,9 @@
-"""This module turns a record that is passed over into a dead letter, which holds the reason and its place."""
+"""This module makes dead letters of records that are passed over, with the reason and their place, and reads them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline.rejection import Reason, Rejected
@@ -13,7 +14,54 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
 
-__all__ = ["dead_letter", "unread_letter"]
+__all__ = ["DeadLetter", "dead_letter", "unread_letter"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetter:
+    """A dead letter as it is read.
+
+    offset: its own place in the dead-letter topic.
+    time_ms: when it was written, in milliseconds since 1970-01-01 UTC.
+    topic, source_partition, source_offset: the place of what was refused.
+    value: what was refused, as it came.
+    """
+
+    offset: int
+    time_ms: int
+    reason: Reason
+    detail: str
+    topic: str
+    source_partition: int
+    source_offset: int
+    value: bytes
+
+    @classmethod
+    def of(cls, record: ConsumerRecord) -> Self:
+        """Read a record of a dead-letter topic.
+
+        Raises:
+            ValueError: it is not a dead letter.
+        """
+        headers = {name: value.decode() for name, value in record.headers or ()}
+        try:
+            return cls(
+                offset=record.offset,
+                time_ms=record.timestamp,
+                reason=Reason(headers["reason"]),
+                detail=headers["detail"],
+                topic=headers["source-topic"],
+                source_partition=int(headers["source-partition"]),
+                source_offset=int(headers["source-offset"]),
+                value=record.value or b"",
+            )
+        except KeyError as missing:
+            raise ValueError(f"there is no header {missing}") from None
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """The place of what was refused, the same in a letter that was written twice."""
+        return self.topic, self.source_partition, self.source_offset
 
 
 def dead_letter(record: ConsumerRecord, why: Rejected, *, collection: Collection, topic: str) -> Record:

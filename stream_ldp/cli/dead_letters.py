@@ -1,0 +1,237 @@
+"""These commands show the batches that workers refused, and send them again once the cause is mended."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter, deque
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from aiokafka import TopicPartition
+
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.running import run
+from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.windows import closes_at, pane_of
+from stream_ldp.pipeline.wire import Header
+from stream_ldp.service.dead_letters import DeadLetter
+from stream_ldp.service.preflight import preflight
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Mapping
+
+    from stream_ldp.collection import Collection
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+#: Settings of these commands: the group's commits say which windows have closed.
+SETTINGS = (*TOPICS, "group")
+
+#: Reasons that can go away: by another release, another collection file, another clock, or a round that is known now.
+#: The others are in the bytes of the batch.
+CURABLE = (
+    Reason.UNKNOWN_FINGERPRINT,
+    Reason.UNKNOWN_VERSION,
+    Reason.FUTURE_TIME,
+    Reason.PAST_TIME,
+    Reason.CLOSED_PHASE,
+    Reason.LATE,
+)
+
+#: The most batches that are sent at once; each may have 1 MB.
+CHUNK = 100
+
+File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="The collection file.", dir_okay=False)]
+
+
+@app.command(name="list")
+@with_settings(SETTINGS)
+def list_(
+    file: File,
+    *,
+    reason: Annotated[
+        list[Reason] | None, typer.Option(help="Show only this reason; may be repeated.", show_default="all")
+    ] = None,
+    newest: Annotated[int, typer.Option(min=0, help="Number of the newest letters to show.")] = 20,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each letter, and no sums.", show_default=False)
+    ] = False,
+    settings: Settings,
+) -> None:
+    """Count the dead letters by reason, and show the newest: when, why, and the place of what was refused.
+
+    What a batch holds is not shown.
+    """
+    _run(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
+
+
+@app.command()
+@with_settings(SETTINGS)
+def replay(
+    file: File,
+    *,
+    reason: Annotated[
+        list[Reason], typer.Option(help="Send the batches that were refused for this reason; may be repeated.")
+    ],
+    hopeless: Annotated[
+        bool,
+        typer.Option("--hopeless", help="Send those too that would be refused again: they become new dead letters."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Send nothing, and tell what would be sent.")] = False,
+    settings: Settings,
+) -> None:
+    """Send refused batches again, as the same bytes and to the same partition, once the cause is mended.
+
+    Batches that cannot count any more, such as late ones, whose windows have closed, are not sent. The command can be
+    run again: a batch that has been counted is not counted twice, since it has its batch id.
+    """
+    if incurable := [each for each in reason if each not in CURABLE]:
+        fail(
+            f"--reason {', '.join(incurable)}: this is in the bytes of the batch, which would be refused again; "
+            f"what can be mended is {', '.join(CURABLE)}",
+            code=2,
+        )
+    _run(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    run(work)
+
+
+async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
+    (collection,) = (collections := load_collections([file])).values()
+    await preflight(settings, collections)
+    counts: Counter[Reason] = Counter()
+    shown: deque[DeadLetter] = deque(maxlen=newest)
+    async for letter in _letters(settings, collection, reasons):
+        counts[letter.reason] += 1
+        shown.append(letter)
+    if as_json:
+        for letter in shown:
+            typer.echo(json.dumps(_fields(letter)))
+        return
+    each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
+    typer.echo(f"{collection.name}: {counts.total():,} dead letters{each and ': '}{each}")
+    for letter in shown:
+        place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
+        typer.echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
+
+
+async def _replay(
+    settings: Settings, file: Path, *, reasons: frozenset[Reason], hopeless: bool, dry_run: bool
+) -> None:
+    (collection,) = (collections := load_collections([file])).values()
+    partitions = await preflight(settings, collections)
+    topic = settings.topic_names.reports(collection.name)
+    watermarks = await _watermarks(settings, collection, partitions[topic])
+    batches: list[Record] = []
+    sent = reports = 0
+    kept: Counter[str] = Counter()
+    # Without idempotence, as clients send: repeats have the same batch id.
+    producer = Producer(settings, idempotent=False)
+    try:
+        if not dry_run:
+            await producer.start()
+        async for letter in _letters(settings, collection, reasons):
+            header = Header.of(letter.value)
+            watermark = watermarks.get(letter.source_partition)
+            why_not = "not reports" if letter.topic != topic else _why_not(header, collection, watermark_ms=watermark)
+            if why_not is not None and not (hopeless and letter.topic == topic):
+                kept[why_not] += 1
+                continue
+            sent += 1
+            reports += header.count if header else 0
+            if dry_run:
+                continue
+            key = header.batch_id if header else b""
+            batches.append(Record(topic=topic, key=key, value=letter.value, partition=letter.source_partition))
+            if len(batches) == CHUNK:
+                await producer.publish(batches)
+                batches.clear()
+        await producer.publish(batches)
+    finally:
+        await producer.stop()
+    would = "would be sent" if dry_run else "sent"
+    typer.echo(f"{sent:,} batches of {reports:,} reports {would} again to {topic}")
+    for why_not, count in kept.most_common():
+        typer.echo(f"{count:,} not sent: {why_not}")
+
+
+async def _letters(
+    settings: Settings, collection: Collection, reasons: frozenset[Reason]
+) -> AsyncIterator[DeadLetter]:
+    """Yield the dead letters of a collection, oldest first, each place once."""
+    topic = settings.topic_names.dead_letters(collection.name)
+    seen: set[tuple[str, int, int]] = set()
+    foreign = 0
+    async with LogReader(topic, settings=settings) as log:
+        async for record in log.read_to_end():
+            try:
+                letter = DeadLetter.of(record)
+            except ValueError:
+                foreign += 1
+                continue
+            if letter.place not in seen:
+                seen.add(letter.place)
+                if letter.reason in reasons:
+                    yield letter
+    if foreign:
+        typer.echo(f"{foreign:,} records of {topic} are not dead letters", err=True)
+
+
+async def _watermarks(settings: Settings, collection: Collection, partitions: int) -> Mapping[int, int]:
+    """Return the watermarks that workers have committed, in milliseconds, by partition of the reports topic."""
+    topic, group = settings.topic_names.reports(collection.name), settings.ingest_group(collection.name)
+    async with Cluster.connect(settings) as cluster:
+        commits = await cluster.commits(group, [TopicPartition(topic, number) for number in range(partitions)])
+    checkpoints = {place.partition: Checkpoint.parse(offset, text) for place, (offset, text) in commits.items()}
+    return {number: each.watermark_ms for number, each in checkpoints.items() if each.watermark_ms is not None}
+
+
+def _why_not(header: Header | None, collection: Collection, *, watermark_ms: int | None) -> str | None:
+    """Say why a batch would be refused again; None if it may count."""
+    window, now = collection.window, now_ms()
+    if header is None:
+        return "not batches of reports"
+    if not collection.topics.rounds and header.fingerprint != collection.fingerprint:
+        return "made with another collection file"
+    if header.time_ms > now + window.ahead_ms:
+        return "too far in the future"
+    if header.time_ms < now - window.max_age_ms:
+        return "older than max_age"
+    if watermark_ms is not None and closes_at(pane_of(header.time_ms, window), window) <= watermark_ms:
+        return "late: their windows have closed"
+    return None
+
+
+def _fields(letter: DeadLetter) -> dict[str, object]:
+    header = Header.of(letter.value)
+    return {
+        "offset": letter.offset,
+        "time": _time(letter.time_ms),
+        "reason": letter.reason,
+        "detail": letter.detail,
+        "topic": letter.topic,
+        "source_partition": letter.source_partition,
+        "source_offset": letter.source_offset,
+        "bytes": len(letter.value),
+        "event_time": None if header is None else header.time_ms,
+        "fingerprint": None if header is None else header.fingerprint.hex(),
+    }
+
+
+def _time(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -223,12 +223,16 @@ class Merge:
         for pane in sorted(panes):
             of_pane = windows_of(pane, self.collection.window)
             starts += [start for start in of_pane if not starts or starts[-1] < start]
-        return [start for start in starts if self._undecided.holds(start, series) and not self._is_closed(start)]
+        return [start for start in starts if self.is_open(start, series)]
 
     def has_changed(self, series: Series) -> bool:
         """Decide whether `changed` has anything to look at."""
         self._refresh()
         return bool(self._changed[series.name])
+
+    def is_open(self, window_ms: int, series: Series) -> bool:
+        """Decide whether a window of a series holds reports and still takes more."""
+        return self._undecided.holds(window_ms, series) and not self._is_closed(window_ms)
 
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """Put together all that the answer to one window depends on, as of now."""

@@ -13,7 +13,6 @@ import contextlib
 import logging
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mode import Service
@@ -21,17 +20,19 @@ from mode import Service
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
-from stream_ldp.kinds import kind_of, solve
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.service.dead_letters import unread_letter
+from stream_ldp.service.solver import Solver
 from stream_ldp.service.windows_log import partials_log, read_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from stream_ldp.collection import Collection, Series
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.solver import Solved
 
 __all__ = ["Merger", "PartitionsAdded"]
 
@@ -96,8 +98,7 @@ class Merger(Service):
         self._metrics = metrics
         self._owned: dict[str, _Owned] = {}
         self._assigned = False
-        # One solver: a second would fight the first, and ingest, for the same cores.
-        self._solver = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solve")
+        self._solver = Solver(metrics=metrics)
 
     def problems(self) -> list[str]:
         """Say why the merger is not ready; empty when it is."""
@@ -172,7 +173,6 @@ class Merger(Service):
     async def on_stop(self) -> None:
         """Stop all merges; a window that is being solved is solved again by the next owner."""
         await self.give_up(set(range(self._settings.partials_partitions)))
-        self._solver.shutdown(wait=False, cancel_futures=True)
 
     def _partition_of(self, name: str) -> int:
         return partials.partition_of(name, partitions=self._settings.partials_partitions)
@@ -185,9 +185,7 @@ class Merger(Service):
         merge = owned.merge
         for answer in merge.decided:
             await self._ask_next(merge.collection, answer)
-        next_at = dict.fromkeys((series.name for series in merge.collection.series), 0.0)
-        # Number of reports in the last provisional answer of each window.
-        published: dict[tuple[str, int], int] = {}
+        provisionals = [Provisionals(merge, each, now=time.monotonic()) for each in merge.collection.series]
         while not self.should_stop:
             owned.wake.clear()
             held = await self._is_held(owned)
@@ -195,25 +193,19 @@ class Merger(Service):
                 await asyncio.sleep(0)
             elif not held and (question := merge.due()) is not None:
                 await self._publish_final(merge, question)
-                published.pop((question.series.name, question.window_ms), None)
                 merge.forget()
-            else:
+            elif not await self._publish_provisional(merge, provisionals):
                 if not held:
                     merge.forget()
-                for series in merge.collection.series:
-                    if next_at[series.name] <= time.monotonic() and (changed := merge.changed(series)):
-                        for start in changed:
-                            await self._publish_provisional(merge, start, series, published)
-                        next_at[series.name] = time.monotonic() + series.every_ms / 1_000
-                changed_at = [next_at[each.name] for each in merge.collection.series if merge.has_changed(each)]
-                left = max(0.0, min(changed_at) - time.monotonic()) if changed_at else None
+                due_at = [each.due_at for each in provisionals if each.due_at is not None]
+                left = max(0.0, min(due_at) - time.monotonic()) if due_at else None
                 if held:
                     left = RELEASE_SECONDS if left is None else min(left, RELEASE_SECONDS)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
     async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> None:
-        answer = await self._solve(merge.collection, question)
+        answer = (await self._solve(merge.collection, question)).answer
         await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
         merge.decide(answer)
@@ -246,25 +238,38 @@ class Merger(Service):
             self._metrics.windows_implausible.labels(answer.collection).inc()
             log.warning("%s: the reports of the window of %s do not look honest", "/".join(labels), answer.window)
 
-    async def _publish_provisional(
-        self, merge: Merge, start: int, series: Series, published: dict[tuple[str, int], int]
-    ) -> None:
-        """Publish a provisional answer if reports came since the last one, and note how many it counts."""
-        question, place = merge.question(start, series, final=False), (series.name, start)
-        if question.reports > published.get(place, 0):
-            await self._publish(merge.collection, await self._solve(merge.collection, question))
-            published[place] = question.reports
+    async def _publish_provisional(self, merge: Merge, provisionals: Iterable[Provisionals]) -> bool:
+        """Publish a provisional answer if one is due, and return whether it was; note those that are left out."""
+        name = merge.collection.name
+        for each in provisionals:
+            before = each.skipped
+            question = each.next(now=time.monotonic())
+            if each.skipped > before:
+                self._metrics.provisionals_skipped.labels(name).inc(each.skipped - before)
+                if not before:
+                    log.warning(
+                        "%s/%s: provisional answers are skipped, as their solves take more than %.0f %% of `every`, "
+                        "%g s: make it longer, or ask for fewer cells",
+                        name,
+                        each.series.name,
+                        100 * SHARE,
+                        each.series.every_ms / 1_000,
+                    )
+            if question is not None:
+                solved = await self._solve(merge.collection, question)
+                await self._publish(merge.collection, solved.answer)
+                each.answer(question, seconds=solved.seconds, now=time.monotonic())
+                return True
+        return False
 
-    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Answer:
-        began = time.monotonic()
-        answer = await asyncio.get_running_loop().run_in_executor(self._solver, solve, collection, question)
-        self._metrics.solve_duration.labels(collection.name).observe(time.monotonic() - began)
+    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Solved:
+        solved = await self._solver.solve(collection, question)
         if (fit_of := kind_of(collection).fit) is not None:
-            fit = fit_of(answer)
+            fit = fit_of(solved.answer)
             self._metrics.em_iterations.labels(collection.name).observe(fit.iterations)
             self._metrics.em_starts.labels(collection.name, fit.start).inc()
             self._metrics.estimates_certified.labels(collection.name, str(fit.certified).lower()).inc()
-        return answer
+        return solved
 
     async def _publish(self, collection: Collection, answer: Answer) -> None:
         topic = self._names.answers(collection)

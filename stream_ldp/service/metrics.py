@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["Metrics"]
 
 #: A marginal of two values takes a millisecond, 2^17 cells a minute.
-_SOLVE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0)
+_SOLVE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 #: A warm start takes a few, a cold one hundreds.
 _ITERATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+#: A window's answer, by whether it can still change.
+_KINDS = ("final", "provisional")
 #: At best the grace and a flush; after an outage, hours.
 _DELAY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0, 7200.0)
 #: At 46,000 partials a second: from an empty log to one that was not compacted.
@@ -100,7 +102,17 @@ class Metrics:
         )
         self.em_starts = self._counter("em_starts", "Solved estimates, by what they were started from.", "start")
         self.solve_duration = self._histogram(
-            "solve_duration_seconds", "Time to solve one estimate or ranking.", _SOLVE_SECONDS
+            "solve_duration_seconds",
+            "Time to solve one estimate or ranking, without the wait for its turn.",
+            _SOLVE_SECONDS,
+        )
+        self.solve_wait = self._histogram(
+            "solve_wait_seconds", "Time that an estimate or ranking waits for its turn to be solved.", _SOLVE_SECONDS
+        )
+        self.solves_queued = self._by_kind("solves_queued", "Solves that wait for their turn.")
+        self.solves_running = self._by_kind("solves_running", "Solves that run.")
+        self.provisionals_skipped = self._counter(
+            "provisionals_skipped", "Provisional answers left out, since those of their series take too long."
         )
         self.rounds_published = self._counter(
             "rounds_published", "Rounds published for clients to report on; published again after every start."
@@ -121,13 +133,15 @@ class Metrics:
             self.rebuild_duration,
             self.window_close_delay,
             self.solve_duration,
+            self.solve_wait,
+            self.provisionals_skipped,
             self.rounds_published,
             self.em_iterations,
         )
         closed = (
             (self.batches_rejected, tuple(Reason)),
             (self.records_passed_over, ("partials", "answers")),
-            (self.estimates_published, ("final", "provisional")),
+            (self.estimates_published, _KINDS),
             (self.estimates_certified, ("true", "false")),
             (self.em_starts, tuple(Start)),
         )
@@ -143,6 +157,12 @@ class Metrics:
 
     def _gauge(self, name: str, help_: str, *labels: str) -> Gauge:
         return Gauge(name, help_, ("collection", *labels), namespace="stream_ldp", registry=self.registry)
+
+    def _by_kind(self, name: str, help_: str) -> Gauge:
+        gauge = Gauge(name, help_, ("kind",), namespace="stream_ldp", registry=self.registry)
+        for kind in _KINDS:
+            gauge.labels(kind)
+        return gauge
 
     def _histogram(self, name: str, help_: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(

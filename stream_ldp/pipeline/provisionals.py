@@ -1,0 +1,86 @@
+"""The provisional answers of one series: which open windows get one, and when.
+
+A round of them begins when `every` has passed since the last one and reports have come. It goes through the windows
+with new reports, earliest first, until the round's allowance of time is spent: the rest is skipped, and its turn
+comes in a later round. So solves that take long for `every` leave their collection time for its finals, and each
+other time to run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.pipeline.allowance import Allowance
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Series
+    from stream_ldp.pipeline.merging import Merge
+    from stream_ldp.pipeline.question import Question
+
+__all__ = ["SHARE", "Provisionals"]
+
+#: Share of the time that the solves of provisional answers of one series may take.
+SHARE = 0.5
+
+
+class Provisionals:
+    """The provisional answers of one series. Times are seconds of one clock that never goes back.
+
+    skipped: number of times that a window with new reports was left out of a round, for want of time.
+    """
+
+    def __init__(self, merge: Merge, series: Series, *, now: float) -> None:
+        """Begin without answers; a round may begin at once."""
+        self.series = series
+        self.skipped = 0
+        self._merge = merge
+        self._every_s = series.every_ms / 1_000
+        self._allowance = Allowance(share=SHARE, period_s=self._every_s, now=now)
+        self._next_at = now
+        self._round: deque[int] = deque()
+        self._left_out: set[int] = set()
+        # By the start of an open window: the number of reports in its last answer.
+        self._answered: dict[int, int] = {}
+
+    @property
+    def due_at(self) -> float | None:
+        """The time at which `next` has to be called again; None before reports come."""
+        waiting = self._round or self._left_out or self._merge.has_changed(self.series)
+        return self._next_at if waiting else None
+
+    def next(self, *, now: float) -> Question[Any, Any] | None:
+        """Return the question to be answered next; None if nothing is to be answered now.
+
+        Call `answer` when its answer is published, and then this again.
+        """
+        if not self._round:
+            if self.due_at is None or now < self.due_at:
+                return None
+            self._begin(now)
+        while self._round:
+            start = self._round.popleft()
+            if not self._merge.is_open(start, self.series):
+                continue
+            question = self._merge.question(start, self.series, final=False)
+            if question.reports <= self._answered.get(start, 0):
+                continue
+            if self._allowance.left_s(now=now) > 0:
+                return question
+            self._left_out = {start, *self._round}
+            self._round.clear()
+            self.skipped += len(self._left_out)
+        return None
+
+    def answer(self, question: Question[Any, Any], *, seconds: float, now: float) -> None:
+        """Note that a question was answered, by a solve that took so long."""
+        self._answered[question.window_ms] = question.reports
+        self._allowance.spend(seconds, now=now)
+
+    def _begin(self, now: float) -> None:
+        self._next_at = now + self._every_s
+        self._round.extend(sorted(self._left_out.union(self._merge.changed(self.series))))
+        self._left_out = set()
+        self._answered = {
+            start: reports for start, reports in self._answered.items() if self._merge.is_open(start, self.series)
+        }

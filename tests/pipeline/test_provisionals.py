@@ -1,0 +1,83 @@
+"""Tests of which open windows get a provisional answer, and when."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.provisionals import Provisionals
+from tests.client.examples import MINUTE_MS
+from tests.pipeline.test_merging import CLOSED_MS, JOINT, SURVEY, partial, watermark
+
+EVERY_S = JOINT.every_ms / 1_000
+
+
+def answered(provisionals: Provisionals, *, now: float, seconds: float = 0.0) -> list[int]:
+    """Answer all that is to be answered now, and return the windows, by the minute of their start."""
+    windows = []
+    while (question := provisionals.next(now=now)) is not None:
+        assert not question.final
+        windows.append(question.window_ms // MINUTE_MS)
+        provisionals.answer(question, seconds=seconds, now=now)
+    return windows
+
+
+def begun(*minutes: int) -> tuple[Merge, Provisionals]:
+    """Begin with a report in each of some minutes."""
+    merge = Merge(SURVEY, partitions=1)
+    for minute in minutes:
+        report(merge, minute)
+    return merge, Provisionals(merge, JOINT, now=0.0)
+
+
+def report(merge: Merge, minute: int, *, reports: int = 1) -> None:
+    merge.apply(partial(reports, pane_ms=minute * MINUTE_MS, end=10 + reports))
+
+
+def test_windows_with_new_reports_are_answered_once_every_so_often_earliest_first() -> None:
+    merge, provisionals = begun(1, 0)
+    assert answered(provisionals, now=0.0) == [0, 1]
+    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], None)
+    report(merge, 1, reports=2)
+    assert answered(provisionals, now=10.0) == [1]
+    report(merge, 0, reports=2)
+    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], 10.0 + EVERY_S)
+    assert answered(provisionals, now=10.0 + EVERY_S) == [0]
+
+
+def test_a_record_that_brings_no_reports_brings_no_answer() -> None:
+    merge, provisionals = begun(0)
+    assert answered(provisionals, now=0.0) == [0]
+    merge.apply(partial(1, end=99))
+    assert answered(provisionals, now=10.0) == []
+
+
+def test_a_round_ends_when_its_time_is_spent_and_the_rest_is_counted_and_comes_in_later_rounds() -> None:
+    """Half of 2 s may be spent in a round: two solves of 0.6 s."""
+    _, provisionals = begun(*range(5))
+    assert answered(provisionals, now=0.0, seconds=0.6) == [0, 1]
+    assert provisionals.skipped == 3
+    assert answered(provisionals, now=EVERY_S, seconds=0.6) == [2, 3]
+    assert answered(provisionals, now=2 * EVERY_S, seconds=0.6) == [4]
+    assert provisionals.skipped == 3 + 1
+
+
+def test_a_solve_that_does_not_fit_is_made_as_rarely_as_its_share_of_the_time_allows() -> None:
+    """A minute's solve in every two minutes, though reports come all the time and `every` is 2 s."""
+    merge, provisionals = begun(0)
+    now, times = 0.0, []
+    while now < 1_000.0:
+        report(merge, 0, reports=2 + round(now))
+        if answered(provisionals, now=now, seconds=60.0):
+            times.append(now)
+        now += 1.0
+    assert len(times) == 9
+    assert all(119.0 <= later - earlier <= 121.0 for earlier, later in pairwise(times))
+    assert provisionals.skipped > 400
+
+
+def test_a_window_that_closes_meanwhile_is_left_to_its_final() -> None:
+    merge, provisionals = begun(0, 1, 2)
+    assert answered(provisionals, now=0.0, seconds=2.0) == [0]
+    merge.apply(watermark(CLOSED_MS + MINUTE_MS))
+    assert answered(provisionals, now=10.0) == [2]

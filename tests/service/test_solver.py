@@ -1,0 +1,145 @@
+"""Tests of the solver: several collections, one of which takes very long."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.solver import Solver
+from tests.service.harness import SURVEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
+
+SMALL, WIDE, WIDER = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide", "wider"))
+
+#: Longest wait, in seconds, before a test fails.
+SOON = 20.0
+
+
+def question(collection: JointCollection, *, final: bool = True) -> Question[Any, Any]:
+    return Merge(collection, partitions=1).question(0, collection.estimates[0], final=final)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics({"small": 1, "wide": 1, "wider": 1})
+
+
+@pytest.fixture
+def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let the solves of wide collections last until this is set."""
+    done = threading.Event()
+
+    def slow(collection: JointCollection, question: Question[Any, Any]) -> Answer:
+        if collection.name != "small":
+            done.wait()
+        return solve(collection, question)
+
+    monkeypatch.setattr("stream_ldp.service.solver.solve", slow)
+    yield done
+    done.set()
+
+
+async def test_a_small_collection_does_not_wait_for_wide_ones(metrics: Metrics, finish: threading.Event) -> None:
+    solver = Solver(metrics=metrics, places=1)
+    wide = [asyncio.create_task(solver.solve(each, question(each))) for each in (WIDE, WIDER)]
+    await asyncio.sleep(0)
+    for _ in range(3):
+        solved = await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)
+        assert solved.answer.collection == "small"
+    assert not any(each.done() for each in wide)
+    finish.set()
+    assert [each.answer.collection for each in await asyncio.gather(*wide)] == ["wide", "wider"]
+
+
+async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(
+    metrics: Metrics, finish: threading.Event
+) -> None:
+    solver = Solver(metrics=metrics)
+    solving = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
+    for _ in range(100):
+        await asyncio.sleep(0.001)
+    assert not solving.done()
+    finish.set()
+    assert (await solving).answer.reports == 0
+
+
+async def test_metrics_tell_the_wait_from_the_solve_and_count_what_waits_and_runs(
+    metrics: Metrics, finish: threading.Event
+) -> None:
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(f"stream_ldp_{name}", labels)
+
+    solver = Solver(metrics=metrics, places=1)
+    began = time.monotonic()
+    wide = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
+    wider = asyncio.create_task(solver.solve(WIDER, question(WIDER, final=False)))
+    await asyncio.sleep(0.2)
+    assert value("solves_running", kind="final") == 1
+    assert value("solves_queued", kind="provisional") == 1
+    finish.set()
+    seconds = [(await each).seconds for each in (wide, wider)]
+    waited = value("solve_wait_seconds_sum", collection="wider")
+    took = value("solve_duration_seconds_sum", collection="wider")
+    assert waited is not None
+    assert waited >= 0.2
+    assert took == seconds[1]
+    assert waited + took <= time.monotonic() - began
+    assert [value(name, kind=kind) for name in ("solves_queued", "solves_running") for kind in ("final",)] == [0, 0]
+
+
+async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_its_turn(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(collection: JointCollection, question: Question[Any, Any]) -> Answer:
+        raise ZeroDivisionError("a bug")
+
+    solver = Solver(metrics=metrics, places=1)
+    with monkeypatch.context() as patched:
+        patched.setattr("stream_ldp.service.solver.solve", broken)
+        with pytest.raises(ZeroDivisionError, match="a bug"):
+            await solver.solve(SMALL, question(SMALL))
+    assert (await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)).answer.reports == 0
+
+
+async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(
+    metrics: Metrics, finish: threading.Event
+) -> None:
+    """A merge is given up at a rebalance, whether its question waits or is being solved."""
+    solver = Solver(metrics=metrics, places=1)
+    running = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
+    waiting = asyncio.create_task(solver.solve(WIDER, question(WIDER)))
+    await asyncio.sleep(0.05)
+    for task in (running, waiting):
+        task.cancel()
+    await asyncio.gather(running, waiting, return_exceptions=True)
+    finish.set()
+    assert (await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)).answer.collection == "small"
+
+
+def test_a_solve_that_runs_does_not_keep_the_process_from_ending(metrics: Metrics, finish: threading.Event) -> None:
+    async def leave() -> None:
+        task = asyncio.create_task(Solver(metrics=metrics).solve(WIDE, question(WIDE)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+
+    asyncio.run(leave())
+    solves = [thread for thread in threading.enumerate() if thread.name == "solve-wide"]
+    assert solves
+    assert all(thread.daemon for thread in solves)
+    finish.set()
+    for thread in solves:
+        thread.join(SOON)
+        assert not thread.is_alive()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 import math
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import datetime
+from fractions import Fraction
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -24,16 +27,25 @@ from stream_ldp.cli import app
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.cli.views.ranking_text import ranking_panel
+from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Terms, round_feed
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms.privacy_loss import shown_guess
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.privacy.audit.enumeration import Enumeration
+from stream_ldp.privacy.ledger.ledger import Spending, attribute_reports
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
 from tests.benchmarks.measured import shown
+from tests.client.examples import collection_of
+from tests.client.fakes import FakeBroker
+from tests.client.items import Timeline
 from tests.client.rankings import ranking_of
 from tests.paths import REPOSITORY
 
@@ -48,8 +60,8 @@ def blocks(text: str, language: str = "") -> list[str]:
 
 def examples() -> dict[str, str]:
     """The collections that the README shows: its text by the name of its file."""
-    survey, films = blocks(README, "yaml")
-    return {"survey.yaml": survey, "films.yaml": films}
+    survey, films, daily = blocks(README, "yaml")
+    return {"survey.yaml": survey, "films.yaml": films, "daily-films.yaml": daily}
 
 
 def example(name: str) -> Collection:
@@ -64,27 +76,124 @@ def table(name: str) -> str:
 def test_the_privacy_statement_has_the_mechanisms_own_numbers() -> None:
     collection = example("survey.yaml")
     assert isinstance(collection, JointCollection)
-    rows = re.findall(r"^\| (\d+|all) reports?.*? \| ([\d.]+) \| ([\d.]+) \|$", table("privacy"), flags=re.MULTILINE)
+    row = r"^\| (\d+|all) reports?.*? \| ([\d.]+) \| (.*?) \| ([\d.]+) \| (.*?) \|$"
+    rows = re.findall(row, table("privacy"), flags=re.MULTILINE)
     assert len(rows) == 5
     for reports, *stated in rows:
         seen = math.inf if reports == "all" else int(reports)
-        for neighbours, epsilon in enumerate(map(float, stated), start=1):
+        for neighbours, (epsilon, guess) in enumerate((stated[:2], stated[2:]), start=1):
             exact = collection.mechanism.epsilon(neighbours=neighbours, reports=seen)
             # Rounded up to the third decimal: a promise of privacy is never rounded down.
-            assert exact <= epsilon < exact + 0.001, (reports, neighbours, exact)
+            assert exact <= float(epsilon) < exact + 0.001, (reports, neighbours, exact)
+            assert guess == shown_guess(exact)
+
+
+def test_the_example_has_parameters_for_which_we_would_stand() -> None:
+    collection = example("survey.yaml")
+    assert isinstance(collection, JointCollection)
+    assert collection.mechanism.epsilon(neighbours=1, reports=math.inf) <= 2.2
+    assert "nobody can tell" not in README
 
 
 def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
-    collection = example("films.yaml")
+    collection = example("daily-films.yaml")
     assert isinstance(collection, ItemCollection)
-    rows = re.findall(r"^\| (\d+) epochs? \| ([\d.]+) \|$", table("privacy of sets"), flags=re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) epochs? \| ([\d.]+) \| (.*?) \|$", table("privacy of sets"), flags=re.MULTILINE)
     assert len(rows) == 4
-    for epochs, stated in rows:
+    for epochs, stated, guess in rows:
         exact = int(epochs) * epoch_epsilon(collection.method)
         assert exact <= float(stated) < exact + 0.001
+        assert guess == shown_guess(exact)
 
 
-@pytest.mark.parametrize("name", ["survey.yaml", "films.yaml"])
+def loss_of_a_change(mechanism: RRLDP, *, reports: int) -> float:
+    """Compute the most that reports tell a record that changes in the middle from one that stays the same, in nats.
+
+    All attributes change. Given the records, bits are independent, and each half of the reports shows a permanent bit
+    of its own; of a record that stays the same, both halves show the same one.
+    """
+    flip, (p, q), half = mechanism.flip, mechanism.response, reports // 2
+
+    def shown(ones: int, permanent: int) -> float:
+        one = q if permanent else p
+        return one**ones * (1 - one) ** (half - ones)
+
+    def drawn(permanent: int, true: int) -> float:
+        return flip if permanent != true else 1 - flip
+
+    def changed(first: int, second: int, ones: Sequence[int]) -> float:
+        return math.prod(
+            sum(drawn(bit, true) * shown(count, bit) for bit in (0, 1))
+            for true, count in zip((first, second), ones, strict=True)
+        )
+
+    def constant(true: int, ones: Sequence[int]) -> float:
+        return sum(drawn(bit, true) * shown(ones[0], bit) * shown(ones[1], bit) for bit in (0, 1))
+
+    total = 0.0
+    for size in mechanism.sizes:
+        losses = []
+        for value in range(size):
+            ratios = [
+                [
+                    math.log(changed(bit == 0, bit == 1, ones) / constant(bit == value, ones))
+                    for ones in itertools.product(range(half + 1), repeat=2)
+                ]
+                for bit in range(size)
+            ]
+            losses += [sum(max(each) for each in ratios), sum(-min(each) for each in ratios)]
+        total += max(losses)
+    return total
+
+
+@pytest.mark.parametrize("reports", [2, 4])
+def test_the_loss_of_a_change_is_the_one_that_is_enumerated(reports: int) -> None:
+    mechanism = RRLDP(sizes=(2,), f=0.5, p=0.5, q=0.75)
+    enumeration, half = Enumeration.realised(mechanism), reports // 2
+    histories = [[(0,)] * half + [(1,)] * half, *([(value,)] * reports for value in (0, 1))]
+    losses = [
+        enumeration.histories_epsilon(*pair)
+        for same in histories[1:]
+        for pair in ((histories[0], same), (same, histories[0]))
+    ]
+    assert loss_of_a_change(mechanism, reports=reports) == pytest.approx(max(losses), abs=1e-9)
+
+
+def test_the_price_of_a_change_and_what_it_shows_are_as_stated() -> None:
+    collection = example("survey.yaml")
+    assert isinstance(collection, JointCollection)
+    assert isinstance(collection.mechanism, RRLDP)
+    stated = r"ledger charges ([\d.]+\d) nats, .* may gain ([\d.]+\d)"
+    ((charged, shown),) = re.findall(stated, README.replace("\n", " "))
+    records = [[0, 0]] * 15 + [[1, 1]] * 15
+    spending = Spending().after(attribute_reports(collection, records, tag_key=bytes(range(32))))
+    assert spending.epsilon <= float(charged) < spending.epsilon + 0.001
+    exact = loss_of_a_change(collection.mechanism, reports=30)
+    assert exact <= float(shown) < exact + 0.001
+
+
+@pytest.mark.parametrize("mechanism", ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 2}"])
+@pytest.mark.parametrize("reports", [1, 2, 30])
+def test_a_client_that_counts_as_the_specification_says_counts_what_the_ledger_does(
+    mechanism: str, reports: int
+) -> None:
+    """The formulas of section 15, in its words."""
+    collection = collection_of(mechanism=mechanism)
+    counted = Fraction()
+    for size in collection.sizes:
+        if "k-rr" in mechanism:
+            run = math.ceil(2**32 / (math.exp(2) + size - 1))
+            counted += Fraction(math.log((2**32 - (size - 1) * run) / run))
+            continue
+        (t_f, t_p, t_q), t = collection.mechanism.meaning, reports
+        h, p, q = t_f / 2**32, t_p / 2**32, t_q / 2**32
+        k, u, d = 1 - h, (p / q) ** t, ((1 - q) / (1 - p)) ** t
+        counted += Fraction(math.log((k + h * u) / (h + k * u)) + math.log((k + h * d) / (h + k * d)))
+    spending = Spending().after(attribute_reports(collection, [[0, 1]] * reports, tag_key=bytes(range(32))))
+    assert float(counted) == pytest.approx(spending.epsilon, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["survey.yaml", "films.yaml", "daily-films.yaml"])
 def test_every_claim_of_the_examples_holds_when_audited_exactly(name: str) -> None:
     assert face_of(example(name)).audited(example(name)).enumerated().wrong == 0
 
@@ -160,6 +269,55 @@ def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:
         node = called[name]
         inspect.signature(names[name]).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})
     assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "RankingSubscriber", "Terms"}
+
+
+def terms_of_the_application() -> Terms:
+    """The terms of the user in the README's Python."""
+    (code,) = blocks(README, "python")
+    (budget,) = re.findall(r"terms=Terms\(budget=([\d.]+)\)", code)
+    return Terms(budget=float(budget))
+
+
+def test_the_budget_of_the_application_lasts_for_its_day_by_its_plan() -> None:
+    survey, films = example("survey.yaml"), example("daily-films.yaml")
+    planned = kind_of(films).plan(films)
+    assert planned.result_every_ms == 24 * 3_600_000
+    for_ever = max(loss.epsilon for loss in kind_of(survey).plan(survey).privacy)
+    left = terms_of_the_application().budget - for_ever
+    (epoch, *_) = (spent.epsilon for spent in planned.privacy)
+    assert left >= epoch, "a user who is asked on the first day is not stopped"
+    assert left // epoch / planned.sample >= 30, "a month, on average"
+
+
+async def test_the_application_runs_for_a_day_without_stopping(
+    broker: FakeBroker, timeline: Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_feed, "LOOK_MS", 60_000)
+    survey, films = example("survey.yaml"), example("daily-films.yaml")
+    assert isinstance(survey, JointCollection)
+    assert isinstance(films, ItemCollection)
+    broker.topics |= {f"stream-ldp.daily-films.{each}" for each in ("reports", "rounds")}
+    hour_ms, settings = 3_600_000, Settings.load(brokers="nowhere:1")
+    epoch = 20_000
+    timeline.now_ms = begin_ms = films.schedule.window_of(epoch, 1)
+    # A user whom the day's epoch asks: those whom it does not ask spend less.
+    secrets = (number.to_bytes(32, "big") for number in range(1, 1_000))
+    secret = next(
+        each
+        for each in secrets
+        if films.method.phases[0].asks(partition_words([each], fingerprint=films.fingerprint, epoch=epoch))[0]
+    )
+    ledger = PrivacyLedger.in_memory(secret=secret, terms=terms_of_the_application())
+    user: dict[str, Any] = {"settings": settings, "secret": secret, "ledger": ledger, "clock": timeline}
+    async with Reporter(survey, **user) as records, ItemReporter(films, **user) as sets:
+        await sets.hold({"alien", "brazil"})
+        for hour in range(1, 25):
+            await timeline.reach(begin_ms + hour * hour_ms)
+            await records.report({"bathing": "no", "mobility": "some"})
+            await sets.hold({"alien", "brazil"})  # it would raise what has ended reporting
+    assert records.acknowledged == 24
+    assert sets.acknowledged == 1
+    assert ledger.spending.epsilon == pytest.approx(survey.mechanism.epsilon(reports=24) + 1.0)
 
 
 @pytest.mark.long

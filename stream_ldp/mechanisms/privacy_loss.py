@@ -10,7 +10,20 @@ from fractions import Fraction
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = ["PRECISION", "NotCovered", "PrivacyLoss", "Values", "round_up", "shown_epsilon"]
+__all__ = [
+    "PRECISION",
+    "UNCHANGED",
+    "NotCovered",
+    "PrivacyLoss",
+    "Values",
+    "round_up",
+    "shown_epsilon",
+    "shown_guess",
+    "surest_guess",
+]
+
+#: The conditions of a loss of several reports that share permanent noise, in words.
+UNCHANGED = "a user's record does not change, and all reports show the same permanent noise"
 
 #: The decimal context in which losses are computed. 50 digits are more than thirty beyond those of a float64, so that
 #: only the last rounding shows; the exponents are wide enough for powers of a probability.
@@ -58,7 +71,7 @@ class PrivacyLoss:
         """The neighbour relation, and what is assumed of a user who reports more than once, in words."""
         if self.reports == 1 or self.values is Values.CHANGING:
             return self.relation
-        return f"{self.relation}; a user's record does not change"
+        return f"{self.relation}; {UNCHANGED}"
 
 
 def round_up(value: Decimal | Fraction) -> float:
@@ -66,6 +79,20 @@ def round_up(value: Decimal | Fraction) -> float:
     nearest = float(value)
     below = Decimal(nearest) < value if isinstance(value, Decimal) else Fraction(nearest) < value
     return math.nextafter(nearest, math.inf) if below else nearest
+
+
+def surest_guess(epsilon: float) -> float:
+    """Return how sure anybody may be after a loss of epsilon who held two inputs for equally likely before.
+
+    It is e^epsilon / (1 + e^epsilon), by Bayes's rule from the odds that change by a factor of at most e^epsilon.
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def shown_guess(epsilon: float) -> str:
+    """Format the surest guess for the user who is guessed about: rounded up to a tenth of a percent."""
+    tenths = math.ceil(round(surest_guess(epsilon) * 1_000, 6))
+    return f"{tenths / 10:.1f} %" if tenths < 1_000 else "over 99.9 %"
 
 
 def shown_epsilon(epsilon: float, *, decimals: int = 3) -> str:

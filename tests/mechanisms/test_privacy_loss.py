@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, NotCovered, Values
-from stream_ldp.mechanisms.privacy_loss import round_up, shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import round_up, shown_epsilon, shown_guess, surest_guess
 
 SURVEY = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
 
@@ -28,7 +28,9 @@ def test_one_report_is_covered_even_if_the_record_may_change_later() -> None:
 
 def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
     for_ever = SURVEY.privacy_loss(reports=math.inf)
-    assert for_ever.assumption == "any two records; a user's record does not change"
+    assert for_ever.assumption == (
+        "any two records; a user's record does not change, and all reports show the same permanent noise"
+    )
     assert SURVEY.privacy_loss().assumption == "any two records"
     assert SURVEY.privacy_loss(neighbours=1).relation == "any two records that differ in at most 1 attribute"
     three = RRLDP(sizes=(2, 2, 2), f=0.5)
@@ -82,3 +84,30 @@ def test_decimals_and_fractions_are_rounded_alike(exact: Decimal | Fraction) -> 
 def test_a_number_between_two_floats_is_rounded_to_the_upper_one() -> None:
     for third in (Fraction(1, 3), Decimal(1) / Decimal(3)):
         assert round_up(third) == math.nextafter(1 / 3, 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 3.0])
+def test_the_surest_guess_is_the_posterior_of_the_odds_that_epsilon_allows(epsilon: float) -> None:
+    odds = math.exp(epsilon)
+    assert surest_guess(epsilon) == pytest.approx(odds / (1 + odds), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [
+        (0.0, "50.0 %"),
+        (1.0, "73.2 %"),
+        (math.log(9), "90.0 %"),
+        (3.0, "95.3 %"),
+        (6.9, "99.9 %"),
+        (7.0, "over 99.9 %"),
+    ],
+)
+def test_the_surest_guess_is_shown_rounded_up_and_never_as_certainty(epsilon: float, shown: str) -> None:
+    assert shown_guess(epsilon) == shown
+
+
+def test_a_survey_for_which_we_would_stand_leaves_one_in_ten_to_the_surest_guess() -> None:
+    for_ever = SURVEY.privacy_loss(neighbours=1, reports=math.inf).epsilon
+    assert for_ever == pytest.approx(math.log(9), abs=1e-9)
+    assert surest_guess(for_ever) == pytest.approx(0.9, abs=1e-9)

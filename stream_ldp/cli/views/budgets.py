@@ -28,7 +28,7 @@ def budget_table(budgets: Sequence[BudgetPlan], *, of: str) -> Table:
     of: what they pay for, in the plural.
     """
     table = Table("budget in nats", f"{of} that it pays for", "lasts, on average", box=box.SIMPLE)
-    table.title = "How long a user's budget lasts, if it is spent on this collection alone"
+    table.title = "How long a user's budget lasts, if nothing else is spent"
     for each in budgets:
         paid = "all, for ever" if math.isinf(each.times) else f"{int(each.times):,}"
         table.add_row(f"{each.budget:g}", paid, _lasting(each.days))

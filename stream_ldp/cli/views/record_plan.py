@@ -12,7 +12,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 
 if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
@@ -68,6 +68,13 @@ def show_plan(planned: Plan) -> None:
         shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
         table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
     console.print(table)
+    for loss in planned.privacy:
+        if math.isinf(loss.reports):
+            console.print(
+                f"{loss.relation}: whoever held both for equally likely is never surer of one than "
+                f"{shown_guess(loss.epsilon)}.".capitalize(),
+                markup=False,
+            )
     console.print(
         f"A user who reports once in each window that asks them, {number(planned.reports_per_day)} times a day, "
         f"spends {shown_epsilon(planned.day.epsilon)} nats on the first day.",

@@ -344,7 +344,7 @@ def _whole(outputs: OutputDistribution) -> tuple[NDArray[np.object_], int]:
 
 
 def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the phases that ask the same user, for each part of the user partition.
+    """Return the numbers of the phases that ask the same user, for each part of the user partition that is asked.
 
     Raises:
         UnknownDistribution: users whose words lie between the same edges of shares are not asked alike.
@@ -357,7 +357,8 @@ def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
         if any(one != other for one, other in asks.values()):
             raise UnknownDistribution("users of one part of the user partition are asked by different phases")
         parts.append(tuple(number for number, (one, _) in asks.items() if one))
-    return tuple(dict.fromkeys(parts))
+    # Who is not asked at all, as most users where a collection asks a sample of them, loses nothing.
+    return tuple(dict.fromkeys(part for part in parts if part))
 
 
 def _worst(losses: NDArray[np.float64]) -> tuple[int, int]:

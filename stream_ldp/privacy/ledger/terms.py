@@ -64,7 +64,9 @@ class Assumption(StrEnum):
         """The users whom the reports do not distinguish by more than epsilon, in words."""
         match self:
             case Assumption.CONSTANT:
-                return "any two records; a user's record does not change"
+                return (
+                    "any two records; a user's record does not change, and all reports show the same permanent noise"
+                )
             case Assumption.VALUES:
                 return "any two users whose values change at the same times; when they change is not hidden"
             case Assumption.FRESH:

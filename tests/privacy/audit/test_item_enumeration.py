@@ -14,11 +14,12 @@ import pytest
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.privacy.audit import item_enumeration
-from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries
+from stream_ldp.privacy.audit.item_enumeration import ItemEnumeration, inquiries, together
 from stream_ldp.privacy.audit.output_distribution import stated_distribution
+from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from tests.privacy.audit import broken
-from tests.sets.methods.examples import method
+from tests.sets.methods.examples import build, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,3 +224,9 @@ def test_a_broken_oracle_is_caught_in_a_phase(make: Any) -> None:
 def test_an_epoch_without_users_asks_all_phases() -> None:
     svim = method("svim", domain=100, k=5, epsilon=2.0, hash_bits=1)
     assert [inquiry.phase for inquiry in inquiries(svim)] == [1, 2, 3]
+
+
+def test_a_sample_of_the_users_loses_what_all_users_would() -> None:
+    method = build("svim", domain=4, k=1, set_size=1)
+    sample = UserSample(method, words=RESOLUTION // 10)
+    assert together(sample.phases) == together(method.phases) == ((1,), (2,), (3,))

@@ -573,7 +573,7 @@ def test_a_command_remembers_what_the_one_before_spent(
     assert first.exit_code == 0
     assert first.stdout.splitlines() == [
         "2 reports of one user published",
-        f"5.546 of {budget:g} nats spent: any two records; a user's record does not change",
+        f"5.546 of {budget:g} nats spent: {Assumption.CONSTANT.promise}",
     ]
     second = command_line(report, survey, records, "--budget", budget)
     assert second.exit_code == 1

@@ -118,6 +118,9 @@ class Window(Part):
         much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
+    returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
+        the permanent noise that their windows share. None, if it is not known, counts as 1: errors are then never
+        too small.
     """
 
     size_ms: PositiveDuration = Field(alias="size")
@@ -129,6 +132,7 @@ class Window(Part):
     memory: Annotated[float, Field(gt=0, le=MAX_MEMORY)] | None = None
     time_precision_ms: PositiveDuration | None = Field(alias="time_precision", default=None)
     reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
+    returning: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @model_validator(mode="after")
     def _hop_divides_size(self) -> Self:
@@ -160,6 +164,11 @@ class Window(Part):
     def panes(self) -> int:
         """Number of panes of a window."""
         return self.size_ms // self.pane_ms
+
+    @property
+    def shares_reports(self) -> bool:
+        """Whether the answers to two windows can come from the same reports."""
+        return self.panes > 1 or self.memory is not None
 
     @property
     def memory_windows(self) -> int:

@@ -187,6 +187,11 @@ class KRR(Mechanism):
         )
 
     @property
+    def permanent_share(self) -> float:
+        """See `Mechanism.permanent_share`: every report of a user repeats the permanent response."""
+        return 1.0
+
+    @property
     def symbol_sizes(self) -> tuple[int, ...]:
         """See `Mechanism.symbol_sizes`: the one symbol of an attribute names any of its values."""
         return self.sizes

@@ -176,6 +176,15 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
+    def permanent_share(self) -> float:
+        """Upper bound of the share of a report's noise that all reports of its user have in common, in [0, 1].
+
+        It is the squared maximal correlation of the permanent and the sent symbols of a record: no more of the
+        variance of any function of a report comes from its permanent response (Witsenhausen, 1975).
+        """
+
+    @property
+    @abstractmethod
     def symbol_sizes(self) -> tuple[int, ...]:
         """Number of values that a symbol of each attribute may have: 2 of a bit."""
 

@@ -247,6 +247,20 @@ class RRLDP(Mechanism):
         )
 
     @property
+    def permanent_share(self) -> float:
+        """See `Mechanism.permanent_share`.
+
+        For independent bits it is the largest one of a single bit, and for binary variables the maximal correlation
+        is the plain one: with a = P(permanent bit is 1) and s = P(reported bit is 1), the square of it is a (1 - a)
+        (q - p)^2 / (s (1 - s)). It is 1 without an instantaneous response, where a user's reports are copies, and
+        small with f.
+        """
+        p, q = self.response
+        channel = self.channel()
+        covariance = self.flip * (1 - self.flip) * (q - p) ** 2
+        return max(covariance / (rate * (1 - rate)) for rate in (channel.one, channel.zero))
+
+    @property
     def symbol_sizes(self) -> tuple[int, ...]:
         """See `Mechanism.symbol_sizes`: every symbol is a bit."""
         return (2,) * len(self.sizes)
@@ -294,10 +308,7 @@ class RRLDP(Mechanism):
 
         The reports of a user share the permanent response and are otherwise independent. For a function h of the
         numbers of set bits, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last
-        is at most rho Var h with rho the squared maximal correlation of permanent and reported bits: for independent
-        bits the largest one of a single bit (Witsenhausen, 1975), which for binary variables is their plain
-        correlation. With a = P(permanent bit is 1) and s = P(reported bit is 1), rho = a (1 - a) (q - p)^2 / (s (1 -
-        s)). It is 1 without an instantaneous response, where a user's reports are copies, and small with f.
+        is at most `permanent_share` times Var h.
 
         Raises:
             ValueError: fewer than one report per user.
@@ -306,8 +317,4 @@ class RRLDP(Mechanism):
             raise ValueError(
                 f"a user who is counted has sent at least 1 report, got reports_per_user={reports_per_user}"
             )
-        p, q = self.response
-        channel = self.channel()
-        covariance = self.flip * (1 - self.flip) * (q - p) ** 2
-        shared = max(covariance / (rate * (1 - rate)) for rate in (channel.one, channel.zero))
-        return 1 + (reports_per_user - 1) * shared
+        return 1 + (reports_per_user - 1) * self.permanent_share

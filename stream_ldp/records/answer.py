@@ -21,7 +21,7 @@ from stream_ldp.pipeline.answer import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "Estimate", "Fit", "Independence", "Privacy"]
+__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Privacy", "Temporal"]
 
 
 def _as_list(value: object) -> object:
@@ -47,6 +47,16 @@ class Fit(MessagePart):
     iterations: int = Field(ge=0, description="evaluations of the EM map")
     certificate: Finite = Field(description="upper bound, in nats, of what the objective could still gain")
     certified: bool = Field(description="whether the certificate is within the estimator's tolerance")
+    tolerance: Finite | None = Field(
+        default=None, description="certificate, in nats, that adds 0.1 % to the expected squared error"
+    )
+    prior_users: Finite | None = Field(
+        default=None, description="weight of the prior, in users who report without noise; 0 for the published forms"
+    )
+    prior_centre: str | None = Field(
+        default=None,
+        description="centre of the prior: uniform, independence, pairs or previous; null without a prior",
+    )
 
 
 class Independence(MessagePart):
@@ -56,6 +66,28 @@ class Independence(MessagePart):
     statistic: Finite = Field(description="likelihood-ratio statistic of the joint over the product")
     p_value: Probability
     dependent: bool = Field(description="whether independence is rejected; where not, prefer the product")
+
+
+class Filter(MessagePart):
+    """What a final estimate leaves to the next one, beside its joint; see records/estimators/temporal.py."""
+
+    variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
+    permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
+    evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
+
+
+class Temporal(MessagePart):
+    """What the windows before have contributed to an estimate."""
+
+    alone: list[Any] = Field(description="the probabilities without it, nested likewise")
+    users: Finite = Field(
+        ge=0, description="weight of the windows before, in users who report without noise; 0 if they are not used"
+    )
+    drift: Finite | None = Field(
+        description="expected squared change of a coefficient from one window to the next; null in a first window"
+    )
+    jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
+    filter: Filter | None = Field(description="what the next window starts from; null in a provisional estimate")
 
 
 class Privacy(MessagePart):
@@ -87,6 +119,7 @@ class Estimate(Message):
     independence: Independence
     plausibility: Plausibility
     privacy: Privacy
+    temporal: Temporal | None = Field(default=None, description="null with `prior: window`")
 
     @property
     def series(self) -> str:

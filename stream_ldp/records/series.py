@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Name, Part, PositiveDuration, require_distinct
+from stream_ldp.collection.located import Misplaced
 
 if TYPE_CHECKING:
+    from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
 __all__ = ["EstimateSpec"]
@@ -20,6 +22,8 @@ class EstimateSpec(Part):
     of: the attributes, in the order of the axes of the result.
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
+    prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
+        window before as well (`temporal`); None for `temporal` where it is possible.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 
@@ -28,12 +32,27 @@ class EstimateSpec(Part):
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
+    prior: Literal["window", "temporal"] | None = None
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
     def _attributes_are_distinct(self) -> Self:
         require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
         return self
+
+    @model_validator(mode="after")
+    def _a_prior_is_used(self) -> Self:
+        if self.prior == "temporal" and not self._has_prior:
+            raise Misplaced("temporal needs method em or lremh, and stop certificate", "prior")
+        return self
+
+    @property
+    def _has_prior(self) -> bool:
+        return self.method != "lasso" and self.stop == "certificate"
+
+    def is_temporal(self, window: Window) -> bool:
+        """Decide whether the estimate of one window is the prior of the next."""
+        return self.prior != "window" and self._has_prior and not window.shares_reports
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the counts of its attributes' rows, in every window."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, Estimate, Privacy
-from stream_ldp.records.estimators import estimator
+from stream_ldp.records.answer import Axis, Estimate, Filter, Privacy, Temporal
+from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Mechanism
     from stream_ldp.pipeline.question import Question
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["row_counts", "solve", "supported", "warm_start"]
+__all__ = ["past", "row_counts", "solve", "supported", "warm_start"]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -36,6 +37,8 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         sizes=sizes,
         supports=[mechanism.supports[position] for position in positions],
         start=warm_start(question, sizes=sizes),
+        past=past(question, sizes=sizes),
+        recurrence=_recurrence(collection, question),
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     return Estimate(
@@ -57,6 +60,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             counts.unpacked(), counts.counts, positions, reports_per_user=window.reports_per_user
         ),
         privacy=Privacy(per_report=one.epsilon, for_ever=for_ever.epsilon, assumption=for_ever.assumption),
+        temporal=_published(solution.temporal, final=question.final),
     )
 
 
@@ -91,3 +95,51 @@ def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, 
     """Return the joint that the solver starts from; None if the answer before is missing or has another shape."""
     before = question.before
     return before.joint() if before is not None and before.shape == sizes else None
+
+
+def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> Past | None:
+    """Return what the final before leaves to this window; None if that is nothing."""
+    before = question.before
+    if before is None or before.window.start_ms >= question.window_ms:
+        return None
+    if before.temporal is None or before.temporal.filter is None:
+        return None
+    left = before.temporal.filter
+    found = Past(
+        joint=before.joint(),
+        variances=np.array(left.variances, dtype=np.float64),
+        permanent=np.array(left.permanent, dtype=np.float64),
+        evidence=np.array(left.evidence, dtype=np.float64),
+    )
+    return found if fits(found, sizes) else None
+
+
+def _recurrence(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Recurrence | None:
+    window, before = collection.window, question.before
+    if not question.series.is_temporal(window):
+        return None
+    elapsed = 1 if before is None else (question.window_ms - before.window.start_ms) // window.size_ms
+    return Recurrence(
+        returning=1.0 if window.returning is None else window.returning,
+        permanent=collection.mechanism.permanent_share,
+        elapsed=max(1, elapsed),
+    )
+
+
+def _published(temporal: Solved | None, *, final: bool) -> Temporal | None:
+    if temporal is None:
+        return None
+    left = temporal.past
+    return Temporal(
+        alone=temporal.alone.tolist(),
+        users=temporal.users,
+        drift=temporal.drift,
+        jumped=temporal.jumped,
+        filter=Filter(
+            variances=left.variances.tolist(),
+            permanent=left.permanent.tolist(),
+            evidence=tuple(left.evidence.tolist()),
+        )
+        if final
+        else None,
+    )

@@ -227,6 +227,21 @@ def test_reports_of_records_are_valid_and_honest(mechanism: Mechanism) -> None:
     assert mechanism.implausible(rows[:0], np.zeros(0, dtype=np.int64), reports_per_user=1.0).shape == (0,)
 
 
+@of_records
+def test_the_permanent_share_is_what_two_reports_of_a_record_have_in_common(mechanism: Mechanism) -> None:
+    """Exact: the squared maximal correlation of two reports is the second singular value of their joint, scaled."""
+    shares = []
+    for attribute in mechanism.stated():
+        for symbol in attribute:
+            response = np.array(symbol.stages.response, dtype=np.float64)
+            for row in symbol.stages.permanent:
+                permanent = np.array(row, dtype=np.float64)
+                sent = permanent @ response
+                scaled = np.sqrt(permanent)[:, None] * response / np.sqrt(sent)
+                shares.append(np.linalg.svd(scaled, compute_uv=False)[1] ** 2)
+    assert max(shares) == pytest.approx(mechanism.permanent_share, abs=1e-9)
+
+
 @of_values
 def test_reports_of_values_are_valid_and_honest(oracle: FrequencyOracle) -> None:
     """A false alarm comes once in 10^6 windows and 10^9 batches."""

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RRLDP, Support
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import Estimator, FloatArray, Independence, Method, Solution, Start, Stop
+from stream_ldp.records.estimators import (
+    Estimator,
+    FloatArray,
+    Independence,
+    Method,
+    Past,
+    Recurrence,
+    Solution,
+    Start,
+    Stop,
+)
 from stream_ldp.records.evaluation import Trial, average_variation_distance, scores, trials
 
 #: Inverts one bit in 4 billion: reports are their records.
@@ -37,6 +47,8 @@ class Fixed:
         sizes: tuple[int, ...],
         supports: Sequence[Support],
         start: FloatArray | None = None,
+        past: Past | None = None,
+        recurrence: Recurrence | None = None,
     ) -> Solution:
         self.seen.append(counts)
         return Solution(
@@ -51,6 +63,7 @@ class Fixed:
             start=Start.UNIFORM,
             log_likelihood=0.0,
             prior_users=0.0,
+            prior_centre=None,
             independence=Independence(
                 marginals=(),
                 log_likelihood=0.0,

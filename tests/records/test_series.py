@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+from tests.records.examples import TEXT, problems_of
 
 
 def test_an_estimate_counts_its_attributes_in_every_window_whatever_was_answered_before() -> None:
@@ -14,3 +18,37 @@ def test_an_estimate_counts_its_attributes_in_every_window_whatever_was_answered
 def test_an_estimate_follows_the_last_one_of_its_own_name() -> None:
     _, mobility = collection_of().estimates
     assert mobility.follows(7 * MINUTE_MS) == ("mobility", None)
+
+
+@pytest.mark.parametrize("spec", ["method: lasso", "stop: paper"])
+def test_a_temporal_prior_needs_an_estimator_with_a_prior(spec: str) -> None:
+    (problem,) = problems_of(TEXT.replace("mobility]}", f"mobility], {spec}, prior: temporal}}"))
+    assert problem.endswith("estimates.0.prior: temporal needs method em or lremh, and stop certificate")
+
+
+@pytest.mark.parametrize(
+    ("estimate", "window", "temporal"),
+    [
+        ("", "", True),
+        (", prior: temporal", "", True),
+        (", prior: window", "", False),
+        (", method: lasso", "", False),
+        (", stop: paper", "", False),
+        ("", ", hop: 30s", False),
+        ("", ", memory: 0.5", False),
+    ],
+)
+def test_windows_learn_from_each_other_where_they_can(estimate: str, window: str, temporal: bool) -> None:
+    text = TEXT.replace("mobility]}", f"mobility]{estimate}}}").replace("60s}", f"60s{window}}}")
+    collection = JointCollection.parse(text)
+    assert collection.estimates[0].is_temporal(collection.window) is temporal
+    assert collection.fingerprint == JointCollection.parse(TEXT).fingerprint
+
+
+@pytest.mark.parametrize("window", ["hop: 30s", "memory: 0.5"])
+def test_windows_that_share_reports_are_refused_a_temporal_prior(window: str) -> None:
+    text = TEXT.replace("mobility]}", "mobility], prior: temporal}").replace("60s}", f"60s, {window}}}")
+    (problem,) = problems_of(text)
+    assert problem.endswith(
+        "estimates.0.prior: temporal needs windows without reports in common: leave out hop and memory"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.series import EstimateSpec
@@ -88,3 +90,52 @@ def test_sums_of_reports_are_refused_and_not_left_out() -> None:
     )
     with pytest.raises(TypeError, match="answered from RowCounts"):
         solve(collection, question)
+
+
+def _window(minute: int, before: Estimate | None, *, seed: int) -> Question[EstimateSpec, Estimate]:
+    """Ask about one minute of 5,000 users, whose joint is the same in every minute."""
+    collection = collection_with(MECHANISMS[0])
+    cells = np.random.default_rng(seed).choice(6, size=5_000, p=[0.4, 0.1, 0.1, 0.15, 0.05, 0.2])
+    mobility, bathing = np.unravel_index(cells, (3, 2))
+    records = np.stack([bathing, np.zeros_like(bathing), mobility], axis=1)
+    rows = collection.mechanism.perturb(records, entropy=SeededEntropy(seed))
+    bits = np.unpackbits(rows, axis=1, bitorder="little")[:, list(collection.bits_of(("mobility", "bathing")))]
+    counts = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=bits.shape[1])
+    return Question(
+        series=collection.estimates[0],
+        window_ms=minute * MINUTE_MS,
+        final=True,
+        windows=((1.0, (counts,)),),
+        before=before,
+    )
+
+
+def test_a_final_that_is_read_back_from_the_log_is_followed_by_the_same_one() -> None:
+    collection = collection_with(MECHANISMS[0])
+    first = solve(collection, _window(0, None, seed=1))
+    second = solve(collection, _window(1, first, seed=2))
+    assert second.temporal is not None
+    assert second.temporal.users > 0
+    assert second.fit.prior_centre == "previous"
+    assert second.fit.prior_users == second.temporal.users
+    read_back = Estimate.from_bytes(first.to_bytes())
+    assert solve(collection, _window(1, read_back, seed=2)).to_bytes() == second.to_bytes()
+
+
+def test_a_final_of_an_earlier_release_leaves_nothing_but_a_start() -> None:
+    collection = collection_with(MECHANISMS[0])
+    first = solve(collection, _window(0, None, seed=1)).model_copy(update={"temporal": None})
+    second = solve(collection, _window(1, first, seed=2))
+    assert second.temporal is not None
+    assert (second.temporal.users, second.temporal.drift) == (0.0, None)
+    assert second.joint().tolist() == second.temporal.alone
+    assert second.fit.start == "previous"
+
+
+def test_a_provisional_estimate_learns_from_the_past_and_leaves_nothing() -> None:
+    collection = collection_with(MECHANISMS[0])
+    first = solve(collection, _window(0, None, seed=1))
+    provisional = solve(collection, replace(_window(1, first, seed=2), final=False))
+    assert provisional.temporal is not None
+    assert provisional.temporal.users > 0
+    assert provisional.temporal.filter is None

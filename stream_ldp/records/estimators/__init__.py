@@ -2,6 +2,20 @@
 
 from stream_ldp.records.estimators.estimator import Estimator, estimator
 from stream_ldp.records.estimators.likelihood import FloatArray
-from stream_ldp.records.estimators.solution import Independence, Method, Solution, Start, Stop
+from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
+from stream_ldp.records.estimators.temporal import Recurrence, fits
 
-__all__ = ["Estimator", "FloatArray", "Independence", "Method", "Solution", "Start", "Stop", "estimator"]
+__all__ = [
+    "Estimator",
+    "FloatArray",
+    "Independence",
+    "Method",
+    "Past",
+    "Recurrence",
+    "Solution",
+    "Start",
+    "Stop",
+    "Temporal",
+    "estimator",
+    "fits",
+]

@@ -32,8 +32,7 @@ class CertifiedEM:
         """Climb to the mode of the posterior."""
         if start is not None:
             return climb(problem, start, Start.PREVIOUS)
-        levels = {1: Start.UNIFORM, 2: Start.INDEPENDENCE}
-        return climb(problem, problem.prior.centre, levels.get(problem.prior.centre.ndim, Start.PAIRS))
+        return climb(problem, problem.prior.centre, problem.prior.centre_kind)
 
 
 class PaperEM:

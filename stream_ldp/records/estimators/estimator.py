@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -15,8 +15,9 @@ from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.lremh import CertifiedLREMH, PaperLREMH
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.problem import Problem
-from stream_ldp.records.estimators.solution import Independence, Method, Solution, Start, Stop
+from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.standard_error import standard_error
+from stream_ldp.records.estimators.temporal import TemporalPrior, first_past, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators.likelihood import FloatArray
     from stream_ldp.records.estimators.problem import FitMethod
+    from stream_ldp.records.estimators.temporal import Recurrence
 
 __all__ = ["Estimator", "estimator"]
 
@@ -47,6 +49,8 @@ class Estimator(Protocol):
         sizes: tuple[int, ...],
         supports: Sequence[Support],
         start: FloatArray | None = None,
+        past: Past | None = None,
+        recurrence: Recurrence | None = None,
     ) -> Solution:
         """Estimate the joint distribution of the attributes whose bits the rows hold, in their order.
 
@@ -55,9 +59,13 @@ class Estimator(Protocol):
         sizes: number of values of each attribute; at least one attribute.
         supports: the support of each attribute; see `Support`.
         start: an earlier estimate of the same joint, shape `sizes`, to start from; at least 0 and not 0 everywhere.
+        past: what the window before leaves to this one; None if there was none. Used with `recurrence` alone.
+        recurrence: how the users of the windows are related, to learn from the windows before; None to estimate from
+            these reports alone.
 
         Raises:
-            ValueError: the rows do not have one bit for each value, or `start` is not a distribution of that shape.
+            ValueError: the rows do not have one bit for each value, `start` is not a distribution of that shape, or
+                `past` is of another shape.
         """
         ...
 
@@ -102,15 +110,43 @@ class _Estimator:
         sizes: tuple[int, ...],
         supports: Sequence[Support],
         start: FloatArray | None = None,
+        past: Past | None = None,
+        recurrence: Recurrence | None = None,
     ) -> Solution:
         likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
         if start is not None:
             start = _distribution(start, sizes)
+        if past is not None and not fits(past, sizes):
+            raise ValueError(f"the past has another shape than the joint, {sizes}")
         if not likelihood.reports:
             return self._nothing_known(sizes)
         problem = Problem(
             counts=counts, supports=tuple(supports), likelihood=likelihood, prior=Prior.learn(likelihood)
         )
+        alone = self._solved(problem, start, independence=_independence(problem))
+        return alone if recurrence is None else self._learnt(problem, alone, past, recurrence)
+
+    def _learnt(self, problem: Problem, alone: Solution, past: Past | None, recurrence: Recurrence) -> Solution:
+        """Estimate with the past as the centre of the prior, or alone if that is expected to err less."""
+        window, solution, prior = problem.prior, alone, None
+        if past is not None:
+            prior = TemporalPrior.following(past, window, recurrence)
+            if prior.helps(window):
+                solution = self._solved(replace(problem, prior=prior), past.joint, independence=alone.independence)
+        if prior is None or solution is alone:
+            left = first_past(window, alone.joint, recurrence, None if prior is None else prior.evidence)
+        else:
+            left = prior.past(solution.joint)
+        temporal = Temporal(
+            alone=alone.joint,
+            users=0.0 if solution is alone else solution.prior_users,
+            drift=None if prior is None else prior.drift,
+            jumped=prior is not None and prior.jumped,
+            past=left,
+        )
+        return replace(solution, temporal=temporal)
+
+    def _solved(self, problem: Problem, start: FloatArray | None, *, independence: Independence) -> Solution:
         fit = self.fit.fit(problem, start)
         return Solution(
             joint=fit.joint,
@@ -124,7 +160,8 @@ class _Estimator:
             start=fit.start,
             log_likelihood=fit.log_likelihood,
             prior_users=fit.prior_users,
-            independence=_independence(problem),
+            prior_centre=problem.prior.centre_kind if fit.prior_users else None,
+            independence=independence,
         )
 
     def _nothing_known(self, sizes: tuple[int, ...]) -> Solution:
@@ -140,6 +177,7 @@ class _Estimator:
             start=Start.UNIFORM,
             log_likelihood=0.0,
             prior_users=0.0,
+            prior_centre=None,
             independence=Independence(
                 marginals=tuple(np.full(size, 1.0 / size) for size in sizes),
                 log_likelihood=0.0,

@@ -23,6 +23,7 @@ import numpy as np
 from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
 from stream_ldp.records.estimators.evidence import Evidence
 from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ class Prior:
         )
 
     @property
+    def centre_kind(self) -> Start:
+        """What the centre is."""
+        return {1: Start.UNIFORM, 2: Start.INDEPENDENCE}.get(self.centre.ndim, Start.PAIRS)
+
+    @property
     def marginals(self) -> tuple[FloatArray, ...]:
         """The fitted marginal of each attribute."""
         return tuple(each.marginal for each in self.basis.attributes)
@@ -111,13 +117,21 @@ class Prior:
         return signal / (1.0 - self.basis.retained + signal)
 
     @property
+    def response(self) -> FloatArray:
+        """What a change of each mean score changes in the estimate: resolved / lambda, finite where lambda is 0."""
+        N, retained = self.moments.reports, self.basis.retained
+        return N * self.spread / (1.0 - retained + N * retained * self.spread)
+
+    @property
+    def errors(self) -> FloatArray:
+        """Expected squared error of each coefficient about the users who reported."""
+        return self.spread * (1.0 - self.resolved)
+
+    @property
     def expected(self) -> FloatArray:
         """Mean of the posterior, linear in the reports: sums to 1, and a cell may be negative."""
-        N, basis = self.moments.reports, self.basis
-        # resolved / lambda, which is finite where lambda is 0.
-        gain = N * self.spread / (1.0 - basis.retained + N * basis.retained * self.spread)
-        prior_part = basis.coefficients(self.centre) * (1.0 - self.resolved)
-        return basis.joint(prior_part + gain * self.moments.means)
+        prior_part = self.basis.coefficients(self.centre) * (1.0 - self.resolved)
+        return self.basis.joint(prior_part + self.response * self.moments.means)
 
     @property
     def dependence(self) -> Evidence:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.likelihood import FloatArray
 
-__all__ = ["Independence", "Method", "Solution", "Start", "Stop"]
+__all__ = ["Independence", "Method", "Past", "Solution", "Start", "Stop", "Temporal"]
 
 
 class Method(StrEnum):
@@ -30,7 +30,7 @@ class Stop(StrEnum):
 
 
 class Start(StrEnum):
-    """The starting point of an iteration."""
+    """The starting point of an iteration, or the centre of a prior."""
 
     UNIFORM = "uniform"
     INDEPENDENCE = "independence"
@@ -63,6 +63,41 @@ class Independence:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Past:
+    """All that a window takes from those before it (see temporal.py); arrays but `evidence` have the joint's shape.
+
+    joint: the estimate of the window before.
+    variances: s_k, the mean squared error of each of its coefficients about the population.
+    permanent: b_k, the part of the users' permanent noise that each holds.
+    evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.
+    """
+
+    joint: FloatArray
+    variances: FloatArray
+    permanent: FloatArray
+    evidence: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Temporal:
+    """What a window has learnt from those before it, and what the next one can learn from it.
+
+    alone: the joint as the window's own reports give it.
+    users: weight of the past in the solution, in users who report without noise; 0 if it is that of the window alone.
+    drift: expected squared change of a coefficient (see basis.py) from one window to the next; None if no window was
+        before.
+    jumped: whether the population has moved as never before, so that the past says nothing.
+    past: what the next window takes from this one.
+    """
+
+    alone: FloatArray
+    users: float
+    drift: float | None
+    jumped: bool
+    past: Past
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Solution:
     """A joint distribution with what is known of its error. Every number is finite.
 
@@ -77,6 +112,8 @@ class Solution:
     start: starting point of the iteration.
     log_likelihood: that of the joint, nats, up to a constant that depends on the reports alone.
     prior_users: weight of the prior, in users who report without noise; 0 with stop "paper".
+    prior_centre: the centre of the prior; None with stop "paper", which has none.
+    temporal: what was learnt from the windows before; None if that was not asked for, or there are no reports.
     """
 
     joint: FloatArray
@@ -90,4 +127,6 @@ class Solution:
     start: Start
     log_likelihood: float
     prior_users: float
+    prior_centre: Start | None
     independence: Independence
+    temporal: Temporal | None = None

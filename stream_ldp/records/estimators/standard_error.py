@@ -33,7 +33,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     """
     prior = problem.prior
     product = prior.basis.product
-    share = prior.basis.variances(prior.spread * (1.0 - prior.resolved))
+    share = prior.basis.variances(prior.errors)
     square = 0.5 * (fit.joint + product) * product * share
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2

@@ -36,10 +36,15 @@ def draw(
 
 
 def solve(
-    method: str, stop: str, counts: RowCounts, channel: Support, sizes: tuple[int, ...], **start: FloatArray
+    method: str,
+    stop: str,
+    counts: RowCounts,
+    channel: Support,
+    sizes: tuple[int, ...],
+    start: FloatArray | None = None,
 ) -> Solution:
     return estimator(method, stop=stop, delta=0.001).estimate(
-        counts, sizes=sizes, supports=[channel] * len(sizes), **start
+        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
     )
 
 

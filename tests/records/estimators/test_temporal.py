@@ -1,0 +1,157 @@
+"""Tests of the temporal prior: what a window takes from those before it, and what its errors then say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from stream_ldp.records.estimators import FloatArray, Past, Recurrence, Solution, estimator
+from tests.records.estimators.examples import draw, latent
+
+SIZES = (2, 2, 3)
+USERS = 3_000
+#: What each of the users who are new in every window reports.
+NOISE = {"f": 0.1, "response": (0.5, 0.75)}
+NEW_USERS = Recurrence(returning=0.0, permanent=0.02)
+SAME_USERS = Recurrence(returning=1.0, permanent=1.0)
+
+
+def follow(joints: Sequence[FloatArray], *, seed: int, recurrence: Recurrence = NEW_USERS) -> list[Solution]:
+    """Estimate one window after another; each has new users, of the joint of its place."""
+    solutions: list[Solution] = []
+    for window, joint in enumerate(joints):
+        counts, channel = draw(joint, USERS, seed=1_000 * seed + window, **NOISE)  # type: ignore[arg-type]
+        solutions.append(
+            estimator("em", stop="certificate", delta=0.001).estimate(
+                counts,
+                sizes=SIZES,
+                supports=[channel] * len(SIZES),
+                past=past_of(solutions[-1]) if solutions else None,
+                recurrence=recurrence,
+            )
+        )
+    return solutions
+
+
+def past_of(solution: Solution) -> Past:
+    assert solution.temporal is not None
+    return solution.temporal.past
+
+
+def alone_of(solution: Solution) -> FloatArray:
+    assert solution.temporal is not None
+    return solution.temporal.alone
+
+
+def drift_of(solution: Solution) -> float:
+    assert solution.temporal is not None
+    assert solution.temporal.drift is not None
+    return solution.temporal.drift
+
+
+def distance(first: FloatArray, second: FloatArray) -> float:
+    return 0.5 * float(np.abs(first - second).sum())
+
+
+def errors(solutions: Sequence[Solution], joints: Sequence[FloatArray]) -> tuple[float, float]:
+    """Return the mean distances to the populations: of the solutions, and of the windows alone."""
+    both = list(zip(solutions, joints, strict=True))
+    return (
+        float(np.mean([distance(each.joint, joint) for each, joint in both])),
+        float(np.mean([distance(alone_of(each), joint) for each, joint in both])),
+    )
+
+
+@pytest.fixture(scope="module")
+def steady() -> tuple[list[Solution], list[FloatArray]]:
+    """Three populations that do not change, 16 windows each; the last 8 of each, with the truth."""
+    solutions, joints = [], []
+    for seed in range(3):
+        joint = latent(SIZES, seed=seed)
+        solutions += follow([joint] * 16, seed=seed)[8:]
+        joints += [joint] * 8
+    return solutions, joints
+
+
+def test_new_users_of_a_population_that_stays_take_a_third_of_the_error(
+    steady: tuple[list[Solution], list[FloatArray]],
+) -> None:
+    temporal, alone = errors(*steady)
+    assert temporal < 0.67 * alone
+
+
+def test_the_errors_cover_the_population_that_stays(steady: tuple[list[Solution], list[FloatArray]]) -> None:
+    """95 % intervals, 24 windows of 12 cells that depend on each other: 90 % at least are covered."""
+    within = [
+        np.abs(solution.joint - joint) <= 1.96 * solution.standard_error
+        for solution, joint in zip(*steady, strict=True)
+    ]
+    assert np.mean(within) >= 0.90
+
+
+def test_a_population_that_moves_is_followed_and_its_drift_is_learnt() -> None:
+    """From one joint to another in 20 equal steps."""
+    first, last = latent(SIZES, seed=5), latent(SIZES, seed=6)
+    joints = [(1 - step) * first + step * last for step in np.linspace(0, 1, 20)]
+    solutions = follow(joints, seed=5)
+    temporal, alone = errors(solutions[5:], joints[5:])
+    assert temporal < 0.9 * alone
+    assert drift_of(solutions[-1]) > 3 * drift_of(follow([first] * 20, seed=5)[-1])
+
+
+def test_a_jump_is_followed_at_once_and_the_window_is_estimated_alone() -> None:
+    first, last = latent(SIZES, seed=5), latent(SIZES, seed=7)
+    solutions = follow([first] * 10 + [last] * 4, seed=7)
+    jumped = [each.temporal is not None and each.temporal.jumped for each in solutions]
+    assert jumped == [False] * 10 + [True] + [False] * 3
+    np.testing.assert_array_equal(solutions[10].joint, alone_of(solutions[10]))
+    assert errors(solutions[11:], [last] * 3)[0] < errors(solutions[11:], [last] * 3)[1]
+
+
+@pytest.mark.parametrize(("recurrence", "least", "most"), [(SAME_USERS, 0.97, 1.03), (NEW_USERS, 0.0, 0.6)])
+def test_permanent_noise_that_comes_again_says_nothing_new(recurrence: Recurrence, least: float, most: float) -> None:
+    """The same reports in 12 windows: copies by the same users leave the errors as they are."""
+    counts, channel = draw(latent(SIZES, seed=8), USERS, f=0.5, seed=8)
+    past, solutions = None, []
+    for _ in range(12):
+        solutions.append(
+            estimator("em", stop="certificate", delta=0.001).estimate(
+                counts, sizes=SIZES, supports=[channel] * len(SIZES), past=past, recurrence=recurrence
+            )
+        )
+        past = past_of(solutions[-1])
+    ratio = np.linalg.norm(solutions[-1].standard_error) / np.linalg.norm(solutions[0].standard_error)
+    assert least <= ratio <= most
+
+
+def test_windows_without_reports_take_weight_from_the_past() -> None:
+    first, last = latent(SIZES, seed=5), latent(SIZES, seed=6)
+    before = past_of(follow([(1 - step) * first + step * last for step in np.linspace(0, 1, 20)], seed=5)[-1])
+    counts, channel = draw(last, USERS, seed=99, **NOISE)  # type: ignore[arg-type]
+    weights = []
+    for elapsed in (1, 10):
+        temporal = (
+            estimator("em", stop="certificate", delta=0.001)
+            .estimate(
+                counts,
+                sizes=SIZES,
+                supports=[channel] * len(SIZES),
+                past=before,
+                recurrence=Recurrence(returning=0.0, permanent=0.02, elapsed=elapsed),
+            )
+            .temporal
+        )
+        assert temporal is not None
+        weights.append(temporal.users)
+    assert weights[0] > 2 * weights[1]
+
+
+def test_a_past_of_another_shape_is_refused() -> None:
+    (solution,) = follow([latent(SIZES, seed=1)], seed=1)
+    counts, channel = draw(latent((2, 2), seed=1), 100, f=0.5, seed=1)
+    with pytest.raises(ValueError, match=r"the past has another shape than the joint, \(2, 2\)"):
+        estimator("em", stop="certificate", delta=0.001).estimate(
+            counts, sizes=(2, 2), supports=[channel] * 2, past=past_of(solution), recurrence=NEW_USERS
+        )

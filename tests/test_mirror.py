@@ -47,6 +47,7 @@ SUITES = {
     "schemas/test_schemas.py": "the package of schemas itself",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
+    "service/test_outages.py": "the service while its broker is away, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",
     "service/test_toy_kind.py": "the service, with a kind that the package does not know",
     "sets/methods/test_accuracy.py": "every method",

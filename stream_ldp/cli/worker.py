@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.worker import WorkerCrashed
 from stream_ldp.service.worker import run as serve
@@ -42,11 +45,16 @@ def worker(
         # These print the values of messages, and repeat, many times a second, what the worker says itself.
         for name in ("aiokafka", "faust", "mode"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        # Faust's threads end with the exceptions that the worker itself has been told.
+        threading.excepthook = _note_end
     collections = load_collections(files)
     try:
         run(serve(settings, collections))
     except WorkerCrashed as error:
-        log.critical("%s: %r", error, error.__cause__, exc_info=error.__cause__)
+        cause = error.__cause__
+        # A fault of the environment is no bug, whose traceback would help.
+        expected = isinstance(cause, StreamLDPError | KafkaError | TimeoutError)
+        log.critical("%s: %r", error, cause, exc_info=None if expected else cause)
         code = 1
     else:
         log.info("stopped")
@@ -54,3 +62,7 @@ def worker(
     logging.shutdown()
     # A solve that is under way would keep its thread, and so the process, alive; nobody needs its answer any more.
     os._exit(code)
+
+
+def _note_end(ended: threading.ExceptHookArgs) -> None:
+    log.debug("thread %s ended: %r", ended.thread and ended.thread.name, ended.exc_value)

@@ -13,6 +13,7 @@ from stream_ldp.collection.collection import (
     Topics,
     Window,
     fingerprint_of,
+    milliseconds,
     require_distinct,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "Topics",
     "Window",
     "fingerprint_of",
+    "milliseconds",
     "require_distinct",
 ]

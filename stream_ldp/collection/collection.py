@@ -39,6 +39,7 @@ __all__ = [
     "Topics",
     "Window",
     "fingerprint_of",
+    "milliseconds",
     "require_distinct",
 ]
 
@@ -70,7 +71,8 @@ _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
-def _milliseconds(value: object) -> object:
+def milliseconds(value: object) -> Any:
+    """Read a duration such as 90s or 5m, in milliseconds; leave what is no string as it is."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -85,11 +87,11 @@ def _milliseconds(value: object) -> object:
 
 
 def _milliseconds_or_never(value: object) -> object:
-    return None if value == "never" else _milliseconds(value)
+    return None if value == "never" else milliseconds(value)
 
 
-Duration = Annotated[int, BeforeValidator(_milliseconds), Field(ge=0)]
-PositiveDuration = Annotated[int, BeforeValidator(_milliseconds), Field(gt=0)]
+Duration = Annotated[int, BeforeValidator(milliseconds), Field(ge=0)]
+PositiveDuration = Annotated[int, BeforeValidator(milliseconds), Field(gt=0)]
 DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.

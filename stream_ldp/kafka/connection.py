@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["BrokerUnreachable", "check_connection"]
+__all__ = ["UNREACHABLE", "AccessRefused", "BrokerUnreachable", "Connection", "check_connection", "explain"]
 
 #: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
 TIMEOUT_SECONDS = 5.0
@@ -37,6 +37,50 @@ class BrokerUnreachable(StreamLDPError, RuntimeError):
     """No broker could be reached; the message says of each why, and what to change."""
 
 
+class AccessRefused(BrokerUnreachable):
+    """All that answers does not let us in, for a reason that does not pass with time: a password, a certificate."""
+
+
+class Connection:
+    """A connection to one broker, made as clients make theirs."""
+
+    def __init__(self, address: str, settings: Settings) -> None:
+        """Prepare for an address, host:port."""
+        host, _, port = address.rpartition(":")
+        # Not by create_conn, which would leave a refused connection open until it is garbage-collected.
+        self._connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
+
+    async def open(self) -> None:
+        """Connect and authenticate."""
+        await self._connection.connect()
+
+    async def brokers(self) -> list[str]:
+        """Ask for the addresses that the brokers advertise; it is a request that only those with access can make."""
+        # A broker that wants a password still tells anyone its versions.
+        metadata = await self._connection.send(MetadataRequest([]))
+        return [f"{broker[1]}:{broker[2]}" for broker in metadata.brokers]
+
+    async def close(self) -> None:
+        """Disconnect; may be called twice, or after a failure."""
+        connected = self._connection.connected()
+        closing = self._connection.close()
+        if connected and closing is not None:
+            await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+
+
+#: What a connection fails with.
+UNREACHABLE = (OSError, EOFError, KafkaError)
+
+#: Causes that waiting does not cure.
+_REFUSALS = (
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+    IllegalSaslStateError,
+    IncompatibleBrokerVersion,
+    ssl.SSLError,
+)
+
+
 async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
     """Connect, authenticate and ask for metadata as a client would.
 
@@ -45,6 +89,7 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
     timeout_seconds: the most seconds for each address.
 
     Raises:
+        AccessRefused: all that answers refuses us.
         BrokerUnreachable: no given address answers, or none of the advertised ones.
         SettingsError: a TLS file cannot be used.
     """
@@ -54,7 +99,7 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
     try:
         await _first_answer(advertised, settings, timeout_seconds)
     except BrokerUnreachable as error:
-        raise BrokerUnreachable(
+        raise type(error)(
             f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
             f"(its advertised.listeners), which failed:\n{error}"
         ) from error
@@ -62,32 +107,28 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
 
 async def _first_answer(addresses: list[str], settings: Settings, timeout_seconds: float) -> list[str]:
     """Return the brokers' advertised addresses, from the first address that answers."""
-    problems = []
+    problems, refused = [], []
     for address in addresses:
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await _ask(address, settings)
-        except (OSError, EOFError, KafkaError) as error:
-            problems.append(f"{address}: {_why(error, settings, timeout_seconds)}")
-    raise BrokerUnreachable("\n".join(problems))
+        except UNREACHABLE as error:
+            problems.append(f"{address}: {explain(error, settings, timeout_seconds)}")
+            refused.append(any(isinstance(cause, _REFUSALS) for cause in _causes(error)))
+    raise (AccessRefused if all(refused) else BrokerUnreachable)("\n".join(problems))
 
 
 async def _ask(address: str, settings: Settings) -> list[str]:
-    host, _, port = address.rpartition(":")
-    # Not by create_conn, which would leave a refused connection open until it is garbage-collected.
-    connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
+    connection = Connection(address, settings)
     try:
-        await connection.connect()
-        # A broker that wants a password still tells anyone its versions; only a request shows that we have access.
-        metadata = await connection.send(MetadataRequest([]))
-    except KafkaError:
-        await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
-        raise
-    await asyncio.wait([connection.close()], timeout=CLOSE_SECONDS)
-    return [f"{broker[1]}:{broker[2]}" for broker in metadata.brokers]
+        await connection.open()
+        return await connection.brokers()
+    finally:
+        await connection.close()
 
 
-def _why(error: BaseException, settings: Settings, timeout_seconds: float) -> str:
+def explain(error: BaseException, settings: Settings, timeout_seconds: float) -> str:
+    """Say why a broker could not be reached, and what to change."""
     causes = tuple(_causes(error))
     protocol = settings.security_protocol
     for cause in causes:

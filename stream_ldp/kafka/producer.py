@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +60,7 @@ class Producer:
         idempotent: bool = True,
         max_record_bytes: int = USUAL_RECORD_BYTES,
         patience: float = REQUEST_SECONDS,
+        acknowledge_seconds: float = ACKNOWLEDGE_SECONDS,
     ) -> None:
         """Prepare for any topics.
 
@@ -65,11 +69,13 @@ class Producer:
             a record may be written twice.
         max_record_bytes: largest record.
         patience: seconds for which a record is tried at least.
+        acknowledge_seconds: seconds that `publish` waits for acknowledgements.
         """
         self._settings = settings
         self._idempotent = idempotent
         self._max_record_bytes = max_record_bytes
         self._patience = patience
+        self._acknowledge_seconds = acknowledge_seconds
         self._producer: Any = None
 
     async def start(self) -> None:
@@ -112,10 +118,20 @@ class Producer:
 
         Raises:
             KafkaError: one of them could not be written.
-            TimeoutError: they were not acknowledged within ACKNOWLEDGE_SECONDS.
+            TimeoutError: they were not acknowledged in time.
         """
-        async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
-            await asyncio.gather(*[await self.send(record) for record in records])
+        async with asyncio.timeout(self._acknowledge_seconds):
+            await asyncio.gather(*[await self._hand_over(record) for record in records])
+
+    async def _hand_over(self, record: Record) -> asyncio.Future[Any]:
+        """Hand over a record, however long it takes until its partition has a leader and there is room for it."""
+        while True:
+            try:
+                return await self.send(record)
+            except KafkaError as error:  # It has not been taken.
+                if not passes(error):
+                    raise
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def stop(self) -> None:
         """Disconnect, once all that was sent is acknowledged; may be called twice, or without a start."""

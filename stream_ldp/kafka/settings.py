@@ -14,6 +14,7 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
+from stream_ldp.collection import milliseconds
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 
@@ -146,6 +147,10 @@ class Settings(BaseSettings):
         gt=0,
         description="Time, in ms, that a rebalance waits for a worker to flush before it goes on without it.",
     )
+    outage: str = Field(
+        default="10m",
+        description="Longest outage of the brokers that a worker waits for, at its start as well; then it ends.",
+    )
     accept_loss: bool = Field(
         default=False,
         description="Go on, instead of ending, when retention has deleted reports before they were counted.",
@@ -208,6 +213,13 @@ class Settings(BaseSettings):
                 raise ValueError(f"{address.strip()!r} is not host:port")
         return brokers
 
+    @field_validator("outage")
+    @classmethod
+    def _is_a_duration(cls, text: str) -> str:
+        if not milliseconds(text):
+            raise ValueError("must be longer than 0")
+        return text
+
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
         protocol = self.security_protocol
@@ -264,6 +276,11 @@ class Settings(BaseSettings):
                     f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {error}"
                 ) from error
         return context
+
+    @property
+    def outage_seconds(self) -> float:
+        """The setting `outage`, in seconds."""
+        return float(milliseconds(self.outage)) / 1_000
 
     def connection_options(self) -> dict[str, Any]:
         """Return the arguments of aiokafka's AIOKafkaConnection, which are part of `client_options`."""

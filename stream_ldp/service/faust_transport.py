@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
 
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
@@ -11,15 +15,20 @@ from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aiokafka import TopicPartition
-
 __all__ = ["WorkerTransport", "fault_of"]
+
+log = logging.getLogger(__name__)
+
+#: What these Services log of their own lives is that of a library.
+_LIBRARY = logging.getLogger("faust.worker")
 
 #: Name of the header, of a message of Faust, that says why its record cannot be read.
 _FAULT = "stream-ldp-fault"
 
 
 class _Thread(AIOKafkaConsumerThread):
+    logger = _LIBRARY
+
     async def _fetch_records(
         self, consumer: Any, active_partitions: Any, *arguments: Any, **options: Any
     ) -> Mapping[Any, list[Any]]:
@@ -30,8 +39,23 @@ class _Thread(AIOKafkaConsumerThread):
         except Exception as error:  # noqa: BLE001  raised again unless it is about a record
             return await read_past(error, consumer, positions)
 
+    async def _commit(self, offsets: Mapping[Any, int]) -> bool:
+        """Commit what is assigned; a failure is no crash, since windows are rebuilt from the whole log."""
+        owned = self.assignment()
+        commits = {TopicPartition(*place): offset for place, offset in offsets.items() if place in owned}
+        try:
+            await self._ensure_consumer().commit(commits)
+        except KafkaError as error:
+            log.debug("the positions of the merge are not committed: %r", error)
+            return False
+        now = monotonic()
+        self.tp_last_committed_at.update(dict.fromkeys(commits, now))
+        return True
+
 
 class _Consumer(Consumer):
+    logger = _LIBRARY
+
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from aiokafka.errors import KafkaError
 from mode import Service
 
+from stream_ldp.kafka.patience import passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
@@ -59,8 +60,15 @@ FLUSH_SECONDS = 0.5
 #: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
 
-#: Seconds without a response from the broker after which the worker gives up, so that whoever runs it notices.
-BROKER_LOST_SECONDS = 60.0
+#: Seconds to wait for the response. The loop goes on turning meanwhile only if it waits no longer than this.
+ANSWER_SECONDS = 3.0
+
+#: Seconds without a response after which the worker is not ready.
+UNANSWERED_SECONDS = 3 * (CHECK_SECONDS + ANSWER_SECONDS)
+
+#: Seconds in which nothing of what waits has been read, after which the worker is not ready. The fetch that comes
+#: first after an outage takes a request's timeout at most, but for frozen brokers, which are told by themselves.
+STANDSTILL_SECONDS = 60.0
 
 
 def _now_ms() -> int:
@@ -71,6 +79,8 @@ class Ingest(Service):
     """An ingest counts the reports of one collection, in the partitions that the group assigns to this worker."""
 
     abstract = False
+    #: What the Service logs of its own life is that of a library.
+    logger = logging.getLogger("mode.worker")
 
     def __init__(
         self,
@@ -106,14 +116,24 @@ class Ingest(Service):
             else None
         )
         self._rejections = RejectionLog(collection.name)
+        self._outage_seconds = settings.outage_seconds
         self._running = False
         self._finished = asyncio.Event()
+        # The lag and the places of reading, and when they were last seen to make progress.
+        self._seen = 0, 0
+        self._progressed_at = clock()
         self._turned_at = self._checked_at = self._answered_at = self._flushed_at = clock()
 
     def problems(self) -> list[str]:
         """Say why the ingest is not ready; empty when it is."""
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
+        unanswered = self._clock() - self._answered_at
+        if unanswered > UNANSWERED_SECONDS:
+            return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
+        waiting, standstill = self._seen[0], self._clock() - self._progressed_at
+        if waiting and standstill > STANDSTILL_SECONDS:
+            return [f"{self.collection.name}: {waiting} records wait, and none has been read for {standstill:.0f} s"]
         replaying = sum(owned.state.replaying for owned in self._ownership.partitions.values())
         return [f"{self.collection.name}: {replaying} partitions are reading open windows again"] if replaying else []
 
@@ -129,8 +149,8 @@ class Ingest(Service):
     async def on_start(self) -> None:
         """Join the group."""
         if self._rounds is not None:
-            await self._rounds.start()
-        await self._ownership.start()
+            await patiently(self._rounds.start, seconds=self._outage_seconds)
+        await patiently(self._ownership.start, seconds=self._outage_seconds)
 
     async def on_stop(self) -> None:
         """Leave the group, after the last flush."""
@@ -156,7 +176,7 @@ class Ingest(Service):
 
         Raises:
             ReportsLost: retention has deleted the reports that are next.
-            KafkaError: the broker has not answered for BROKER_LOST_SECONDS.
+            KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
         fetched = await self._ownership.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS)
         # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
@@ -164,11 +184,15 @@ class Ingest(Service):
         async with self._ownership.lock:
             partitions = self._ownership.partitions
             known = partitions.copy()
-            await self._ownership.take_over()
-            for partition, records in fetched.items():
-                # Records that were fetched before a partition was taken over may belong to an earlier generation.
-                if partitions.get(partition) is known.get(partition):
-                    await self._count(partition, records)
+            try:
+                await self._ownership.take_over()
+                for partition, records in fetched.items():
+                    # Records that were fetched before a partition was taken over may be of an earlier generation.
+                    if partitions.get(partition) is known.get(partition):
+                        await self._count(partition, records)
+            except KafkaError as error:
+                self._bear(error)
+                self._ownership.read_again()
             idle = [
                 partition
                 for partition, owned in partitions.items()
@@ -212,19 +236,17 @@ class Ingest(Service):
         """Measure the lag, and advance the idle partitions that have been read to their end.
 
         Raises:
-            KafkaError: the broker has not answered for BROKER_LOST_SECONDS.
+            KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
-        name = self.collection.name
         partitions = self._ownership.partitions
         self._checked_at = self._clock()
         try:
-            ends = await self._ownership.ends()
-            commits = await self._ownership.commits() if idle else {}
-        except KafkaError as error:
-            if self._checked_at > self._answered_at + BROKER_LOST_SECONDS:
-                raise
+            async with asyncio.timeout(ANSWER_SECONDS):
+                ends = await self._ownership.ends()
+                commits = await self._ownership.commits() if idle else {}
+        except (KafkaError, TimeoutError) as error:
+            self._bear(error)
             # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
-            log.warning("%s: the broker does not answer: %r", name, error)
             for owned in partitions.values():
                 owned.state.interrupt_silence()
             return
@@ -232,6 +254,13 @@ class Ingest(Service):
         for partition, owned in partitions.items():
             lag = ends[partition] - owned.state.position
             self._metrics.consumer_lag.labels(self._topic, str(partition.partition)).set(lag)
+        seen = (
+            sum(ends[partition] - owned.state.position for partition, owned in partitions.items()),
+            sum(owned.state.position for owned in partitions.values()),
+        )
+        if seen[0] == 0 or seen[1] != self._seen[1]:
+            self._progressed_at = self._clock()
+        self._seen = seen
         for partition in idle:
             state = partitions[partition].state
             if ends[partition] == state.position:
@@ -241,6 +270,14 @@ class Ingest(Service):
                     if other != partition and checkpoint.watermark_ms is not None
                 ]
                 state.advance_idle(max(others, default=None))
+
+    def _bear(self, error: Exception) -> None:
+        """Go on in spite of an error that passes with an outage; raise any other, and any once it lasts too long."""
+        if isinstance(error, KafkaError) and not passes(error):
+            raise error
+        if self._clock() > self._answered_at + self._outage_seconds:
+            raise error
+        log.debug("%s: the brokers do not answer: %r", self.collection.name, error)
 
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""

@@ -13,11 +13,12 @@ import contextlib
 import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mode import Service
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
 from stream_ldp.kinds import kind_of
@@ -30,7 +31,7 @@ from stream_ldp.service.solver import Solver
 from stream_ldp.service.windows_log import partials_log, read_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
@@ -44,7 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Merger", "PartitionsAdded"]
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
+
+#: Seconds for one final answer, after which the worker is not ready: 2^17 cells take a minute.
+LATE_SECONDS = 120.0
 
 #: Seconds between two looks at whether an operator has released the records that hold finals back.
 RELEASE_SECONDS = 2.0
@@ -62,6 +68,8 @@ class _Owned:
         self.quarantine = Quarantine()
         self.held: list[Unread] = []
         self.asked_at = -RELEASE_SECONDS
+        # Since when the final that is due next is being solved and published.
+        self.due_since: float | None = None
         self.rebuilt = False
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self.waiting: deque[LogEntry] = deque()
@@ -73,6 +81,8 @@ class Merger(Service):
     """A merger merges partials, solves windows and publishes answers."""
 
     abstract = False
+    #: What the Service logs of its own life is that of a library.
+    logger = logging.getLogger("mode.worker")
 
     def __init__(
         self,
@@ -105,7 +115,18 @@ class Merger(Service):
         if not self._assigned:
             return [f"waiting for partitions of {self._names.partials}"]
         rebuilding = [f"{name}: rebuilding its windows" for name, owned in self._owned.items() if not owned.rebuilt]
-        return rebuilding + [_holding(name, owned.held) for name, owned in self._owned.items() if owned.held]
+        held = [_holding(name, owned.held) for name, owned in self._owned.items() if owned.held]
+        due = {
+            name: time.monotonic() - owned.due_since
+            for name, owned in self._owned.items()
+            if owned.due_since is not None
+        }
+        late = [
+            f"{name}: a final answer has been due for {seconds:.0f} s"
+            for name, seconds in due.items()
+            if seconds > LATE_SECONDS
+        ]
+        return rebuilding + held + late
 
     async def take_over(self, partitions: set[int]) -> None:
         """Begin to merge the collections of these partitions of the partials topic."""
@@ -135,7 +156,7 @@ class Merger(Service):
 
         Raises:
             PartitionsAdded: the reports topic has more partitions than when this worker started.
-            KafkaError, TimeoutError: the dead letter could not be written.
+            KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
         for name, owned in list(self._owned.items()):
             if self._partition_of(name) != entry.partition or entry.collection not in (None, name):
@@ -162,7 +183,7 @@ class Merger(Service):
         merge = owned.merge
         if entry.record is not None and entry.record.partition >= merge.partitions:
             topic = self._names.reports(merge.collection.name)
-            now = (await self._cluster.topics([topic]))[topic].partitions
+            now = (await self._patiently(lambda: self._cluster.topics([topic])))[topic].partitions
             if entry.record.partition < now:
                 raise PartitionsAdded(
                     f"topic {topic} has {now} partitions, and had {merge.partitions} when this worker started: "
@@ -174,11 +195,18 @@ class Merger(Service):
         """Stop all merges; a window that is being solved is solved again by the next owner."""
         await self.give_up(set(range(self._settings.partials_partitions)))
 
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        return await patiently(ask, seconds=self._settings.outage_seconds)
+
+    async def _release(self, owned: _Owned) -> None:
+        for topic, before in (await released(self._cluster, self._settings, owned.merge.collection)).items():
+            owned.quarantine.release(topic, before)
+
     def _partition_of(self, name: str) -> int:
         return partials.partition_of(name, partitions=self._settings.partials_partitions)
 
     async def _run(self, owned: _Owned) -> None:
-        await self._rebuild(owned)
+        await self._patiently(lambda: self._rebuild(owned))
         while owned.waiting:
             await self._take(owned, owned.waiting.popleft())
         owned.rebuilt = True
@@ -192,7 +220,9 @@ class Merger(Service):
             if not merge.refresh():
                 await asyncio.sleep(0)
             elif not held and (question := merge.due()) is not None:
+                owned.due_since = time.monotonic()
                 await self._publish_final(merge, question)
+                owned.due_since = None
                 merge.forget()
             elif not await self._publish_provisional(merge, provisionals):
                 if not held:
@@ -219,8 +249,7 @@ class Merger(Service):
         held = owned.quarantine.holding(owned.merge)
         if held and time.monotonic() >= owned.asked_at + RELEASE_SECONDS:
             owned.asked_at = time.monotonic()
-            for topic, before in (await released(self._cluster, self._settings, owned.merge.collection)).items():
-                owned.quarantine.release(topic, before)
+            await self._patiently(lambda: self._release(owned))
             held = owned.quarantine.holding(owned.merge)
         if held != owned.held:
             if held:
@@ -294,8 +323,7 @@ class Merger(Service):
             self._metrics.records_passed_over.labels(name, "answers").inc()
         async for entry in partials_log(name, settings=self._settings):
             await self._fold(owned, entry)
-        for topic, before in (await released(self._cluster, self._settings, owned.merge.collection)).items():
-            owned.quarantine.release(topic, before)
+        await self._release(owned)
         took = time.monotonic() - began
         self._metrics.rebuild_duration.labels(name).observe(took)
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)

@@ -45,6 +45,12 @@ class Metrics:
         build = Info("build", "Release.", namespace="stream_ldp", registry=self.registry)
         build.info({"version": version("stream-ldp"), "python": platform.python_version()})
 
+        self.broker_connected = Gauge(
+            "broker_connected",
+            "1 while a broker answers, 0 while none does.",
+            namespace="stream_ldp",
+            registry=self.registry,
+        )
         self.reports_counted = self._counter("reports_counted", "Reports counted in their window.")
         self.reports_late = self._counter("reports_late", "Reports whose window had closed; not counted.")
         self.reports_duplicate = self._counter(

@@ -32,12 +32,9 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["COMMIT_SECONDS", "Owned", "Ownership", "ReportsLost"]
+__all__ = ["Owned", "Ownership", "ReportsLost"]
 
 log = logging.getLogger(__name__)
-
-#: Seconds for a commit, longer than a broker takes to restart.
-COMMIT_SECONDS = 60.0
 
 #: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds in all, as long
 #: as an election takes, and well within the session, so that no peer has to wait for this worker.
@@ -107,7 +104,11 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
         )
         self._consumer.subscribe([self._topic], listener=self)
-        await self._consumer.start()
+        try:
+            await self._consumer.start()
+        except BaseException:
+            await self._consumer.stop()
+            raise
 
     async def stop(self) -> None:
         """Leave the group; may be called without a start."""
@@ -201,6 +202,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         owned.sought = False
         return True
 
+    def read_again(self) -> None:
+        """Read every partition from its position, since what has been fetched could not be counted."""
+        for partition, owned in list(self.partitions.items()):
+            owned.sought = True
+            self._seek(partition, owned.state.position)
+
     async def ends(self) -> dict[TopicPartition, int]:
         """Return the end offsets of the owned partitions; raises KafkaError if the brokers cannot be asked."""
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self.partitions))
@@ -234,14 +241,14 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         """Commit, and return whether the coordinator accepted it; if it did not, all partitions are given up.
 
         Raises:
-            TimeoutError: the coordinator did not respond within COMMIT_SECONDS.
+            TimeoutError: the coordinator did not respond for as long as an outage may last.
         """
         offsets = {
             partition: OffsetAndMetadata(checkpoint.offset, checkpoint.metadata())
             for partition, checkpoint in checkpoints.items()
         }
         try:
-            async with asyncio.timeout(COMMIT_SECONDS):
+            async with asyncio.timeout(self._settings.outage_seconds):
                 await self._consumer.commit(offsets)
         except (CommitFailedError, IllegalStateError) as error:
             # The partitions have a new owner, which counts their reports again from the last commit.

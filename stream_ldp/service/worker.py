@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
@@ -52,15 +54,24 @@ class Worker:
     """A worker holds its parts, and knows their health."""
 
     def __init__(
-        self, settings: Settings, collections: Sequence[Collection], *, partitions: Mapping[str, int]
+        self,
+        settings: Settings,
+        collections: Sequence[Collection],
+        *,
+        partitions: Mapping[str, int],
+        watch: BrokerWatch,
+        metrics: Metrics,
     ) -> None:
         """Make the parts.
 
         partitions: number of partitions of every topic, as the preflight found them.
         """
         report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
-        self.metrics = Metrics(report_partitions)
-        self._producer = Producer(settings, max_record_bytes=MAX_RECORD_BYTES)
+        self._settings = settings
+        self._watch = watch
+        self._producer = Producer(
+            settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
+        )
         self._admin = AIOKafkaAdminClient(**settings.client_options())
         self._merger = Merger(
             collections,
@@ -68,7 +79,7 @@ class Worker:
             report_partitions=report_partitions,
             producer=self._producer,
             cluster=Cluster(self._admin),
-            metrics=self.metrics,
+            metrics=metrics,
         )
         self._ingests = [
             Ingest(
@@ -76,7 +87,7 @@ class Worker:
                 settings=settings,
                 admin=self._admin,
                 producer=self._producer,
-                metrics=self.metrics,
+                metrics=metrics,
             )
             for collection in collections
         ]
@@ -86,10 +97,12 @@ class Worker:
 
     def live(self) -> list[str]:
         """Say why the process should be restarted; empty when it should not."""
+        # What waits for a broker is not stuck, and a restart would not help it.
+        stuck = [(ingest, min(ingest.seconds_since_turn, self._watch.seconds_connected)) for ingest in self._ingests]
         return [
-            f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
-            for ingest in self._ingests
-            if self._started and ingest.seconds_since_turn > LOOP_SECONDS
+            f"{ingest.collection.name}: ingest has not turned for {seconds:.0f} s"
+            for ingest, seconds in stuck
+            if self._started and seconds > LOOP_SECONDS
         ]
 
     def ready(self) -> list[str]:
@@ -103,8 +116,8 @@ class Worker:
 
     async def start(self) -> None:
         """Connect and join the groups."""
-        await self._admin.start()
-        await self._producer.start()
+        for start in (self._admin.start, self._producer.start):
+            await patiently(start, seconds=self._settings.outage_seconds)
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
         self._app.finalize()
@@ -136,31 +149,96 @@ class Worker:
         self._datadir.cleanup()
 
 
+class _Process:
+    """The process of a worker, from its first moment on, with its health."""
+
+    def __init__(self, settings: Settings, collections: Mapping[str, Collection]) -> None:
+        self.metrics = Metrics(each.name for each in collections.values())
+        self.watch = BrokerWatch(settings)
+        self.metrics.broker_connected.set_function(lambda: self._checked.is_set() and self.watch.connected)
+        self.worker: Worker | None = None
+        self._settings = settings
+        self._collections = collections
+        self._checked = asyncio.Event()
+        self._waiting_for: str | None = None
+
+    def live(self) -> list[str]:
+        """Say why the process should be restarted; empty when it should not."""
+        return [] if self.worker is None else self.worker.live()
+
+    def ready(self) -> list[str]:
+        """Say why the worker does not do all of its work; empty when it does."""
+        if self.worker is not None:
+            return [*self.watch.problems(), *self.worker.ready()]
+        return [self._waiting_for or "starting"]
+
+    async def watch_brokers(self) -> None:
+        """Watch the brokers as soon as they have answered for the first time."""
+        await self._checked.wait()
+        await self.watch.run()
+
+    async def work(self) -> None:
+        """Check the cluster, then work until a part crashes."""
+        partitions = await patiently(
+            lambda: preflight(self._settings, self._collections),
+            seconds=self._settings.outage_seconds,
+            waiting=self._wait,
+        )
+        if self._waiting_for is not None:
+            log.warning("the brokers answer")
+        self._checked.set()
+        self.worker = Worker(
+            self._settings,
+            list(self._collections.values()),
+            partitions=partitions,
+            watch=self.watch,
+            metrics=self.metrics,
+        )
+        await self.worker.start()
+        await self.worker.wait()
+
+    def _wait(self, error: Exception) -> None:
+        if str(error) != self._waiting_for:
+            log.error("not started yet, and waiting for up to %s (--outage): %s", self._settings.outage, error)
+        self._waiting_for = str(error)
+
+    async def stop(self) -> None:
+        """Stop what has been started."""
+        if self.worker is not None:
+            await self.worker.stop()
+
+
 async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:
     """Work on collections, which are keyed by their files, until SIGINT or SIGTERM.
 
     Raises:
-        BrokerUnreachable, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`.
+        AccessRefused, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`.
+        BrokerUnreachable: no broker has answered for as long as the setting `outage` says.
         WorkerCrashed: a part of the worker failed.
     """
-    partitions = await preflight(settings, collections)
-    worker = Worker(settings, list(collections.values()), partitions=partitions)
-    admin = AdminServer(host=settings.admin_host, port=settings.admin_port, health=worker, metrics=worker.metrics)
+    process = _Process(settings, collections)
+    admin = AdminServer(host=settings.admin_host, port=settings.admin_port, health=process, metrics=process.metrics)
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await admin.start()
     log.info("metrics and health on http://%s:%d", settings.admin_host, admin.port)
-    stopping = asyncio.ensure_future(stop.wait())
-    working = asyncio.ensure_future(_work(worker))
+    _, *works = tasks = [
+        asyncio.ensure_future(work) for work in (stop.wait(), process.watch_brokers(), process.work())
+    ]
     try:
-        await asyncio.wait([stopping, working], return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            await working
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for work in works:
+            if work.done():
+                await work
         log.info("stopping")
-    except Exception as error:
+    except WorkerCrashed as error:
         # Logged now, since a part that hangs while it stops may leave no later moment.
         log.critical("stopping, after: %s: %r", error, error.__cause__)
+        raise
+    except StreamLDPError as error:
+        if process.worker is not None:
+            log.critical("stopping: %s", error)
         raise
     finally:
         # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
@@ -168,15 +246,11 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         watchdog = threading.Timer(STOP_SECONDS, os._exit, [1])
         watchdog.daemon = True
         watchdog.start()
-        for task in (stopping, working):
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(stopping, working, return_exceptions=True)
-        await worker.stop()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await process.stop()
         await admin.stop()
         watchdog.cancel()
-    worker.raise_if_crashed()
-
-
-async def _work(worker: Worker) -> None:
-    await worker.start()
-    await worker.wait()
+    if process.worker is not None:
+        process.worker.raise_if_crashed()

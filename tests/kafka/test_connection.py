@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
-from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable, check_connection
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
@@ -130,6 +130,21 @@ async def test_a_wrong_password_or_an_unknown_user_is_named_as_the_cause(
     assert await _refused(**flags) == (
         f"authentication failed: wrong user or password for user '{flags['sasl_username']}' with SCRAM-SHA-512"
     )
+
+
+async def test_what_waiting_does_not_cure_is_told_apart_from_an_outage(
+    admitted: dict[str, Any], certificates: Path
+) -> None:
+    for wrong in (
+        {"sasl_password": "falsch"},
+        {"sasl_mechanism": "PLAIN"},
+        {"tls_ca_file": certificates / "other-ca.pem"},
+    ):
+        with pytest.raises(AccessRefused):
+            await check_connection(Settings.load(**{**admitted, **wrong}))
+    with pytest.raises(BrokerUnreachable) as closed:
+        await check_connection(Settings.load(**{**admitted, "brokers": "127.0.0.1:1"}))
+    assert not isinstance(closed.value, AccessRefused)
 
 
 async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:

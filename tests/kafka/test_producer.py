@@ -100,7 +100,7 @@ async def test_publish_gives_up_when_nobody_acknowledges(
         return asyncio.get_running_loop().create_future()
 
     with monkeypatch.context() as patch:
-        patch.setattr(producer_module, "ACKNOWLEDGE_SECONDS", 0.01)
+        patch.setattr(producer, "_acknowledge_seconds", 0.01)
         patch.setattr(producer, "_producer", SimpleNamespace(send=into_the_void))
         with pytest.raises(TimeoutError):
             await producer.publish([record(topic, b"lost")])

@@ -6,7 +6,7 @@ import pytest
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
 
 from stream_ldp.pipeline import partials
-from stream_ldp.service.ingest import BROKER_LOST_SECONDS, CHECK_SECONDS, FLUSH_SECONDS, Ingest
+from stream_ldp.service.ingest import CHECK_SECONDS, FLUSH_SECONDS, STANDSTILL_SECONDS, UNANSWERED_SECONDS, Ingest
 from tests.service.memory import MemoryKafka
 
 
@@ -150,13 +150,15 @@ async def test_a_broker_that_is_away_is_no_silent_producer_and_is_given_up_in_th
     memory.report()
     await turn(ingest, memory, seconds=1.0)
     before = memory.committed().watermark_ms
+    outage = memory.settings.outage_seconds
+    memory.turn_seconds = 0.5
     memory.failing = KafkaConnectionError()
-    await turn(ingest, memory, seconds=BROKER_LOST_SECONDS / 2)
+    await turn(ingest, memory, seconds=outage / 2)
     memory.failing = None
     await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
     assert memory.committed().watermark_ms == before, "the wait for the idle timeout has begun again"
     memory.failing = KafkaConnectionError()
-    await turn(ingest, memory, seconds=BROKER_LOST_SECONDS - 2)
+    await turn(ingest, memory, seconds=outage - 2)
     with pytest.raises(KafkaError):
         await turn(ingest, memory, seconds=4)
 
@@ -182,6 +184,54 @@ async def test_it_is_ready_once_it_has_partitions_and_has_caught_up(
     await second.turn()
     assert second.problems() == []
     assert memory.metric("reports_counted_total", collection="survey") == 10.0, "what is read again is not told again"
+
+
+async def test_it_is_not_ready_while_what_waits_is_not_read(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+    memory = kafka_in_memory
+    memory.report()
+    await turn(ingest, memory, seconds=2.0)
+    # On the log, but no fetch brings it.
+    memory.report()
+    memory.place[memory.all[0]] = 2
+    await turn(ingest, memory, seconds=STANDSTILL_SECONDS - 5)
+    assert ingest.problems() == []
+    await turn(ingest, memory, seconds=10)
+    (problem,) = ingest.problems()
+    assert problem.startswith("survey: 1 records wait, and none has been read for 6")
+    memory.place[memory.all[0]] = 1
+    await turn(ingest, memory, seconds=2.0)
+    assert ingest.problems() == []
+
+
+async def test_it_is_not_ready_while_the_brokers_do_not_answer_and_goes_on_turning(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    await ingest.turn()
+    memory.failing = KafkaConnectionError()
+    await turn(ingest, memory, seconds=UNANSWERED_SECONDS + 2)
+    assert ingest.problems() == [f"survey: the brokers of {memory.topic} have not answered for 14 s"]
+    assert ingest.seconds_since_turn == 0.0
+    memory.failing = None
+    await turn(ingest, memory, seconds=2.0)
+    assert ingest.problems() == []
+
+
+async def test_what_could_not_be_counted_in_an_outage_is_read_again(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = kafka_in_memory
+    await turn(ingest, memory, seconds=1.0)
+    memory.report()
+
+    async def away(_: object) -> None:
+        raise KafkaConnectionError
+
+    with monkeypatch.context() as outage:
+        outage.setattr(ingest, "_count", lambda *_: away(None))
+        await ingest.turn()
+    await turn(ingest, memory, seconds=1.0)
+    assert memory.metric("reports_counted_total", collection="survey") == 5.0
 
 
 async def test_its_silence_is_reckoned_from_the_moment_it_begins(

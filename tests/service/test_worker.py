@@ -237,21 +237,3 @@ async def test_a_million_reports_survive_a_killed_worker_and_a_zombie(
             second.signal(signal.SIGCONT)
             await playing
             await assert_finals_are_exact(deployment, reports=1_000_000)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(300)
-async def test_a_broker_that_is_killed_and_comes_back_costs_no_report(tmp_path: Path, prefix: str) -> None:
-    with EmbeddedKafka() as broker:
-        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
-        with deployment.worker() as first, deployment.worker() as second:
-            await asyncio.gather(first.ready(), second.ready())
-            await play(deployment, users=20_000, seconds=3)
-            await asyncio.to_thread(broker.kill)
-            await asyncio.sleep(10)
-            await asyncio.to_thread(broker.restart)
-            await asyncio.sleep(5)
-            await play(deployment, users=20_000, seconds=3)
-            await assert_finals_are_exact(deployment, reports=40_000)
-            assert first.process.poll() is None
-            assert second.process.poll() is None

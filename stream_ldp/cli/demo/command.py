@@ -17,10 +17,12 @@ from rich.text import Text
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
 from stream_ldp.cli.running import run_client
+from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.worker import Worker
 
 if TYPE_CHECKING:
@@ -98,7 +100,13 @@ class _Demo:
             asyncio.get_running_loop().add_signal_handler(number, ending.set)
         with self._console.status("Starting a worker ..."):
             await self._make_topics(broker, specs)
-            worker = Worker(self._settings, collections, partitions={each.name: each.partitions for each in specs})
+            worker = Worker(
+                self._settings,
+                collections,
+                partitions={each.name: each.partitions for each in specs},
+                watch=BrokerWatch(self._settings),
+                metrics=Metrics(each.name for each in collections),
+            )
             await worker.start()
         try:
             reports = [part.report(self._settings) for part in self._parts]

@@ -1,0 +1,59 @@
+"""Tests of what is tried again, and for how long."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka import patience
+from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
+from stream_ldp.kafka.patience import patiently
+from stream_ldp.kafka.registry import RegistryError
+
+
+class Asked:
+    """A question that fails some times before it is answered; each try takes a second."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.seconds = 0.0
+
+    async def __call__(self) -> str:
+        self.seconds += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return "answer"
+
+    def clock(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "RETRY_SECONDS", 0.0)
+
+
+async def test_what_passes_with_an_outage_is_tried_until_it_is_answered() -> None:
+    failures = [KafkaConnectionError(), BrokerUnreachable("starting"), RegistryError("slow")]
+    waiting: list[Exception] = []
+    asked = Asked(*failures)
+    assert await patiently(asked, seconds=60, waiting=waiting.append, clock=asked.clock) == "answer"
+    assert waiting == failures
+
+
+@pytest.mark.parametrize(
+    "error", [TopicAuthorizationFailedError("care"), AccessRefused("password"), StreamLDPError()]
+)
+async def test_what_does_not_pass_is_raised_at_once(error: Exception) -> None:
+    asked = Asked(error)
+    with pytest.raises(type(error)):
+        await patiently(asked, seconds=60, clock=asked.clock)
+    assert asked.seconds == 1
+
+
+async def test_a_failure_is_raised_when_it_has_lasted_for_so_long() -> None:
+    asked = Asked(*[KafkaConnectionError()] * 100)
+    with pytest.raises(KafkaConnectionError):
+        await patiently(asked, seconds=10, clock=asked.clock)
+    assert asked.seconds == 10

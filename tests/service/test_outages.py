@@ -1,0 +1,129 @@
+"""Tests of workers whose broker is away or frozen for a while, on a real Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from tests.service.harness import JointDeployment
+from tests.service.test_worker import assert_finals_are_exact, play
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.service.harness import WorkerProcess
+
+#: Seconds within which a worker tells of an outage: a question a second, and three seconds to wait for an answer.
+TOLD_SECONDS = 8.0
+
+
+def freeze(broker: EmbeddedKafka) -> None:
+    """Stop the broker's processes as they are: its ports stay open, and nobody answers."""
+    assert broker._guard is not None
+    os.killpg(broker._guard.pid, signal.SIGSTOP)
+
+
+def thaw(broker: EmbeddedKafka) -> None:
+    assert broker._guard is not None
+    os.killpg(broker._guard.pid, signal.SIGCONT)
+
+
+HOW: dict[str, tuple[Callable[[EmbeddedKafka], None], Callable[[EmbeddedKafka], None]]] = {
+    "killed": (EmbeddedKafka.kill, EmbeddedKafka.restart),
+    "frozen": (freeze, thaw),
+}
+
+
+async def follow(worker: WorkerProcess, *, until: float) -> None:
+    """See to it that the worker says within seconds that it is not ready, and never that it should be restarted."""
+    began = time.monotonic()
+    while time.monotonic() < until:
+        assert worker.process.poll() is None, worker.log
+        assert (await worker.get("/livez"))[0] == 200
+        if time.monotonic() > began + TOLD_SECONDS:
+            problems = await worker.problems()
+            assert any("no broker has answered for" in problem for problem in problems), problems
+            assert "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
+        await asyncio.sleep(1)
+
+
+async def through_an_outage(directory: Path, prefix: str, *, how: str, seconds: float) -> None:
+    lose, bring_back = HOW[how]
+    with EmbeddedKafka() as broker:
+        deployment = await JointDeployment.create(directory, brokers=broker.bootstrap, prefix=prefix)
+        with deployment.worker() as first, deployment.worker() as second:
+            workers = first, second
+            await asyncio.gather(*[worker.ready() for worker in workers])
+            assert "stream_ldp_broker_connected 1.0" in (await first.get("/metrics"))[1]
+            # Not long enough for the last windows to close before the broker is lost.
+            await play(deployment, users=20_000, seconds=3)
+            await asyncio.to_thread(lose, broker)
+            until = time.monotonic() + seconds
+            await asyncio.gather(*[follow(worker, until=until) for worker in workers])
+            await asyncio.to_thread(bring_back, broker)
+            await asyncio.gather(*[worker.ready(within=60) for worker in workers])
+            await play(deployment, users=20_000, seconds=3)
+            await assert_finals_are_exact(deployment, reports=40_000)
+            for worker in workers:
+                assert worker.log.count("no broker answers: ") == 1
+                assert f"broker {broker.bootstrap} answers again, after" in worker.log
+                assert "Traceback" not in worker.log
+                assert worker.process.poll() is None
+
+
+async def test_a_broker_that_is_away_for_ten_seconds_is_told_at_once_and_costs_no_report(
+    tmp_path: Path, prefix: str
+) -> None:
+    await through_an_outage(tmp_path, prefix, how="killed", seconds=10)
+
+
+async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(tmp_path: Path, prefix: str) -> None:
+    with EmbeddedKafka() as broker:
+        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
+        await asyncio.to_thread(broker.kill)
+        refused = f"{broker.bootstrap}: connection refused: no broker listens on this port"
+        with deployment.worker() as worker:
+            async with asyncio.timeout(30):
+                while await worker.problems() != [refused]:
+                    await asyncio.sleep(0.1)
+            assert (await worker.get("/livez"))[0] == 200
+            assert "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
+            assert worker.log.count(f"not started yet, and waiting for up to 10m (--outage): {refused}") == 1
+            await asyncio.to_thread(broker.start)
+            await worker.ready(within=60)
+            assert "the brokers answer" in worker.log
+
+
+async def test_a_worker_ends_with_the_reason_when_the_outage_lasts_longer_than_it_waits(
+    tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STREAM_LDP_OUTAGE", "3s")
+    with EmbeddedKafka() as broker:
+        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
+        with deployment.worker() as worker:
+            await worker.ready()
+            await asyncio.to_thread(broker.kill)
+            assert await worker.ended(within=30) == 1
+            assert f"no broker has answered for 3s (--outage): {broker.bootstrap}: connection refused" in worker.log
+            assert "Traceback" not in worker.log
+        with deployment.worker() as worker:
+            assert await worker.ended(within=30) == 1
+            assert worker.log.rstrip().endswith(
+                f"{broker.bootstrap}: connection refused: no broker listens on this port"
+            )
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("how", "seconds"), [("killed", 50), ("frozen", 50), ("killed", 300)])
+async def test_a_longer_outage_is_survived_and_told_likewise(
+    how: str, seconds: float, tmp_path: Path, prefix: str
+) -> None:
+    await through_an_outage(tmp_path, prefix, how=how, seconds=seconds)

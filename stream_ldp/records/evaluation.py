@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Mechanism
     from stream_ldp.records.estimators import Estimator, FloatArray, Method, Stop
 
-__all__ = ["Score", "Trial", "average_variation_distance", "scores", "trials"]
+__all__ = ["Score", "Trial", "average_variation_distance", "joint_of", "scores", "trials"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +97,7 @@ def trials(
         reports = mechanism.perturb(people, entropy=SeededEntropy(noise))
         everything = range(len(mechanism.sizes))
         counts = supported(RowCounts.of(reports, bits=mechanism.bits), mechanism, everything)
-        truth = _joint(people, mechanism.sizes)
+        truth = joint_of(people, mechanism.sizes)
         for each in estimators:
             begun = clock()
             solution = each.estimate(counts, sizes=mechanism.sizes, supports=mechanism.supports)
@@ -125,6 +125,10 @@ def average_variation_distance(first: FloatArray, second: FloatArray) -> float:
     return 0.5 * float(np.abs(first - second).sum())
 
 
-def _joint(people: NDArray[np.int64], sizes: tuple[int, ...]) -> FloatArray:
+def joint_of(people: NDArray[np.integer], sizes: tuple[int, ...]) -> FloatArray:
+    """Compute the joint distribution of records, shape `sizes`.
+
+    people: valid value indices, shape (n, attributes).
+    """
     cells = np.ravel_multi_index(tuple(people.T), sizes)
     return np.bincount(cells, minlength=int(np.prod(sizes))).reshape(sizes) / len(people)

@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["EstimateSpec"]
+__all__ = ["NEEDED_BY_TEMPORAL", "PRIORS", "EstimateSpec", "Prior", "has_prior"]
+
+Prior = Literal["window", "temporal"]
+PRIORS: tuple[Prior, ...] = ("window", "temporal")
+
+#: What a temporal prior cannot do without, for messages.
+NEEDED_BY_TEMPORAL = "needs method em or lremh, and stop certificate"
+
+
+def has_prior(method: str, stop: str) -> bool:
+    """Decide whether a form of a method draws its estimate to a prior by its likelihood."""
+    return method != "lasso" and stop == "certificate"
 
 
 class EstimateSpec(Part):
@@ -32,7 +43,7 @@ class EstimateSpec(Part):
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
-    prior: Literal["window", "temporal"] | None = None
+    prior: Prior | None = None
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
@@ -42,17 +53,13 @@ class EstimateSpec(Part):
 
     @model_validator(mode="after")
     def _a_prior_is_used(self) -> Self:
-        if self.prior == "temporal" and not self._has_prior:
-            raise Misplaced("temporal needs method em or lremh, and stop certificate", "prior")
+        if self.prior == "temporal" and not has_prior(self.method, self.stop):
+            raise Misplaced(f"temporal {NEEDED_BY_TEMPORAL}", "prior")
         return self
-
-    @property
-    def _has_prior(self) -> bool:
-        return self.method != "lasso" and self.stop == "certificate"
 
     def is_temporal(self, window: Window) -> bool:
         """Decide whether the estimate of one window is the prior of the next."""
-        return self.prior != "window" and self._has_prior and not window.shares_reports
+        return self.prior != "window" and has_prior(self.method, self.stop) and not window.shares_reports
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the counts of its attributes' rows, in every window."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import itertools
 import json
 import math
 import time
@@ -29,6 +30,8 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import scores, trials
+from stream_ldp.records.series import NEEDED_BY_TEMPORAL, PRIORS, has_prior
+from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import MechanismSpec
     from stream_ldp.records.evaluation import Score
+    from stream_ldp.records.series import Prior
+    from stream_ldp.records.window_evaluation import WindowScore
 
 __all__ = ["joint"]
 
@@ -90,6 +95,39 @@ def joint(
     delta: Annotated[
         float, typer.Option(help="Change of every cell below which an estimator ends, with --stop paper.")
     ] = 0.001,
+    windows: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            show_default="one window",
+            help="Number of windows in which the users report, to compare the priors of consecutive windows.",
+        ),
+    ] = None,
+    returning: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE,...",
+            show_default="0",
+            help="Shares of the users of a window who are there in every window; the others are new. With --windows.",
+        ),
+    ] = None,
+    drift_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default="no drift",
+            help="Column by which the population moves over the windows, from the two fifths of the records with its "
+            "lowest values to the two fifths with its highest. With --windows.",
+        ),
+    ] = None,
+    priors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRIOR,...",
+            show_default=",".join(PRIORS),
+            help="Priors to compare, as in a collection file. With --windows.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Repeat this with every method, and print the mean distance of each.
@@ -97,12 +135,21 @@ def joint(
     The values of an attribute are those that occur in the file. The distance is the average variation distance: half
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
     if every repeat was; seconds are those of an estimate alone.
+
+    With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
+    prior. Means are over the last three quarters of the windows; coverage is the share of the cells with at least 1 %
+    of the users that are within 1.96 standard errors.
     """
+    if windows is None and (returning, drift_by, priors) != (None, None, None):
+        fail("--returning, --drift-by and --priors compare windows: say how many with --windows", code=2)
+    if windows is not None and methods == ",".join(Method):
+        methods = Method.EM.value
     chosen = _estimators(methods, stop=stop, delta=delta)
     spec = _mechanism(mechanism, f=f, p=p, q=q)
     names = distinct(of, "attribute")
     try:
         table = _read(data, names)
+        drift = None if drift_by is None else _read(data, [drift_by]).records[:, 0]
     except DataError as error:
         fail(str(error), code=2)
     perturbing = spec.of(sizes=table.sizes)
@@ -110,16 +157,6 @@ def joint(
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
     users = users or len(table.records)
-    outcomes = trials(
-        table.records,
-        mechanism=perturbing,
-        users=users,
-        repeats=repeats,
-        seed=seed,
-        estimators=chosen,
-        clock=time.perf_counter,
-    )
-    results = scores(watched(outcomes, total=repeats * len(chosen), what="estimates"))
     settings = {
         "data": data.name,
         "of": names,
@@ -129,17 +166,80 @@ def joint(
         "users": users,
         "repeats": repeats,
         "seed": seed,
-        "methods": [result.method for result in results],
+        "methods": methods.split(","),
         "stop": stop,
         "delta": delta,
         "epsilon_per_report": perturbing.epsilon(),
         "epsilon_for_ever": perturbing.epsilon(reports=math.inf),
     }
-    if as_json:
-        document = {"settings": settings, "results": [asdict(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+    results: Sequence[Score] | Sequence[WindowScore]
+    if windows is None:
+        outcomes = trials(
+            table.records,
+            mechanism=perturbing,
+            users=users,
+            repeats=repeats,
+            seed=seed,
+            estimators=chosen,
+            clock=time.perf_counter,
+        )
+        results = scores(watched(outcomes, total=repeats * len(chosen), what="estimates"))
+        columns = _COLUMNS
     else:
-        _show(settings, results)
+        shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
+        settings |= {"windows": windows, "drift_by": drift_by}
+        streams = [
+            Stream(
+                population=table.records,
+                drift=drift,
+                mechanism=perturbing,
+                users=users,
+                windows=windows,
+                returning=share,
+            )
+            for share in shares
+        ]
+        of_windows = itertools.chain.from_iterable(
+            window_trials(
+                stream, priors=compared, repeats=repeats, seed=seed, estimator=chosen[0], clock=time.perf_counter
+            )
+            for stream in streams
+        )
+        total = repeats * windows * len(shares) * len(compared)
+        results = window_scores(watched(of_windows, total=total, what="estimates"))
+        columns = _WINDOW_COLUMNS
+    documents = [asdict(each) for each in results]
+    if as_json:
+        typer.echo(json.dumps({"settings": settings, "results": documents}, allow_nan=False))
+    else:
+        _show(settings, documents, columns)
+
+
+def _shares(listed: str) -> list[float]:
+    """Read the shares of returning users."""
+    shares = []
+    for word in distinct(listed, "share of returning users"):
+        try:
+            shares.append(float(word))
+        except ValueError:
+            fail(f"--returning: {word!r} is not a number; write shares such as 0,0.5,1", code=2)
+        if not 0.0 <= shares[-1] <= 1.0:
+            fail(f"--returning: {word} is not a share, which is from 0 to 1", code=2)
+    return shares
+
+
+def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[Prior]:
+    """Read the priors to compare of a method with this stopping rule."""
+    if "," in methods:
+        fail(f"--windows compares priors of one method, got --methods {methods}", code=2)
+    known: dict[str, Prior] = {prior: prior for prior in PRIORS}
+    named = list(PRIORS) if listed is None else distinct(listed, "prior")
+    for name in named:
+        if name not in known:
+            fail(f"{name!r} is not a prior{suggestion(name, known)}", code=2)
+    if "temporal" in named and not has_prior(methods, stop):
+        fail(f"--priors temporal {NEEDED_BY_TEMPORAL}, got {methods} and {stop}", code=2)
+    return [known[name] for name in named]
 
 
 def _mechanism(word: str | None, *, f: float | None, p: float | None, q: float | None) -> MechanismSpec:
@@ -212,27 +312,46 @@ def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, 
     return list(zip(*records, strict=True))
 
 
-def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
+#: The columns of a table of results: heading, field, and how its number is written.
+_COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("method", "method", ""),
+    ("stop", "stop", ""),
+    ("distance", "avd", ".4f"),
+    ("sd", "avd_sd", ".4f"),
+    ("seconds", "seconds", ".3f"),
+    ("iterations", "iterations", ",.1f"),
+    ("certified", "certified", ""),
+)
+_WINDOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("prior", "prior", ""),
+    ("returning", "returning", "g"),
+    ("distance", "avd", ".4f"),
+    ("coverage", "coverage", ".3f"),
+    ("seconds", "seconds", ".3f"),
+)
+
+
+def _show(
+    settings: dict[str, Any], results: Sequence[dict[str, Any]], columns: Sequence[tuple[str, str, str]]
+) -> None:
     console = Console(highlight=False)
     report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
+    windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
     console.print(
-        f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users, "
-        f"repeats: {settings['repeats']}.\nEpsilon between any two records: {report} a report, {for_ever} for ever.",
+        f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users"
+        f"{windows}, repeats: {settings['repeats']}.\n"
+        f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
         markup=False,
     )
     table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
-    for column in ("method", "stop"):
-        table.add_column(column)
-    for column in ("distance", "sd", "seconds", "iterations", "certified"):
-        table.add_column(column, justify="right")
+    for heading, _, written in columns:
+        table.add_column(heading, justify="right" if written or heading == "certified" else "left")
     for each in results:
-        table.add_row(
-            each.method,
-            each.stop,
-            f"{each.avd:.4f}",
-            f"{each.avd_sd:.4f}",
-            f"{each.seconds:.3f}",
-            f"{each.iterations:,.1f}",
-            "yes" if each.certified else "no",
-        )
+        table.add_row(*(_written(each[field], written) for _, field, written in columns))
     console.print(table)
+
+
+def _written(value: object, form: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format(value, form)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -284,3 +285,56 @@ def test_dependence_between_attributes_is_found(tmp_path: Path) -> None:
     for each in _json(data, "--repeats", "3", of="a,b", f=0.5)["results"]:
         assert each["avd"] < 0.1
         assert each["certified"] or each["method"] == "lasso"
+
+
+WINDOWS = ("--windows", "4", "--repeats", "2", "--users", "60")
+
+
+def test_windows_are_compared_by_prior_and_by_the_share_of_returning_users(table: Path) -> None:
+    document = _json(table, *WINDOWS, "--returning", "0,0.5,1", "--drift-by", "age", "--priors", "temporal,window")
+    assert document["settings"]["windows"] == 4
+    assert document["settings"]["drift_by"] == "age"
+    assert document["settings"]["methods"] == ["em"]
+    assert [(each["prior"], each["returning"]) for each in document["results"]] == [
+        (prior, returning) for returning in (0.0, 0.5, 1.0) for prior in ("temporal", "window")
+    ]
+    for each in document["results"]:
+        assert list(each) == ["prior", "returning", "avd", "coverage", "seconds"]
+        assert 0.0 < each["avd"] < 1.0
+        assert 0.0 <= each["coverage"] <= 1.0
+
+
+def test_windows_compare_all_priors_with_new_users_and_no_drift_by_default(table: Path) -> None:
+    document = _json(table, *WINDOWS)
+    assert document["settings"]["drift_by"] is None
+    assert [(each["prior"], each["returning"]) for each in document["results"]] == [
+        ("window", 0.0),
+        ("temporal", 0.0),
+    ]
+    shown = _run(table, *WINDOWS).stdout
+    assert "60 users in each of 4 windows, repeats: 2." in shown
+    for each in document["results"]:
+        assert re.search(rf"{each['prior']} +0 +{each['avd']:.4f} +{each['coverage']:.3f} ", shown)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--returning", "1"), "--returning, --drift-by and --priors compare windows: say how many with --windows"),
+        ((*WINDOWS, "--returning", "half"), "--returning: 'half' is not a number; write shares such as 0,0.5,1"),
+        ((*WINDOWS, "--returning", "1.5"), "--returning: 1.5 is not a share, which is from 0 to 1"),
+        ((*WINDOWS, "--priors", "temporl"), "'temporl' is not a prior; did you mean 'temporal'?"),
+        ((*WINDOWS, "--methods", "em,lremh"), "--windows compares priors of one method, got --methods em,lremh"),
+        (
+            (*WINDOWS, "--methods", "lasso"),
+            "--priors temporal needs method em or lremh, and stop certificate, got lasso and certificate",
+        ),
+        ((*WINDOWS, "--drift-by", "agee"), "has no column 'agee'; did you mean 'age'?"),
+    ],
+)
+def test_what_cannot_be_compared_over_windows_ends_the_command(
+    table: Path, flags: tuple[str, ...], message: str
+) -> None:
+    result = _run(table, *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr

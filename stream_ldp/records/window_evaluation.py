@@ -1,0 +1,192 @@
+"""Evaluation of what windows learn from each other, on a known population that reports window after window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import Recurrence
+from stream_ldp.records.evaluation import average_variation_distance, joint_of
+from stream_ldp.records.solve import supported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Mechanism
+    from stream_ldp.mechanisms.mechanism import Symbols
+    from stream_ldp.records.estimators import Estimator, FloatArray, Solution
+    from stream_ldp.records.series import Prior
+
+__all__ = ["Stream", "WindowScore", "WindowTrial", "window_scores", "window_trials"]
+
+#: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
+_END = 0.4
+#: Windows before this share of them are not scored: the past has only begun.
+_FIRST_SCORED = 0.25
+#: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
+_COVERED_CELL = 0.01
+#: Standard errors to either side of a 95 % interval.
+_NOMINAL = 1.96
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Stream:
+    """A population that reports in one window after another.
+
+    Each window's users are the returning ones, whose permanent responses last as long as their records, and new ones,
+    drawn with replacement.
+
+    population: value indices, shape (rows, attributes), each below its attribute's size.
+    drift: a number for each row, shape (rows,). Over the windows the users move, one by one, from the two fifths of
+        the rows with the lowest numbers to those with the highest. None for users of all rows in every window.
+    mechanism: the mechanism of exactly these attributes.
+    users: number of users in a window, each with one report.
+    windows: number of windows, at least 2.
+    returning: share of the users who are there in every window.
+    """
+
+    population: NDArray[np.int64]
+    drift: NDArray[np.int64] | None
+    mechanism: Mechanism
+    users: int
+    windows: int
+    returning: float
+
+    def draw(self, seed: np.random.SeedSequence) -> Iterator[tuple[RowCounts, FloatArray]]:
+        """Draw the supported values of each window's reports, counted, and the joint of its users."""
+        sampling, noise = seed.spawn(2)
+        rng, entropy = np.random.default_rng(sampling), SeededEntropy(noise)
+        first, last = self._ends(rng)
+        mechanism, same = self.mechanism, round(self.returning * self.users)
+        before, after = rng.choice(first, same), rng.choice(last, same)
+        if self.drift is None:
+            after = before
+        responses = mechanism.permanent(before, entropy)
+        # A record that changes draws new permanent noise; one that stays keeps its own.
+        new_responses = responses if self.drift is None else mechanism.permanent(after, entropy)
+        moves_at = rng.random(same)
+        for moved in np.linspace(0.0, 1.0, self.windows):
+            has_moved = (moves_at < moved)[:, None]
+            new = np.where(
+                (rng.random(self.users - same) < moved)[:, None],
+                rng.choice(last, self.users - same),
+                rng.choice(first, self.users - same),
+            )
+            people = np.concatenate([np.where(has_moved, after, before), new])
+            symbols: Symbols = np.concatenate(
+                [np.where(has_moved, new_responses, responses), mechanism.permanent(new, entropy)]
+            )
+            reports = mechanism.packed(mechanism.instantaneous(symbols, entropy))
+            counts = RowCounts.of(reports, bits=mechanism.bits)
+            yield supported(counts, mechanism, range(len(mechanism.sizes))), joint_of(people, mechanism.sizes)
+
+    def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        rows = self.population.astype(np.intp)
+        if self.drift is None:
+            return rows, rows
+        # Rows with equal numbers come in random order: that of a file may have a meaning.
+        order = np.lexsort([rng.random(len(rows)), self.drift])
+        number = max(1, round(_END * len(rows)))
+        return rows[order[:number]], rows[order[-number:]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowTrial:
+    """One estimate of one window.
+
+    prior: what its reports were held against, as in a collection file.
+    returning: share of the users who are there in every window.
+    avd: average variation distance to the joint of the window's own users.
+    coverage: share of the cells with 1 % of the users or more that are within their 95 % interval; of the largest
+        cells if none has as many.
+    seconds: time that the estimate took.
+    scored: false in the first quarter of the windows.
+    """
+
+    prior: Prior
+    returning: float
+    avd: float
+    coverage: float
+    seconds: float
+    scored: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowScore:
+    """The means of the scored trials of one prior and one share of returning users; the fields are theirs."""
+
+    prior: Prior
+    returning: float
+    avd: float
+    coverage: float
+    seconds: float
+
+    @classmethod
+    def of(cls, trials: Sequence[WindowTrial]) -> Self:
+        """Summarise the trials, at least one of them scored, of one prior and share."""
+        scored = [each for each in trials if each.scored]
+        return cls(
+            prior=scored[0].prior,
+            returning=scored[0].returning,
+            avd=float(np.mean([each.avd for each in scored])),
+            coverage=float(np.mean([each.coverage for each in scored])),
+            seconds=float(np.mean([each.seconds for each in scored])),
+        )
+
+
+def window_trials(
+    stream: Stream,
+    *,
+    priors: Sequence[Prior],
+    repeats: int,
+    seed: int,
+    estimator: Estimator,
+    clock: Callable[[], float],
+) -> Iterator[WindowTrial]:
+    """Estimate every window with every prior, repeat by repeat.
+
+    Each repeat draws users and noise of its own, the same for all priors; the seed determines both.
+
+    clock: returns seconds, from any origin.
+    """
+    recurrence = Recurrence(returning=stream.returning, permanent=stream.mechanism.permanent_share)
+    for repeat in np.random.SeedSequence(seed).spawn(repeats):
+        before: dict[Prior, Solution] = {}
+        for window, (counts, truth) in enumerate(stream.draw(repeat)):
+            for prior in priors:
+                last = before.get(prior)
+                begun = clock()
+                solution = estimator.estimate(
+                    counts,
+                    sizes=stream.mechanism.sizes,
+                    supports=stream.mechanism.supports,
+                    start=None if last is None else last.joint,
+                    past=None if last is None or last.temporal is None else last.temporal.past,
+                    recurrence=recurrence if prior == "temporal" else None,
+                )
+                seconds = clock() - begun
+                before[prior] = solution
+                large = truth >= min(_COVERED_CELL, truth.max())
+                within = np.abs(solution.joint - truth) <= _NOMINAL * solution.standard_error
+                yield WindowTrial(
+                    prior=prior,
+                    returning=stream.returning,
+                    avd=average_variation_distance(solution.joint, truth),
+                    coverage=float(within[large].mean()),
+                    seconds=seconds,
+                    scored=window >= _FIRST_SCORED * stream.windows,
+                )
+
+
+def window_scores(outcomes: Iterable[WindowTrial]) -> list[WindowScore]:
+    """Make one score for each share and prior, in the order in which they first appear."""
+    together: dict[tuple[float, Prior], list[WindowTrial]] = {}
+    for each in outcomes:
+        together.setdefault((each.returning, each.prior), []).append(each)
+    return [WindowScore.of(trials) for trials in together.values()]

@@ -1,0 +1,97 @@
+"""A stream's users move from one end of the population to the other, and returning users repeat themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.records.estimators import estimator
+from stream_ldp.records.window_evaluation import Stream, WindowTrial, window_scores, window_trials
+
+#: A record of one attribute of five values, each as often; it drifts by its own value.
+ROWS = np.repeat(np.arange(5), 20)
+
+
+def stream(
+    *, returning: float = 0.0, f: float = 0.2, drift: bool = True, users: int = 2_000, windows: int = 5
+) -> Stream:
+    return Stream(
+        population=ROWS[:, None],
+        drift=ROWS if drift else None,
+        mechanism=RRLDP(sizes=(5,), f=f),
+        users=users,
+        windows=windows,
+        returning=returning,
+    )
+
+
+def truths(of: Stream) -> list[list[float]]:
+    return [truth.tolist() for _, truth in of.draw(np.random.SeedSequence(1))]
+
+
+@pytest.mark.parametrize("returning", [0.0, 0.5, 1.0])
+def test_the_users_move_from_the_lowest_two_fifths_to_the_highest(returning: float) -> None:
+    """Five standard deviations of the share of 2,000 users are 0.06 at most."""
+    first, _, middle, _, last = truths(stream(returning=returning))
+    np.testing.assert_allclose(first, [0.5, 0.5, 0, 0, 0], atol=0.06)
+    np.testing.assert_allclose(middle, [0.25, 0.25, 0, 0.25, 0.25], atol=0.06)
+    np.testing.assert_allclose(last, [0, 0, 0, 0.5, 0.5], atol=0.06)
+
+
+def test_without_drift_all_rows_report_in_every_window() -> None:
+    np.testing.assert_allclose(truths(stream(drift=False)), 0.2, atol=0.06)
+
+
+def test_users_who_return_with_the_same_records_repeat_their_permanent_responses() -> None:
+    def counts(returning: float) -> Iterator[list[int]]:
+        for each, _ in stream(returning=returning, drift=False).draw(np.random.SeedSequence(1)):
+            order = np.lexsort(each.rows.T)
+            yield each.counts[order].tolist()
+
+    first, *others = counts(1.0)
+    assert others == [first] * 4
+    first, *others = counts(0.0)
+    assert all(other != first for other in others)
+
+
+def test_a_score_is_the_mean_of_the_last_three_quarters_of_the_windows() -> None:
+    trials = list(
+        window_trials(
+            stream(windows=8),
+            priors=("window", "temporal"),
+            repeats=2,
+            seed=3,
+            estimator=estimator("em", stop="certificate", delta=0.001),
+            clock=iter(range(1_000)).__next__,
+        )
+    )
+    assert len(trials) == 2 * 8 * 2
+    scores = window_scores(trials)
+    assert [each.prior for each in scores] == ["window", "temporal"]
+    for score in scores:
+        scored = [each for each in trials if each.prior == score.prior][2:8] + [
+            each for each in trials if each.prior == score.prior
+        ][10:]
+        assert score.avd == pytest.approx(np.mean([each.avd for each in scored]))
+        assert score.coverage == pytest.approx(np.mean([each.coverage for each in scored]))
+        assert score.seconds == 1.0
+
+
+def test_the_seed_determines_every_window() -> None:
+    def run(seed: int) -> list[WindowTrial]:
+        return list(
+            window_trials(
+                stream(users=100),
+                priors=("temporal",),
+                repeats=1,
+                seed=seed,
+                estimator=estimator("em", stop="certificate", delta=0.001),
+                clock=lambda: 0.0,
+            )
+        )
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +17,13 @@ from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import merger as merger_module
-from stream_ldp.service.merger import Merger
+from stream_ldp.service.merger import Merger, PartitionsAdded
 from stream_ldp.service.metrics import Metrics
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from stream_ldp.kafka.producer import Record
     from stream_ldp.pipeline.answer import Answer
@@ -75,14 +76,28 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Published:
     return Published()
 
 
+class ReportsTopics:
+    """A cluster whose reports topics have some partitions each."""
+
+    partitions = 1
+
+    async def topics(self, names: Sequence[str]) -> dict[str, Any]:
+        return {name: SimpleNamespace(partitions=self.partitions) for name in names}
+
+
 @pytest.fixture
-async def merger(published: Published) -> AsyncIterator[Merger]:
+def reports_topics() -> ReportsTopics:
+    return ReportsTopics()
+
+
+@pytest.fixture
+async def merger(published: Published, reports_topics: ReportsTopics) -> AsyncIterator[Merger]:
     merger = Merger(
         [SMALL, WIDE],
         settings=Settings.load(),
         report_partitions={"small": 1, "wide": 1},
         producer=published,  # type: ignore[arg-type]
-        cluster=None,  # type: ignore[arg-type]
+        cluster=reports_topics,  # type: ignore[arg-type]
         metrics=Metrics(["small", "wide"]),
     )
     await merger.take_over(set(range(64)))
@@ -112,10 +127,15 @@ async def tell(merger: Merger, collection: JointCollection, *, windows: int) -> 
         partial(number + 1, collection=collection, spec=spec, pane_ms=number * size_ms) for number in range(windows)
     ]
     closes_ms = windows * size_ms + collection.window.grace_ms
-    partition = partials.partition_of(collection.name, partitions=Settings.load().partials_partitions)
     for offset, record in enumerate((*records, watermark(closes_ms, collection=collection))):
         key, value = partials.encode(record, writer="w")
-        await merger.apply(LogEntry.read("partials", partition, offset, key=key, value=value, fault=None))
+        await merger.apply(entry(collection, offset, key, value))
+
+
+def entry(collection: JointCollection, offset: int, key: bytes, value: bytes | None) -> LogEntry:
+    """Make a record of the partition of the partials topic that has a collection."""
+    partition = partials.partition_of(collection.name, partitions=Settings.load().partials_partitions)
+    return LogEntry.read("partials", partition, offset, key=key, value=value, fault=None)
 
 
 async def test_finals_of_a_small_collection_do_not_wait_for_the_slow_solves_of_another(
@@ -147,3 +167,57 @@ async def test_the_event_loop_turns_at_least_once_for_each_final_of_a_backlog(
     counting.cancel()
     assert finals == list(range(1, 51))
     assert turns > 50
+
+
+async def rebuilt(merger: Merger) -> None:
+    async with asyncio.timeout(SOON):
+        while merger.problems():
+            await asyncio.sleep(0)
+
+
+async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, published: Published) -> None:
+    await rebuilt(merger)
+    await merger.apply(entry(SMALL, 7, b"junk", b"junk"))
+    letters = {record.topic: dict(record.headers) for record in published.records}
+    # Both collections have the same partition, and it is not known which of them it is about.
+    headers = letters["stream-ldp.small.dead-letters"]
+    assert (headers["reason"], headers["source-topic"], headers["source-offset"]) == (
+        b"unreadable_record",
+        b"partials",
+        b"7",
+    )
+    assert merger.problems() == []
+
+
+async def test_finals_held_back_are_a_problem_until_they_are_released(
+    merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def everything(*_: object) -> dict[str, int]:
+        return {"partials": 1_000}
+
+    monkeypatch.setattr(merger_module, "RELEASE_SECONDS", 0.01)
+    await rebuilt(merger)
+    key, _ = partials.encode(partial(9, collection=SMALL, spec=SMALL.estimates[0]), writer="w")
+    await merger.apply(entry(SMALL, 0, key, None))
+    record = watermark(10_000, collection=SMALL)
+    await merger.apply(entry(SMALL, 1, *partials.encode(record, writer="w")))
+    async with asyncio.timeout(SOON):
+        while not merger.problems():
+            await asyncio.sleep(0.01)
+    (problem,) = merger.problems()
+    assert problem.startswith("small: finals are held back by a record that cannot be read")
+    assert "offset 0: it has no value" in problem
+    monkeypatch.setattr(merger_module, "released", everything)
+    await rebuilt(merger)
+
+
+async def test_a_partition_that_has_been_added_is_no_junk_and_ends_the_worker_with_the_cure(
+    merger: Merger, reports_topics: ReportsTopics
+) -> None:
+    await rebuilt(merger)
+    record = partial(5, collection=SMALL, spec=SMALL.estimates[0], partition=1)
+    key, value = partials.encode(record, writer="w")
+    await merger.apply(entry(SMALL, 0, key, value))
+    reports_topics.partitions = 2
+    with pytest.raises(PartitionsAdded, match=r"small\.reports has 2 partitions, and had 1 .*: start it again"):
+        await merger.apply(entry(SMALL, 1, key, value))

@@ -27,15 +27,20 @@ _PLACES = {
     "JointCollection": "stream_ldp.records.collection",
     "LedgerError": "stream_ldp.privacy.ledger.ledger_file",
     "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
+    "Marginals": "stream_ldp.sampled.answer",
+    "MarginalsSubscriber": "stream_ldp.client.subscriber",
     "MissingTopic": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
+    "NotMarginals": "stream_ldp.client.errors",
     "ParameterError": "stream_ldp.errors",
     "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
     "Ranking": "stream_ldp.sets.answer",
     "RankingSubscriber": "stream_ldp.client.subscriber",
     "ReportRefused": "stream_ldp.privacy.ledger.terms",
     "Reporter": "stream_ldp.client.reporter",
+    "SampledCollection": "stream_ldp.sampled.collection",
+    "SampledReporter": "stream_ldp.client.sampled_reporter",
     "SecretError": "stream_ldp.privacy.ledger.secret",
     "Settings": "stream_ldp.kafka.settings",
     "SettingsError": "stream_ldp.kafka.settings",
@@ -67,15 +72,20 @@ __all__ = [
     "JointCollection",
     "LedgerError",
     "LooserTerms",
+    "Marginals",
+    "MarginalsSubscriber",
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",
+    "NotMarginals",
     "ParameterError",
     "PrivacyLedger",
     "Ranking",
     "RankingSubscriber",
     "ReportRefused",
     "Reporter",
+    "SampledCollection",
+    "SampledReporter",
     "SecretError",
     "Settings",
     "SettingsError",
@@ -97,13 +107,15 @@ if TYPE_CHECKING:
         MissingTopic,
         NotAnEstimate,
         NotARanking,
+        NotMarginals,
         UnreadableAnswer,
         WrongCollection,
     )
     from stream_ldp.client.item_population import ItemPopulation
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.reporter import Reporter
-    from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
+    from stream_ldp.client.sampled_reporter import SampledReporter
+    from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, Subscriber
     from stream_ldp.collection import CollectionError
     from stream_ldp.errors import DataError, ParameterError, StreamLDPError
     from stream_ldp.kafka.connection import BrokerUnreachable
@@ -123,6 +135,8 @@ if TYPE_CHECKING:
     )
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.answer import Marginals
+    from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.collection import ItemCollection
 

@@ -11,13 +11,17 @@ from stream_ldp.mechanisms import (
     DirectResponse,
     FrequencyOracle,
     HadamardResponse,
+    HalfSpaceResponse,
     Mechanism,
+    PiecewiseResponse,
+    Randomizer,
     SetHadamardResponse,
+    SubsetResponse,
     UnaryResponse,
 )
 from tests.privacy.audit import broken
 
-__all__ = ["OF_RECORDS", "OF_VALUES"]
+__all__ = ["OF_NUMBERS", "OF_RECORDS", "OF_VALUES"]
 
 #: Mechanisms for records, each with a broken twin of the same parameters.
 OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
@@ -33,4 +37,22 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (HadamardResponse(size=5, epsilon=1.0), broken.FavoursARow),
     (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
     (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),
+    (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
+]
+
+#: Mechanisms for numbers, each with a broken twin of the same parameters.
+OF_NUMBERS: list[tuple[Randomizer, type[Randomizer]]] = [
+    (PiecewiseResponse(steps=6, width=3, epsilon=1.0), broken.SharesThePlateau),
+    (PiecewiseResponse(steps=1, width=1, epsilon=2.0), broken.SharesThePlateau),
+    *(
+        (HalfSpaceResponse(dimensions=dimensions, epsilon=epsilon), broken.AnswersForTooMuch)
+        for dimensions in (1, 3, 5)
+        for epsilon in (1.0, 2.0)
+    ),
+    *(
+        (HalfSpaceResponse(dimensions=dimensions, epsilon=epsilon), twin)
+        for dimensions in (2, 4)
+        for epsilon in (1.0, 2.0)
+        for twin in (broken.SendsTiesFromBothSides, broken.NeverSendsTies)
+    ),
 ]

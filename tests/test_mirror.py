@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 WITHOUT_TESTS = {
     "cli/__main__.py": "calls main",
     "cli/demo/part.py": "a protocol",
+    "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
     "cli/simulation/options.py": "a dataclass without behaviour",
     "cli/views/view.py": "an abstract base; what it has is tested with both of its kinds",
     "kafka/embedded/errors.py": "error classes",
@@ -25,6 +26,7 @@ WITHOUT_TESTS = {
     "records/estimators/problem.py": "a protocol and what passes through it; test_contract.py holds all forms to it",
     "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",
     "records/kind.py": "one declaration of what the other modules have",
+    "sampled/kind.py": "one declaration of what the other modules have",
     "schemas/__main__.py": "writes the files that test_schemas.py compares",
 }
 
@@ -49,6 +51,7 @@ SUITES = {
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
     "service/test_outages.py": "the service while its broker is away, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",
+    "service/test_sampled.py": "the service with a sampled collection, on a real broker",
     "service/test_toy_kind.py": "the service, with a kind that the package does not know",
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",

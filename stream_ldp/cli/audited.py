@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,11 +12,11 @@ from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import Mechanism, PermanentWords
+from stream_ldp.mechanisms import FrequencyOracle, Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.privacy.audit.attacks import attacks
 from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge
-from stream_ldp.privacy.audit.item_attacks import oracle_attacks, set_attacks
+from stream_ldp.privacy.audit.item_attacks import randomizer_attacks, set_attacks
 from stream_ldp.privacy.audit.item_enumeration import DOMAIN, MOST_PADDING, ItemEnumeration
 from stream_ldp.privacy.audit.output_distribution import (
     all_sets,
@@ -34,19 +34,22 @@ from stream_ldp.privacy.audit.set_reports import (
     wide_loss,
     wide_losses,
 )
+from stream_ldp.privacy.audit.several_users import several_users_differences
 from stream_ldp.sets.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.privacy.audit.attacks import Attack
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.questions import QuestionSet
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
 
-__all__ = ["EXAMPLES", "Audited", "Exact", "audited_records", "audited_sets", "read"]
+__all__ = ["EXAMPLES", "Audited", "Exact", "OneReport", "audited_records", "audited_sampled", "audited_sets", "read"]
 
 #: Numbers of reports for which a record that does not change is enumerated, and one that may change.
 _REPORTS = (1, 2, 3, math.inf)
@@ -122,7 +125,7 @@ def read(subject: str) -> Audited:
     except ParameterError as error:
         fail(f"{subject}: {error}", code=2)
     if not isinstance(mechanism, Mechanism):
-        return _OneReport(oracle=mechanism)
+        return OneReport(randomizer=mechanism)
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
     words = PermanentWords(collection=subject, attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
     return _Records(mechanism=mechanism, words=words)
@@ -136,6 +139,11 @@ def audited_records(collection: JointCollection) -> Audited:
 def audited_sets(collection: ItemCollection) -> Audited:
     """Return the method of a collection of item sets."""
     return _Sets(method=collection.method)
+
+
+def audited_sampled(collection: SampledCollection) -> Audited:
+    """Return the questions of a sampled collection."""
+    return _Questions(questions=collection.questions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,30 +203,34 @@ def _changing(mechanism: Mechanism, realised: Enumeration) -> Iterator[Row]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _OneReport:
-    """A frequency oracle."""
+class OneReport:
+    """A local randomizer, of which a user sends one report."""
 
-    oracle: FrequencyOracle
+    randomizer: Randomizer
 
     def enumerated(self) -> Exact:
-        small = in_miniature(self.oracle)
-        if small.set_slots is None:
-            return self._exact(small, "value", realised_distribution(small), stated_distribution(small))
+        small = in_miniature(self.randomizer)
+        if not isinstance(small, FrequencyOracle) or small.set_slots is None:
+            of = "value" if isinstance(small, FrequencyOracle) else "number"
+            return self._exact(small, of, realised_distribution(small), stated_distribution(small))
         sets = all_sets(small.size)
         realised = realised_set_distribution(small, sets, padding=small.set_slots)
         return self._exact(small, "set", realised, small.stated_sets(sets, padding=small.set_slots))
 
-    def _exact(
-        self, small: FrequencyOracle, of: str, realised: OutputDistribution, stated: OutputDistribution
-    ) -> Exact:
+    def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
         enumerated = epsilon_of(realised)
         as_stated = bool((realised == stated).all())
-        differences = list(oracle_differences(self.oracle, padding=self.oracle.set_slots or _PADDING))
+        differences, wide = list(several_users_differences(self.randomizer)), []
+        if isinstance(self.randomizer, FrequencyOracle):
+            # Only an oracle that knows dummies reports sets.
+            if self.randomizer.inputs > self.randomizer.size:
+                padding = self.randomizer.set_slots or _PADDING
+                differences += oracle_differences(self.randomizer, padding=padding)
+            wide = [loss for loss in [wide_loss(self.randomizer)] if loss is not None]
         if not as_stated:
             differences.insert(
                 0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"
             )
-        wide = [loss for loss in [wide_loss(self.oracle)] if loss is not None]
         return Exact(
             title=f"One report of a {of}",
             results=[
@@ -234,11 +246,56 @@ class _OneReport:
             wrong=sum(
                 each > claimed + _TOLERANCE for each, claimed in [(enumerated, small.epsilon), *map(_both, wide)]
             ),
-            miniature=None if small == self.oracle else str(small),
+            miniature=None if small == self.randomizer else str(small),
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
-        return oracle_attacks(self.oracle, noise=noise)
+        return randomizer_attacks(self.randomizer, noise=noise)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Questions:
+    """The questions of a sampled collection, of which a user answers one, drawn whatever the user holds."""
+
+    questions: QuestionSet
+
+    def enumerated(self) -> Exact:
+        found = [OneReport(randomizer=each.randomizer).enumerated() for each in self.questions.questions]
+        small = [in_miniature(each.randomizer) for each in self.questions.questions]
+        results: list[Row] = [
+            {
+                "question": number,
+                "about": " and ".join(attribute.name for attribute in question.attributes),
+                **exact.results[0],
+            }
+            for number, (question, exact) in enumerate(zip(self.questions.questions, found, strict=True))
+        ]
+        results.append(
+            {
+                "question": "any",
+                "about": "any",
+                "neighbours": "any two users",
+                "reports": math.inf,
+                "claimed": max(each["claimed"] for each in results),
+                "enumerated": max(each["enumerated"] for each in results),
+            }
+        )
+        miniatures = [str(each) for each, exact in zip(small, found, strict=True) if exact.miniature is not None]
+        return Exact(
+            title="The answers of one user, who answers one question, and repeats the answer",
+            results=results,
+            differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
+            wide=[row for each in found for row in each.wide or ()],
+            wrong=sum(each.wrong for each in found),
+            miniature=", ".join(dict.fromkeys(miniatures)) or None,
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return tuple(
+            replace(attack, target=f"question {number}, {attack.target}")
+            for number, question in enumerate(self.questions.questions)
+            for attack in randomizer_attacks(question.randomizer, noise=noise)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

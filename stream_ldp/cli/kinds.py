@@ -66,6 +66,16 @@ FACES: Mapping[str, Face] = {
         subscriber=Deferred("stream_ldp.client:RankingSubscriber"),
         audited=Deferred("stream_ldp.cli.audited:audited_sets"),
     ),
+    "sampled": Face(
+        summary=Deferred("stream_ldp.cli.views.sampled_plan:summary"),
+        show_plan=Deferred("stream_ldp.cli.views.sampled_plan:show_plan"),
+        plan_document=Deferred("stream_ldp.cli.views.sampled_plan:plan_document"),
+        report=Deferred("stream_ldp.cli.report:report_sampled"),
+        simulate=Deferred("stream_ldp.cli.simulate:simulate_sampled"),
+        view=Deferred("stream_ldp.cli.views.marginals:view"),
+        subscriber=Deferred("stream_ldp.client:MarginalsSubscriber"),
+        audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
+    ),
 }
 
 

@@ -20,6 +20,7 @@ from stream_ldp.client import (
     PrivacyLedger,
     Reporter,
     ReportRefused,
+    SampledReporter,
     Terms,
     TooManyValues,
     ledger_file_of,
@@ -30,11 +31,13 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
 
-__all__ = ["ReportOptions", "report", "report_records"]
+__all__ = ["ReportOptions", "report", "report_records", "report_sampled"]
 
 _User = tuple[bytes, PrivacyLedger]
 
@@ -237,7 +240,18 @@ class ReportOptions:
 
 
 def report_records(collection: JointCollection, options: ReportOptions) -> None:
-    """Publish the records of one user or of many."""
+    """Publish the records of one user or of many to a collection of joint distributions."""
+    _publish(collection, options, Reporter)
+
+
+def report_sampled(collection: SampledCollection, options: ReportOptions) -> None:
+    """Publish the records of one user or of many to a sampled collection."""
+    _publish(collection, options, SampledReporter)
+
+
+def _publish(
+    collection: JointCollection | SampledCollection, options: ReportOptions, reporter: Callable[..., RecordReporter]
+) -> None:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     user = None
@@ -249,16 +263,21 @@ def report_records(collection: JointCollection, options: ReportOptions) -> None:
             "--change-terms or --new-ledger: a secret is one user's, and so is a ledger",
             code=2,
         )
-    run_client(_report(collection, options, user))
+    run_client(_report(collection, options, user, reporter))
 
 
-async def _report(collection: JointCollection, options: ReportOptions, user: _User | None) -> None:
+async def _report(
+    collection: JointCollection | SampledCollection,
+    options: ReportOptions,
+    user: _User | None,
+    reporter_of: Callable[..., RecordReporter],
+) -> None:
     source = "standard input" if str(options.path) == "-" else str(options.path)
     skipped = _Skipped()
     on_skip = skipped.add if options.skip_bad else None
     reader = RecordReader(collection, form=options.form, source=source, on_skip=on_skip)
     secret, ledger = user or (None, None)
-    reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger)
+    reporter = reporter_of(collection, settings=options.settings, secret=secret, ledger=ledger)
     problem = None
     try:
         async with reporter, aclosing(lines_of(options.path)) as chunks:
@@ -286,7 +305,7 @@ async def _report(collection: JointCollection, options: ReportOptions, user: _Us
         fail(problem)
 
 
-async def _report_series(reporter: Reporter, records: Sequence[Sequence[int]]) -> None:
+async def _report_series(reporter: RecordReporter, records: Sequence[tuple[Any, ...]]) -> None:
     """Report records of one user, up to the first that is refused."""
     try:
         await reporter.report_series(records)

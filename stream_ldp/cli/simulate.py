@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import typer
@@ -17,23 +17,33 @@ from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client
+from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.cli.simulation.options import SimulateOptions
 from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.cli.views.estimate_text import truth_line
-from stream_ldp.client import Reporter
+from stream_ldp.cli.views.marginal_text import marginal_truth_lines
+from stream_ldp.client import Reporter, SampledReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from stream_ldp.cli.simulation.truth import Truth
+    from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.collection import Collection
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
 
-__all__ = ["simulate", "simulate_records"]
+__all__ = ["simulate", "simulate_records", "simulate_sampled"]
+
+TruthT = TypeVar("TruthT", bound=TruthFile)
+TruthT_co = TypeVar("TruthT_co", bound=TruthFile, covariant=True)
 
 #: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
@@ -98,8 +108,8 @@ def simulate(
 ) -> None:
     """Draw simulated users from the file and publish their reports.
 
-    For a collection of records, each user reports once. The command prints the true joint distribution of the
-    reported records, for every estimate and window, or writes it to --truth. Past windows must not be closed already:
+    For a collection of records or a sampled one, each user reports once. The command prints the true distributions of
+    the reported records, for every window, or writes them to --truth. Past windows must not be closed already:
     use a collection that nobody else reports to. The last of them closes when its partitions have been idle for the
     collection's idle_timeout.
 
@@ -123,21 +133,58 @@ def simulate(
 
 
 def simulate_records(collection: JointCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report once each."""
+    """Play the rows of a table as users who report once each to a collection of joint distributions."""
+    population = _population(collection, options)
+
+    def lines(truth: Truth) -> Iterator[str]:
+        for estimate in collection.estimates:
+            axes = [attribute.values for attribute in collection.attributes_of(estimate)]
+            for each in truth.windows[estimate.name]:
+                yield truth_line(estimate.name, axes, each)
+
+    _simulate(collection, options, population, reporter=Reporter, tally=Tally(collection, population), lines=lines)
+
+
+def simulate_sampled(collection: SampledCollection, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who report once each to a sampled collection."""
+    population = _population(collection, options)
+    tally = MarginalTally(collection, population)
+    _simulate(collection, options, population, reporter=SampledReporter, tally=tally, lines=marginal_truth_lines)
+
+
+def _population(collection: JointCollection | SampledCollection, options: SimulateOptions) -> NDArray[Any]:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
-    population = load_population(options.data, collection)
+    return load_population(options.data, collection)
+
+
+def _simulate(
+    collection: JointCollection | SampledCollection,
+    options: SimulateOptions,
+    population: NDArray[Any],
+    *,
+    reporter: Callable[..., RecordReporter],
+    tally: _Tally[TruthT],
+    lines: Callable[[TruthT], Iterable[str]],
+) -> None:
+    """Play a population.
+
+    tally: counts what is true of the users who have reported.
+    lines: shows a truth, where no file is asked for.
+    """
     count, windows = options.users or len(population), options.windows
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(options.seed).spawn(2)
     simulation = _Simulation(
         collection=collection,
+        reporter=reporter,
         people=sample(population, count, np.random.default_rng(sampling)),
         event_time=event_time,
         rate=options.rate,
         step=_step(count, windows, options.rate),
         entropy=OSEntropy() if options.seed is None else SeededEntropy(noise),
-        tally=Tally(collection, population),
+        tally=tally,
+        lines=lines,
         truth_file=options.truth_file,
     )
     run_client(simulation.play(options.settings))
@@ -156,7 +203,7 @@ def _live(_: int) -> int:
     return now_ms()
 
 
-def _past(windows: int, count: int, collection: JointCollection, now: int) -> Callable[[int], int]:
+def _past(windows: int, count: int, collection: Collection, now: int) -> Callable[[int], int]:
     """Spread event times evenly over the last windows before `now`, in milliseconds, by the number of a report."""
     window = collection.window
     end = pane_of(now, window)
@@ -167,30 +214,45 @@ def _past(windows: int, count: int, collection: JointCollection, now: int) -> Ca
     return lambda number: end - span + span * number // count
 
 
+class _Tally(Protocol[TruthT_co]):
+    """A counter of what is true of the users who have reported."""
+
+    def add(self, values: NDArray[Any], *, time_ms: int) -> None:
+        """Add users who report at one event time."""
+        ...
+
+    def truth(self) -> TruthT_co:
+        """Compute the truth of the users that have been added so far."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Simulation:
+class _Simulation(Generic[TruthT]):
     """A run of the simulation.
 
-    people: value indices, shape (users, attributes), in the order of reporting.
+    reporter: the class of the reporter.
+    people: users, one a row, in the order of reporting.
     event_time: gives the event time of a report, in milliseconds, by its number.
     rate: reports a second; None for as many as possible.
     step: number of reports that share an event time.
     """
 
-    collection: JointCollection
-    people: NDArray[np.int64]
+    collection: Collection
+    reporter: Callable[..., RecordReporter]
+    people: NDArray[Any]
     event_time: Callable[[int], int]
     rate: float | None
     step: int
     entropy: Entropy
-    tally: Tally
+    tally: _Tally[TruthT]
+    lines: Callable[[TruthT], Iterable[str]]
     truth_file: Path | None
 
     async def play(self, settings: Settings) -> None:
         begun = time.monotonic()
         time_ms = 0
         saved = -np.inf
-        reporter = Reporter(
+        reporter = self.reporter(
             self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
         )
         with progress_bar() as progress:
@@ -211,16 +273,9 @@ class _Simulation:
         seconds = time.monotonic() - begun
         typer.echo(f"{reporter.acknowledged} reports of as many simulated users in {seconds:.1f} s")
         if self.truth_file is None:
-            for line in self._truth_lines():
+            for line in self.lines(self.tally.truth()):
                 typer.echo(line)
 
     def _save(self) -> None:
         if self.truth_file is not None:
             self.tally.truth().save(self.truth_file)
-
-    def _truth_lines(self) -> Iterator[str]:
-        truth = self.tally.truth()
-        for estimate in self.collection.estimates:
-            axes = [attribute.values for attribute in self.collection.attributes_of(estimate)]
-            for each in truth.windows[estimate.name]:
-                yield truth_line(estimate.name, axes, each)

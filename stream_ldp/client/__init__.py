@@ -5,13 +5,15 @@ from stream_ldp.client.errors import (
     MissingTopic,
     NotAnEstimate,
     NotARanking,
+    NotMarginals,
     UnreadableAnswer,
     WrongCollection,
 )
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.subscriber import RankingSubscriber, Subscriber
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, Subscriber
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from stream_ldp.privacy.ledger.ledger_file import (
     LedgerError,
@@ -42,13 +44,16 @@ __all__ = [
     "ItemReporter",
     "LedgerError",
     "LooserTerms",
+    "MarginalsSubscriber",
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",
+    "NotMarginals",
     "PrivacyLedger",
     "RankingSubscriber",
     "ReportRefused",
     "Reporter",
+    "SampledReporter",
     "SecretError",
     "Subscriber",
     "Terms",

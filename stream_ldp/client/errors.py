@@ -16,6 +16,7 @@ __all__ = [
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",
+    "NotMarginals",
     "UnreadableAnswer",
     "WrongCollection",
     "require_topic",
@@ -73,6 +74,12 @@ class NotARanking(UnreadableAnswer):
     """A record of a heavy-hitters topic is not a ranking, or is one of a later release."""
 
     what = "a ranking"
+
+
+class NotMarginals(UnreadableAnswer):
+    """A record of a marginals topic holds no marginals, or those of a later release."""
+
+    what = "marginals"
 
 
 def require_topic(topic: str, existing: Container[str], settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""This module receives estimates and rankings as typed messages."""
+"""This module receives the answers of each kind of collection as typed messages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Generic, Self
 
 from pydantic import ValidationError
 
-from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
+from stream_ldp.client.errors import (
+    MissingTopic,
+    NotAnEstimate,
+    NotARanking,
+    NotMarginals,
+    UnreadableAnswer,
+    require_topic,
+)
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.records.answer import Estimate
+from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sets.answer import Ranking
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["AnswerSubscriber", "RankingSubscriber", "Subscriber"]
+__all__ = ["AnswerSubscriber", "MarginalsSubscriber", "RankingSubscriber", "Subscriber"]
 
 #: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
 COMMIT_INTERVAL = 1.0
@@ -50,6 +58,11 @@ _ESTIMATES = _Answers(
 )
 _RANKINGS = _Answers(
     topic=TopicNames.heavy_hitters, read=Ranking.from_bytes, unreadable=NotARanking, reader="RankingSubscriber"
+)
+
+
+_MARGINALS = _Answers(
+    topic=TopicNames.marginals, read=Marginals.from_bytes, unreadable=NotMarginals, reader="MarginalsSubscriber"
 )
 
 
@@ -162,7 +175,7 @@ class AnswerSubscriber(Generic[AnswerT]):
 
     def _require_topic(self, existing: Container[str]) -> None:
         """Check that the topic exists; if the collection has another kind of answers, name the right subscriber."""
-        for other in (_ESTIMATES, _RANKINGS):
+        for other in (_ESTIMATES, _RANKINGS, _MARGINALS):
             topic = other.topic(self._settings.topic_names, self._collection)
             if self._topic not in existing and topic in existing:
                 raise MissingTopic(
@@ -259,6 +272,45 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
             collection,
             _RANKINGS,
             wanted=lambda ranking: ranking.complete or not results_only,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
+
+
+class MarginalsSubscriber(AnswerSubscriber[Marginals]):
+    """A subscriber to the frequencies and means of a sampled collection.
+
+        async with MarginalsSubscriber("diets", settings=Settings.load(), finals_only=True) as marginals:
+            async for each in marginals:
+                print(each.window, each.of("diet").estimate)
+
+    Iteration raises NotMarginals for a record that holds none; the next step continues after that record.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        settings: Settings,
+        finals_only: bool = False,
+        from_beginning: bool = False,
+        follow: bool = True,
+        group: str | None = None,
+    ) -> None:
+        """Prepare for one collection.
+
+        finals_only: leave out the marginals of windows that are still open.
+        from_beginning, follow, group: see `Subscriber`.
+
+        Raises:
+            ValueError: a group is given, but `follow` is False.
+        """
+        super().__init__(
+            collection,
+            _MARGINALS,
+            wanted=lambda marginals: marginals.final or not finals_only,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,

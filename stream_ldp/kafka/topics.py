@@ -58,12 +58,16 @@ class TopicNames:
         """Name the topic of the rankings of one item collection."""
         return f"{self.prefix}.{collection}.heavy-hitters"
 
+    def marginals(self, collection: str) -> str:
+        """Name the topic of the marginals of one sampled collection."""
+        return f"{self.prefix}.{collection}.marginals"
+
     def rounds(self, collection: str) -> str:
         """Name the topic of the rounds of one item collection."""
         return f"{self.prefix}.{collection}.rounds"
 
     def answers(self, collection: Collection) -> str:
-        """Name the topic of the answers of a collection of either kind."""
+        """Name the topic of the answers of a collection of any kind."""
         return f"{self.prefix}.{collection.name}.{collection.topics.answers}"
 
     def dead_letters(self, collection: str) -> str:

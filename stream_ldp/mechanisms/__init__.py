@@ -1,6 +1,6 @@
 """Mechanisms: how values are perturbed on the user's side, and the probabilities by which the reports are decoded.
 
-The two tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
+The tables at the end are the only lists of mechanisms: a new one is a file of its own and a line here.
 """
 
 from typing import Annotated, get_args
@@ -10,10 +10,13 @@ from pydantic import Field
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
 from stream_ldp.mechanisms.hadamard import HadamardResponse
+from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
+from stream_ldp.mechanisms.piecewise import PiecewiseResponse
 from stream_ldp.mechanisms.plausibility import Plausibility
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
+from stream_ldp.mechanisms.randomizer import Randomizer
 from stream_ldp.mechanisms.randomness.entropy import (
     RESOLUTION,
     Entropy,
@@ -26,6 +29,7 @@ from stream_ldp.mechanisms.randomness.entropy import (
 from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES, PermanentWords, new_secret
 from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.mechanisms.subset import SubsetResponse
 from stream_ldp.mechanisms.support import Support
 from stream_ldp.mechanisms.unary import UnaryResponse
 
@@ -33,6 +37,7 @@ __all__ = [
     "KRR",
     "MECHANISMS",
     "ORACLES",
+    "RANDOMIZERS",
     "RESOLUTION",
     "RRLDP",
     "SECRET_BYTES",
@@ -42,17 +47,21 @@ __all__ = [
     "FrequencyOracle",
     "GivenWords",
     "HadamardResponse",
+    "HalfSpaceResponse",
     "KRRSpec",
     "Mechanism",
     "MechanismSpec",
     "NotCovered",
     "OSEntropy",
     "PermanentWords",
+    "PiecewiseResponse",
     "Plausibility",
     "PrivacyLoss",
     "RRLDPSpec",
+    "Randomizer",
     "SeededEntropy",
     "SetHadamardResponse",
+    "SubsetResponse",
     "Support",
     "UnaryResponse",
     "Values",
@@ -79,4 +88,8 @@ ORACLES: tuple[type[FrequencyOracle], ...] = (
     HadamardResponse,
     SetHadamardResponse,
     UnaryResponse,
+    SubsetResponse,
 )
+
+#: The same, and the randomizers of numbers.
+RANDOMIZERS: tuple[type[Randomizer], ...] = (*ORACLES, PiecewiseResponse, HalfSpaceResponse)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
+from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class DirectResponse(FrequencyOracle):
             raise ParameterError(
                 f"a direct response needs a value and 2 to 2^32 choices, got size={self.size}, dummies={self.dummies}"
             )
-        object.__setattr__(self, "kept", _kept(self.counters, self.epsilon))
-        object.__setattr__(self, "epsilon", _loss(self.counters, self.kept))
+        object.__setattr__(self, "kept", kept_inside(self.epsilon, outside=self.counters - 1))
+        object.__setattr__(self, "epsilon", loss_of(self.kept, outside=self.counters - 1))
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
@@ -76,6 +76,11 @@ class DirectResponse(FrequencyOracle):
     def inputs(self) -> int:
         """Number of choices: dummies are sent like values."""
         return self.counters
+
+    @property
+    def parameters(self) -> list[int]:
+        """The numbers of values and of dummies, and p."""
+        return [self.size, self.dummies, self.kept]
 
     @property
     def bits(self) -> int:
@@ -116,7 +121,7 @@ class DirectResponse(FrequencyOracle):
         (named,) = unpack(rows, [self.bits])
         return np.bincount(named, minlength=self.counters)
 
-    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         """See `FrequencyOracle.supports`."""
         return sums[: self.size].astype(np.float64)
 
@@ -159,26 +164,3 @@ def amplified(epsilon: float, *, padding: int) -> float:
     2018, theorem 1).
     """
     return math.log(padding * math.expm1(epsilon) + 1.0)
-
-
-def _kept(choices: int, epsilon: float) -> int:
-    """Return the largest p whose loss is at most epsilon, in units of 2^-32."""
-    if not 0 < epsilon < math.inf:
-        raise ParameterError(f"epsilon must be positive and finite, got {epsilon}")
-    # p lies between 1 / choices, where all choices are alike, and certainty, both excluded.
-    least, most = RESOLUTION // choices + 1, RESOLUTION - 1
-    with localcontext(PRECISION):
-        odds = Decimal(epsilon).exp()
-        kept = int(RESOLUTION * odds / (odds + choices - 1))
-    if kept < least or epsilon > _loss(choices, most):
-        raise ParameterError(
-            f"epsilon={epsilon} is beyond the resolution of 2^-32: with {choices} choices it is between about "
-            f"{_loss(choices, least):.3g} and {_loss(choices, most):.3g}"
-        )
-    return kept
-
-
-def _loss(choices: int, kept: int) -> float:
-    """Return ln(p / q), never rounded down."""
-    with localcontext(PRECISION):
-        return round_up((Decimal(kept) * (choices - 1) / (RESOLUTION - kept)).ln())

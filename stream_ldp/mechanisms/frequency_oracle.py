@@ -6,67 +6,37 @@ estimate needs no more than p and q (a pure protocol; Wang, Blocki, Li and Jha, 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+from stream_ldp.mechanisms.randomizer import Randomizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = [
-    "FrequencyOracle",
-    "OutputDistribution",
-    "checked_values",
-    "frequencies",
-    "no_outputs",
-    "standard_errors",
-]
-
-#: P(report | input), fractions, shape (inputs, 2^bits); a report is the number whose bits, the least significant
-#: first, are the packed row.
-OutputDistribution = np.ndarray[tuple[int, int], np.dtype[np.object_]]
+__all__ = ["FrequencyOracle", "frequencies", "standard_errors"]
 
 
-class FrequencyOracle(ABC):
+class FrequencyOracle(Randomizer):
     """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.
 
     Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
     perturb the value of one slot that is drawn; some perturb the whole set.
 
-    kind, example: the parts of its notation in one word, such as `hadamard:size=8,epsilon=1`.
     size: number of values that are estimated, 0 to size - 1. Larger values are dummies.
-    epsilon: privacy loss in nats of one report, for any two inputs, as realised; never rounded down.
     """
 
     __slots__ = ()
 
-    kind: ClassVar[str]
-    example: ClassVar[str]
     size: int
-    epsilon: float
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Name of the oracle in plans."""
-
-    @property
-    @abstractmethod
-    def bits(self) -> int:
-        """Bits of a report."""
-
-    @property
-    @abstractmethod
-    def counters(self) -> int:
-        """Length of the vector that reports are counted in."""
 
     @property
     @abstractmethod
@@ -90,38 +60,12 @@ class FrequencyOracle(ABC):
         """
 
     @abstractmethod
-    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
-
-        values: the users' values, shape (n,).
-
-        Raises:
-            ValueError: a value is negative or beyond the dummies.
-        """
-
-    @abstractmethod
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
-
-    @abstractmethod
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
-
-    @abstractmethod
-    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """Return the number of reports that support each value, float64, shape (size,)."""
 
     @abstractmethod
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Decide whether each row supports each value, bool, shape (n, values)."""
-
-    @abstractmethod
-    def stated(self) -> OutputDistribution:
-        """Return the exact output distribution of `perturb` for each of the `inputs`, as the parameters state it."""
-
-    @abstractmethod
-    def small(self) -> Self:
-        """Return a smaller oracle of this kind and epsilon; repeated calls make one small enough to be enumerated."""
 
     @abstractmethod
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
@@ -217,30 +161,10 @@ class FrequencyOracle(ABC):
         _, by_chance = self.support
         return np.full(self.counters, round(reports * by_chance), dtype=np.int64)
 
-    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
-        """Test whether reports of these sums look as honest ones do, whatever the users' values are.
 
-        Reports stay untested unless they contain something that no user's data can change.
-        """
-        del sums
-        return UNTESTED
-
-    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Decide which batches no honest client sends, bool, shape (batches,); none unless reports can be tested.
-
-        rows: packed reports of all batches, one after another.
-        counts: number of reports of each batch, int64, shape (batches,).
-        """
-        del rows
-        return np.zeros(len(counts), dtype=np.bool_)
-
-
-def no_outputs(inputs: int, bits: int) -> OutputDistribution:
-    """Return an output distribution to be filled in, 0 everywhere, shape (inputs, 2^bits)."""
-    return np.full((inputs, 2**bits), Fraction(0), dtype=object)
-
-
-def frequencies(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+def frequencies(
+    oracle: FrequencyOracle, sums: NDArray[np.int64 | np.float64], *, reports: float
+) -> NDArray[np.float64]:
     """Estimate the share of the reports that were made from each value, without bias, float64, shape (size,).
 
     It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
@@ -251,29 +175,12 @@ def frequencies(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: in
     return (oracle.supports(sums, reports=reports) / reports - q) / (p - q)
 
 
-def standard_errors(oracle: FrequencyOracle, frequency: NDArray[np.float64], *, reports: int) -> NDArray[np.float64]:
+def standard_errors(
+    oracle: FrequencyOracle, frequency: NDArray[np.float64], *, reports: float
+) -> NDArray[np.float64]:
     """Return the standard errors of `frequencies`, which are taken for the true ones; infinite without reports."""
     p, q = oracle.support
     if not reports:
         return np.full(len(frequency), np.inf)
     supported = np.clip(frequency, 0.0, 1.0) * (p - q) + q
     return np.sqrt(supported * (1.0 - supported) / reports) / (p - q)
-
-
-def checked_values(values: NDArray[np.integer], *, choices: int | None = None) -> NDArray[np.int64]:
-    """Return the values as int64.
-
-    choices: number of values and dummies; None if every value beyond the domain is a dummy.
-
-    Raises:
-        ValueError: they are not integers of shape (n,), or one is negative or not among the choices.
-    """
-    given = np.asarray(values)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"values must be integers of shape (n,), got {given.dtype} of shape {given.shape}")
-    # The value itself stays out of the message: it is what the mechanism protects.
-    if np.any(given < 0):
-        raise ValueError("a value is negative; they count from 0")
-    if choices is not None and np.any(given >= choices):
-        raise ValueError(f"a value is beyond the {choices} values and dummies, 0 to {choices - 1}")
-    return given.astype(np.int64)

@@ -12,8 +12,9 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ class HadamardResponse(FrequencyOracle):
         return 1 << self._index_bits
 
     @property
+    def parameters(self) -> list[int]:
+        """The number of values, t, and the chance to keep the hash."""
+        return [self.size, self.hash_bits, self.response.kept]
+
+    @property
     def bits(self) -> int:
         """Bits of a report."""
         return sum(self._widths)
@@ -147,7 +153,7 @@ class HadamardResponse(FrequencyOracle):
         plus, minus = self._by_sign(_products(signed))
         return np.concatenate([plus - minus, drawn])
 
-    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `FrequencyOracle.supports`."""
         # A report agrees with a value that it supports in the signs of all 2^t - 1 products; with any other value, in
         # 2^(t - 1) - 1 of them.

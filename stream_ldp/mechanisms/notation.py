@@ -9,27 +9,27 @@ from pydantic import TypeAdapter, ValidationError
 
 from stream_ldp.collection.located import raise_mistake
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS, ORACLES
+from stream_ldp.mechanisms import MECHANISMS, RANDOMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from stream_ldp.mechanisms import FrequencyOracle, Mechanism, MechanismSpec
+    from stream_ldp.mechanisms import Mechanism, MechanismSpec, Randomizer
 
 __all__ = ["EXAMPLES", "read_mechanism", "read_spec"]
 
 Built = TypeVar("Built")
 
-_ORACLES = {oracle.kind: oracle for oracle in ORACLES}
+_RANDOMIZERS = {randomizer.kind: randomizer for randomizer in RANDOMIZERS}
 
 #: An example of the notation of each kind.
 EXAMPLES: dict[str, str] = {
     **{kind: f"{kind}:{spec.example},sizes=2x3" for kind, spec in MECHANISMS.items()},
-    **{kind: f"{kind}:{oracle.example}" for kind, oracle in _ORACLES.items()},
+    **{kind: f"{kind}:{randomizer.example}" for kind, randomizer in _RANDOMIZERS.items()},
 }
 
 
-def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
+def read_mechanism(word: str) -> Mechanism | Randomizer:
     """Read a mechanism from its notation in one word.
 
     For a mechanism for records, `sizes` gives the number of values of each attribute: `rr-ldp:f=0.5,sizes=2x3`.
@@ -38,12 +38,12 @@ def read_mechanism(word: str) -> Mechanism | FrequencyOracle:
         ParameterError: the word describes no mechanism; the message says what would be right.
     """
     kind, given = _parts(word, EXAMPLES)
-    if kind in _ORACLES:
-        oracle = _ORACLES[kind]
-        known = {field.name: field for field in fields(oracle) if field.init}  # type: ignore[arg-type]  # a dataclass
+    if kind in _RANDOMIZERS:
+        randomizer = _RANDOMIZERS[kind]
+        known = {field.name: field for field in fields(randomizer) if field.init}  # type: ignore[arg-type]  # a dataclass
         required = {name for name, field in known.items() if field.default is MISSING}
         _require(required <= given.keys() <= known.keys(), EXAMPLES[kind])
-        return _built(lambda: TypeAdapter(oracle).validate_python(given), EXAMPLES[kind])
+        return _built(lambda: TypeAdapter(randomizer).validate_python(given), EXAMPLES[kind])
     _require("sizes" in given, EXAMPLES[kind])
     sizes = given.pop("sizes")
     return _built(lambda: _spec(kind, given, EXAMPLES[kind]).of(sizes=_sizes(sizes)), EXAMPLES[kind])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["pack", "unpack", "unused_clear"]
+__all__ = ["bit_sums", "pack", "unpack", "unused_clear"]
 
 
 def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
@@ -61,6 +61,15 @@ def unused_clear(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
         return np.ones(len(rows), dtype=np.bool_)
     clear: NDArray[np.bool_] = rows[:, -1] >> (bits % 8) == 0
     return clear
+
+
+def bit_sums(rows: NDArray[np.uint8], bits: int) -> NDArray[np.int64]:
+    """Count the rows in which each bit is 1, int64, shape (bits,)."""
+    # Each of the 256 values of a byte is counted, and the counts are multiplied by the value's bits, so that no row
+    # is unpacked.
+    of_byte = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
+    sums = [np.bincount(column, minlength=256) @ of_byte for column in rows.T]
+    return np.concatenate(sums)[:bits]
 
 
 def _check_width(rows: NDArray[np.uint8], bits: int) -> None:

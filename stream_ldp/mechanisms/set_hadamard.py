@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ class SetHadamardResponse(FrequencyOracle):
         return self.slots
 
     @property
+    def parameters(self) -> list[int]:
+        """The numbers of values and slots, t, and p."""
+        return [self.size, self.slots, self.hash_bits, self.kept]
+
+    @property
     def bits(self) -> int:
         """Bits of a report."""
         return self.code.bits
@@ -160,7 +166,7 @@ class SetHadamardResponse(FrequencyOracle):
         """See `HadamardResponse.sums`."""
         return self.code.sums(rows)
 
-    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `FrequencyOracle.supports`."""
         return self.code.supports(sums, reports=reports)
 

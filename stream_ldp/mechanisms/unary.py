@@ -11,8 +11,9 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, OutputDistribution, checked_values, no_outputs
-from stream_ldp.mechanisms.packing import unused_clear
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
+from stream_ldp.mechanisms.packing import bit_sums, unused_clear
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,6 +74,11 @@ class UnaryResponse(FrequencyOracle):
         return "unary"
 
     @property
+    def parameters(self) -> list[int]:
+        """The number of values, and the chance to keep a bit."""
+        return [self.size, self.response.kept]
+
+    @property
     def bits(self) -> int:
         """Bits of a report."""
         return self.size
@@ -105,13 +111,9 @@ class UnaryResponse(FrequencyOracle):
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Count the reports in which each bit is 1, int64, shape (size,)."""
-        # Each of the 256 values of a byte is counted, and the counts are multiplied by the value's bits, so that no
-        # report is unpacked.
-        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
-        sums = [np.bincount(column, minlength=256) @ bits for column in rows.T]
-        return np.concatenate(sums)[: self.size]
+        return bit_sums(rows, self.size)
 
-    def supports(self, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:  # noqa: ARG002
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         """See `FrequencyOracle.supports`."""
         return sums.astype(np.float64)
 

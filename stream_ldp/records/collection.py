@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
+from stream_ldp.collection.attributes import encode_record, index_of
 from stream_ldp.collection.located import Misplaced, suggestion
-from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -41,6 +41,10 @@ class Attribute(Part):
     def _values_are_distinct(self) -> Self:
         require_distinct(self.values, f"values of attribute {self.name!r}", "values")
         return self
+
+    def encode(self, value: str) -> int:
+        """Return the number of a value; see `stream_ldp.collection.attributes.Encoder`."""
+        return index_of(value, self.values, attribute=self.name)
 
 
 class JointCollection(Collection):
@@ -113,6 +117,15 @@ class JointCollection(Collection):
             counts=[max(least, count) for count in self.mechanism.words],
         )
 
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.mechanism.bits
+
+    def table(self, records: NDArray[np.integer] | Sequence[Sequence[int]]) -> NDArray[np.int64]:
+        """Return encoded records as value indices, shape (n, attributes)."""
+        return np.asarray(records)
+
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:
         """List the attributes of an estimate, in the order of its axes."""
         return tuple(self.attributes[self._positions[name]] for name in estimate.of)
@@ -179,19 +192,4 @@ class JointCollection(Collection):
         Raises:
             DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
         """
-        if unknown := [name for name in record if name not in self._positions]:
-            raise DataError(
-                f"{unknown[0]!r} is not an attribute of collection {self.name!r}"
-                f"{suggestion(unknown[0], self._positions)}"
-            )
-        codes = []
-        for attribute in self.attributes:
-            if attribute.name not in record:
-                raise DataError(f"attribute {attribute.name!r} is missing")
-            try:
-                codes.append(attribute.values.index(record[attribute.name]))
-            except ValueError:
-                raise DataError(
-                    f"attribute {attribute.name!r}: the given value is not one of {', '.join(attribute.values)}"
-                ) from None
-        return tuple(codes)
+        return encode_record(record, self.attributes, collection=self.name)

@@ -174,21 +174,21 @@ def test_the_exact_audit_fails_a_phase_that_costs_too_much(
 
 
 def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(notation._ORACLES, "unary", broken.SpendsEpsilonOnEachBit)
+    monkeypatch.setitem(notation._RANDOMIZERS, "unary", broken.SpendsEpsilonOnEachBit)
     result = run("unary:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED: 1 of 1 claims; the code has the probabilities that it states" in result.stderr
 
 
 def test_the_exact_audit_fails_an_oracle_that_tells_an_empty_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(notation._ORACLES, "hadamard", broken.SendsDummiesPlainly)
+    monkeypatch.setitem(notation._RANDOMIZERS, "hadamard", broken.SendsDummiesPlainly)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED: 2 of 2 claims; the code does not have the probabilities that it states" in result.stderr
 
 
 def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(notation._ORACLES, "hadamard", broken.TakesRawWords)
+    monkeypatch.setitem(notation._RANDOMIZERS, "hadamard", broken.TakesRawWords)
     result = run("hadamard:size=4,epsilon=1", "--exact")
     assert result.exit_code == 1
     assert "cannot be enumerated: 1 raw words are asked for" in result.stderr

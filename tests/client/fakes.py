@@ -17,12 +17,12 @@ from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
 from stream_ldp.client import outbox, registration, round_feed
+from stream_ldp.collection import Collection
 from stream_ldp.kafka import log, producer
 from stream_ldp.kafka.registry import Registration
+from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.layout import JointLayout
 from tests.client.examples import collection_of, write_survey
 from tests.client.items import FakeRoundsConsumer, LoopTimeline, Timeline, minutes
 
@@ -67,11 +67,11 @@ class FakeBroker:
             if not answer.done():
                 answer.set_result(None)
 
-    def decoded(self, collection: JointCollection | None = None) -> wire.Decoded:
+    def decoded(self, collection: Collection | None = None) -> wire.Decoded:
         """Decode all batches as a worker reads them; every one must be good."""
         collection = collection or collection_of()
         values = [arguments["value"] for _, arguments in self.sent]
-        decoded = wire.decode(values, formats={collection.fingerprint: JointLayout(collection)})
+        decoded = wire.decode(values, formats={collection.fingerprint: kind_of(collection).layout(collection)})
         assert decoded.rejected == []
         return decoded
 

@@ -19,10 +19,11 @@ import pytest
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
     MECHANISMS,
-    ORACLES,
+    RANDOMIZERS,
     FrequencyOracle,
     Mechanism,
     PermanentWords,
+    Randomizer,
     SeededEntropy,
     frequencies,
     new_secret,
@@ -32,29 +33,33 @@ from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.privacy.audit.attacks import attacks
 from stream_ldp.privacy.audit.enumeration import Enumeration, realised_reports, stated_reports
-from stream_ldp.privacy.audit.item_attacks import oracle_attacks
+from stream_ldp.privacy.audit.item_attacks import randomizer_attacks
 from stream_ldp.privacy.audit.output_distribution import (
     all_sets,
     epsilon_of,
     realised_distribution,
     realised_set_distribution,
 )
-from tests.catalogue import OF_RECORDS, OF_VALUES
+from tests.catalogue import OF_NUMBERS, OF_RECORDS, OF_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.privacy.audit.attacks import Attack
 
 of_records = pytest.mark.parametrize("mechanism", [each for each, _ in OF_RECORDS], ids=repr)
+of_numbers = pytest.mark.parametrize("randomizer", dict.fromkeys(each for each, _ in OF_NUMBERS), ids=repr)
+of_randomizers = pytest.mark.parametrize(
+    "randomizer", dict.fromkeys(each for each, _ in [*OF_VALUES, *OF_NUMBERS]), ids=repr
+)
 of_values = pytest.mark.parametrize("oracle", [each for each, _ in OF_VALUES], ids=repr)
 
 
 def test_every_mechanism_of_the_package_is_in_the_catalogue() -> None:
-    assert {type(each) for each, _ in OF_VALUES} == set(ORACLES)
+    assert {type(each) for each, _ in [*OF_VALUES, *OF_NUMBERS]} == set(RANDOMIZERS)
     catalogued = {type(each) for each, _ in OF_RECORDS}
     assert catalogued == {type(read_mechanism(EXAMPLES[kind])) for kind in MECHANISMS}
 
@@ -82,23 +87,23 @@ def test_a_report_from_record_to_packed_row_is_distributed_as_stated(mechanism: 
 
 
 @functools.lru_cache
-def realised_outputs(oracle: FrequencyOracle) -> OutputDistribution:
-    """Return the distribution of every set, where the oracle takes sets, else of every input."""
-    if oracle.set_slots is None:
-        return realised_distribution(oracle)
-    return realised_set_distribution(oracle, all_sets(oracle.size), padding=oracle.set_slots)
+def realised_outputs(randomizer: Randomizer) -> OutputDistribution:
+    """Return the distribution of every set, where the randomizer takes sets, else of every input."""
+    if not isinstance(randomizer, FrequencyOracle) or randomizer.set_slots is None:
+        return realised_distribution(randomizer)
+    return realised_set_distribution(randomizer, all_sets(randomizer.size), padding=randomizer.set_slots)
 
 
-def stated_outputs(oracle: FrequencyOracle) -> OutputDistribution:
-    if oracle.set_slots is None:
-        return oracle.stated()
-    return oracle.stated_sets(all_sets(oracle.size), padding=oracle.set_slots)
+def stated_outputs(randomizer: Randomizer) -> OutputDistribution:
+    if not isinstance(randomizer, FrequencyOracle) or randomizer.set_slots is None:
+        return randomizer.stated()
+    return randomizer.stated_sets(all_sets(randomizer.size), padding=randomizer.set_slots)
 
 
-@of_values
-def test_a_value_or_a_set_loses_exactly_the_stated_epsilon(oracle: FrequencyOracle) -> None:
-    assert np.array_equal(realised_outputs(oracle), stated_outputs(oracle))
-    assert epsilon_of(realised_outputs(oracle)) == pytest.approx(oracle.epsilon, abs=1e-9, rel=0)
+@of_randomizers
+def test_an_input_or_a_set_loses_exactly_the_stated_epsilon(randomizer: Randomizer) -> None:
+    assert np.array_equal(realised_outputs(randomizer), stated_outputs(randomizer))
+    assert epsilon_of(realised_outputs(randomizer)) == pytest.approx(randomizer.epsilon, abs=1e-9, rel=0)
 
 
 def rows_of(reports: Sequence[bytes]) -> NDArray[np.uint8]:
@@ -199,13 +204,17 @@ def test_counts_of_records_merge(mechanism: Mechanism) -> None:
     assert RowCounts.sum(parts, bits=mechanism.bits) == RowCounts.of(rows, bits=mechanism.bits)
 
 
+@of_randomizers
+def test_counts_of_values_merge(randomizer: Randomizer) -> None:
+    values = np.random.default_rng(7).integers(randomizer.inputs, size=500)
+    rows = randomizer.perturb(values, entropy=SeededEntropy(7))
+    parts = [ReportSums(reports=len(part), values=randomizer.sums(part)) for part in np.split(rows, [3, 200])]
+    whole = ReportSums.sum(parts, counters=randomizer.counters)
+    assert np.array_equal(whole.values, randomizer.sums(rows))
+
+
 @of_values
-def test_counts_of_values_merge(oracle: FrequencyOracle) -> None:
-    values = np.random.default_rng(7).integers(oracle.size + 1, size=500)
-    rows = oracle.perturb(values, entropy=SeededEntropy(7))
-    parts = [ReportSums(reports=len(part), values=oracle.sums(part)) for part in np.split(rows, [3, 200])]
-    whole = ReportSums.sum(parts, counters=oracle.counters)
-    assert np.array_equal(whole.values, oracle.sums(rows))
+def test_the_sums_of_no_reports_are_neutral(oracle: FrequencyOracle) -> None:
     assert not oracle.neutral_sums(0).any()
 
 
@@ -242,16 +251,24 @@ def test_the_permanent_share_is_what_two_reports_of_a_record_have_in_common(mech
     assert max(shares) == pytest.approx(mechanism.permanent_share, abs=1e-9)
 
 
-@of_values
-def test_reports_of_values_are_valid_and_honest(oracle: FrequencyOracle) -> None:
+@of_randomizers
+def test_reports_of_values_are_valid_and_honest(randomizer: Randomizer) -> None:
     """A false alarm comes once in 10^6 windows and 10^9 batches."""
-    values = np.random.default_rng(9).integers(oracle.size + 1, size=20_000)
-    rows = oracle.perturb(values, entropy=SeededEntropy(9))
-    assert rows.shape == (20_000, -(-oracle.bits // 8))
-    assert oracle.valid(rows).all()
-    assert not oracle.plausibility(oracle.sums(rows)).flagged
-    assert not oracle.implausible(rows, np.full(20, 1_000)).any()
-    assert oracle.implausible(rows[:0], np.zeros(0, dtype=np.int64)).shape == (0,)
+    values = np.random.default_rng(9).integers(randomizer.inputs, size=20_000)
+    rows = randomizer.perturb(values, entropy=SeededEntropy(9))
+    assert rows.shape == (20_000, -(-randomizer.bits // 8))
+    assert randomizer.valid(rows).all()
+    assert not randomizer.plausibility(randomizer.sums(rows)).flagged
+    assert not randomizer.implausible(rows, np.full(20, 1_000)).any()
+    assert randomizer.implausible(rows[:0], np.zeros(0, dtype=np.int64)).shape == (0,)
+
+
+@of_randomizers
+def test_exactly_the_possible_reports_are_valid(randomizer: Randomizer) -> None:
+    possible = np.asarray(stated_outputs(randomizer).astype(np.float64).any(axis=0))
+    width = -(-randomizer.bits // 8)
+    rows = np.arange(len(possible), dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :width]
+    assert np.array_equal(randomizer.valid(rows), possible)
 
 
 @of_records
@@ -286,9 +303,9 @@ def test_an_attribute_of_one_value_is_a_parameter_error(kind: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "inf", "nan", "1e-12"])
-@pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.kind)
-def test_an_impossible_epsilon_of_values_is_a_parameter_error(oracle: type[FrequencyOracle], epsilon: str) -> None:
-    word = re.sub("epsilon=[0-9.]+", f"epsilon={epsilon}", f"{oracle.kind}:{oracle.example}")
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=lambda randomizer: randomizer.kind)
+def test_an_impossible_epsilon_of_values_is_a_parameter_error(randomizer: type[Randomizer], epsilon: str) -> None:
+    word = re.sub("epsilon=[0-9.]+", f"epsilon={epsilon}", f"{randomizer.kind}:{randomizer.example}")
     with pytest.raises(ParameterError):
         read_mechanism(word)
 
@@ -308,14 +325,14 @@ def test_a_mechanism_is_read_as_it_is_written(word: str) -> None:
         assert dataclasses.replace(mechanism) == mechanism  # type: ignore[type-var]  # every oracle is a dataclass
 
 
-def twin_of(original: Mechanism | FrequencyOracle, broken: type) -> Mechanism | FrequencyOracle:
+def twin_of(original: Mechanism | Randomizer, broken: type) -> Mechanism | Randomizer:
     """The broken mechanism with the same parameters."""
     parameters = {
         each.name: getattr(original, each.name)
         for each in dataclasses.fields(original)  # type: ignore[arg-type]  # every mechanism is a dataclass
         if each.init
     }
-    twin: Mechanism | FrequencyOracle = broken(**parameters)
+    twin: Mechanism | Randomizer = broken(**parameters)
     return twin
 
 
@@ -326,12 +343,12 @@ def test_a_broken_twin_of_records_is_caught_by_enumeration(mechanism: Mechanism,
     assert realised_reports(broken) != stated_reports(broken)
 
 
-@pytest.mark.parametrize(("oracle", "twin"), OF_VALUES, ids=lambda each: getattr(each, "__name__", ""))
-def test_a_broken_twin_of_values_is_caught_by_enumeration(
-    oracle: FrequencyOracle, twin: type[FrequencyOracle]
-) -> None:
-    broken = twin_of(oracle, twin)
-    assert isinstance(broken, FrequencyOracle)
+@pytest.mark.parametrize(
+    ("randomizer", "twin"), [*OF_VALUES, *OF_NUMBERS], ids=lambda each: getattr(each, "__name__", "")
+)
+def test_a_broken_twin_of_values_is_caught_by_enumeration(randomizer: Randomizer, twin: type[Randomizer]) -> None:
+    broken = twin_of(randomizer, twin)
+    assert isinstance(broken, Randomizer)
     realised = realised_outputs(broken)
     assert epsilon_of(realised) > broken.epsilon + 1e-9 or not np.array_equal(realised, stated_outputs(broken))
 
@@ -355,10 +372,10 @@ def test_an_attack_on_records_reaches_near_epsilon(mechanism: Mechanism) -> None
     assert 0.8 * attack.claimed < found.epsilon <= attack.claimed
 
 
-@of_values
-def test_an_attack_on_values_reaches_near_epsilon(oracle: FrequencyOracle) -> None:
+@of_randomizers
+def test_an_attack_on_values_reaches_near_epsilon(randomizer: Randomizer) -> None:
     """Above 80 % of epsilon, and above epsilon with 1 seed in 10^4."""
     entropy = SeededEntropy(14)
-    attack, *_ = oracle_attacks(oracle, noise=lambda: entropy)
+    attack, *_ = randomizer_attacks(randomizer, noise=lambda: entropy)
     found = attack.run(trials=100_000, confidence=0.9999, entropy=SeededEntropy(15))
     assert 0.8 * attack.claimed < found.epsilon <= attack.claimed

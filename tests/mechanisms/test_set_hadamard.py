@@ -15,7 +15,7 @@ from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_se
 from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 SIZE = 4
 ORACLE = SetHadamardResponse(size=SIZE, slots=2, epsilon=1.0, hash_bits=2)

@@ -20,6 +20,14 @@ class _Evaluate(Commands):
             Deferred("stream_ldp.cli.evaluate.joint:joint"),
             "Perturb a table as its users would, estimate the joint distribution, and show how far it is off.",
         ),
+        "frequency": Command(
+            Deferred("stream_ldp.cli.evaluate.marginals:frequency"),
+            "Perturb values as their users would, estimate their frequencies, and show how far they are off.",
+        ),
+        "mean": Command(
+            Deferred("stream_ldp.cli.evaluate.marginals:mean"),
+            "Perturb numbers as their users would, estimate their mean, and show how far it is off.",
+        ),
         "heavy-hitters": Command(
             Deferred("stream_ldp.cli.evaluate.heavy_hitters:heavy_hitters"),
             "Perturb item sets as their users would, rank the items, and show how good the ranking is.",

@@ -1,16 +1,18 @@
-"""This module reads the inputs of the evaluations: lists of names, and the values of a file."""
+"""This module reads the inputs of the evaluations: lists of names and numbers, and the values of a file."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from stream_ldp.cli.failure import fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["distinct", "ordered"]
+__all__ = ["distinct", "numbers", "ordered"]
+
+Number = TypeVar("Number", int, float)
 
 
 def ordered(values: Iterable[str]) -> list[str]:
@@ -28,3 +30,15 @@ def distinct(listed: str, what: str) -> list[str]:
         if names.count(name) > 1:
             fail(f"{what} {name!r} is given twice in {listed}", code=2)
     return names
+
+
+def numbers(listed: str, kind: type[Number], option: str) -> list[Number]:
+    """Split numbers at commas, or end the command because a word is no number, or one comes twice."""
+    try:
+        found = [kind(word) for word in listed.split(",")]
+    except ValueError:
+        wanted = "whole numbers" if kind is int else "numbers"
+        fail(f"{option} is {listed!r}; {wanted} between commas", code=2)
+    if len(set(found)) < len(found):
+        fail(f"{option} is {listed!r}; no number twice", code=2)
+    return found

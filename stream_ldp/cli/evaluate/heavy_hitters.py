@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 import numpy as np
 import typer
@@ -17,7 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, ordered
+from stream_ldp.cli.evaluate._inputs import distinct, numbers, ordered
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.phases import Method
 
 __all__ = ["Transactions", "heavy_hitters", "read_transactions"]
-
-_Number = TypeVar("_Number", int, float)
 
 #: The options of methods that are flags, in the order in which they are shown.
 _OPTIONS = ("set_size", "k_max", "finalists", "combine", "hash_bits")
@@ -124,8 +122,8 @@ def heavy_hitters(
     one that is not published has no gain. Seconds are those of a whole epoch, for all users and the server.
     """
     kinds = _kinds(methods, options)
-    sizes = _numbers(k, int, "--k")
-    epsilons = _numbers(epsilon, float, "--epsilon")
+    sizes = numbers(k, int, "--k")
+    epsilons = numbers(epsilon, float, "--epsilon")
     try:
         transactions = read_transactions(data)
     except DataError as error:
@@ -179,17 +177,6 @@ def _methods(
                 spec = parse_spec({"kind": kind, "k": k, "epsilon": epsilon, **own})
                 chosen.append((epsilon, spec.method(domain=domain)))
     return chosen
-
-
-def _numbers(listed: str, kind: type[_Number], option: str) -> list[_Number]:
-    try:
-        numbers = [kind(word) for word in listed.split(",")]
-    except ValueError:
-        wanted = "whole numbers" if kind is int else "numbers"
-        fail(f"{option} is {listed!r}; {wanted} between commas", code=2)
-    if len(set(numbers)) < len(numbers):
-        fail(f"{option} is {listed!r}; no number twice", code=2)
-    return numbers
 
 
 class Transactions(NamedTuple):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import difflib
 import itertools
 import json
 import math
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -19,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered
+from stream_ldp.cli.evaluate._table import read_columns
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values, suggestion
 from stream_ldp.errors import DataError
@@ -273,43 +271,13 @@ def _read(path: Path, names: Sequence[str]) -> _Table:
     Raises:
         DataError: the file cannot be read or is not such a table; the message never repeats a value.
     """
-    with text_of(path) as file:
-        columns = _columns(file, path, names)
+    columns = read_columns(path, names)
     domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
     for name, domain in zip(names, domains, strict=True):
         if len(domain) < 2:
             raise DataError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
     codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
     return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
-
-
-def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
-    lines = csv.reader(file, strict=True)
-    try:
-        header = next(lines, None)
-        if not header:
-            raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
-        for name in names:
-            if name not in header:
-                # The message leaves out the other names: without a header line they would be somebody's values.
-                close = difflib.get_close_matches(name, header, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise DataError(f"{path}: the first line has no column {name!r}{hint}")
-            if header.count(name) > 1:
-                raise DataError(f"{path}: two columns have the name {name!r}")
-        places = [header.index(name) for name in names]
-        records = []
-        for values in lines:
-            if not values:
-                continue  # an empty line, as many programs leave at the end
-            if len(values) != len(header):
-                raise DataError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
-            records.append([values[place] for place in places])
-    except csv.Error as error:
-        raise DataError(f"{path}:{lines.line_num}: not CSV: {error}") from error
-    if not records:
-        raise DataError(f"{path}: no records below the header line")
-    return list(zip(*records, strict=True))
 
 
 #: The columns of a table of results: heading, field, and how its number is written.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import zlib
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.inputs.text_file import open_text
 from stream_ldp.errors import DataError
@@ -14,9 +12,13 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
+
+    Records = JointCollection | SampledCollection
 
 __all__ = ["PopulationError", "load_population", "sample"]
 
@@ -25,8 +27,8 @@ class PopulationError(DataError):
     """A table is not a population of the collection; the message names the line and never a value."""
 
 
-def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64]:
-    """Read value indices, shape (rows, attributes), from a CSV file, gzipped if its name ends in .gz.
+def load_population(path: Path, collection: Records) -> NDArray[Any]:
+    """Read users, one a row as the collection's `table` makes them, from a CSV file, gzipped if its name ends in .gz.
 
     The first line names the columns; those that are not attributes are ignored.
 
@@ -40,14 +42,14 @@ def load_population(path: Path, collection: JointCollection) -> NDArray[np.int64
         raise PopulationError(f"{path}: cannot be read: {error}") from error
 
 
-def sample(population: NDArray[np.int64], users: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def sample(population: NDArray[Any], users: int, generator: np.random.Generator) -> NDArray[Any]:
     """Draw rows for so many users: without replacement where the population is large enough, otherwise with it."""
     if users <= len(population):
         return population[generator.permutation(len(population))[:users]]
     return population[generator.integers(len(population), size=users)]
 
 
-def _codes(rows: csv.DictReader[str], path: Path, collection: JointCollection) -> NDArray[np.int64]:
+def _codes(rows: csv.DictReader[str], path: Path, collection: Records) -> NDArray[Any]:
     names = [attribute.name for attribute in collection.attributes]
     header = rows.fieldnames or []
     if missing := [name for name in names if name not in header]:
@@ -63,4 +65,4 @@ def _codes(rows: csv.DictReader[str], path: Path, collection: JointCollection) -
             raise PopulationError(f"{path}:{rows.line_num}: {error}") from None
     if not codes:
         raise PopulationError(f"{path}: no rows below the first line")
-    return np.array(codes, dtype=np.int64)
+    return collection.table(codes)

@@ -15,7 +15,7 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.cli.inputs.population import Records
 
 __all__ = ["Format", "RecordReader", "lines_of"]
 
@@ -47,7 +47,7 @@ class RecordReader:
     """
 
     def __init__(
-        self, collection: JointCollection, *, form: Format, source: str, on_skip: Callable[[str], None] | None
+        self, collection: Records, *, form: Format, source: str, on_skip: Callable[[str], None] | None
     ) -> None:
         """Start before the first line.
 
@@ -62,7 +62,7 @@ class RecordReader:
         self._number = 0
         self._columns: list[str] | None = None
 
-    def read(self, lines: Iterable[bytes]) -> list[tuple[int, ...]]:
+    def read(self, lines: Iterable[bytes]) -> list[tuple[Any, ...]]:
         """Read the records of the next lines, up to the first bad one unless bad lines are skipped."""
         records = []
         for line in lines:
@@ -80,7 +80,7 @@ class RecordReader:
                     records.append(record)
         return records
 
-    def _parse(self, line: bytes) -> tuple[int, ...] | None:
+    def _parse(self, line: bytes) -> tuple[Any, ...] | None:
         """Read the record of a line; None for a header or a blank line. Raises DataError for any other line."""
         try:
             text = line.decode("utf-8-sig")

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.simulation.truth import WindowTruth
-    from stream_ldp.pipeline.answer import WindowBounds
+    from stream_ldp.pipeline.answer import Answer, WindowBounds
     from stream_ldp.records.answer import Estimate
-    from stream_ldp.sets.answer import Ranking
 
 __all__ = ["BAR_WIDTH", "LINE_CELLS", "framed", "panel", "plain_line", "span", "state", "truth_line", "word"]
 
@@ -71,7 +70,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
 
 
 def framed(
-    answer: Estimate | Ranking, parts: Iterable[RenderableType], judgement: Iterable[str], *, what: str, settled: bool
+    answer: Answer, parts: Iterable[RenderableType], judgement: Iterable[str], *, what: str, settled: bool
 ) -> Panel:
     """Put a frame around the parts of an answer and, below them, the lines by which to judge it.
 
@@ -162,7 +161,7 @@ def word(label: str) -> str:
     return label.replace(" ", "_")
 
 
-def state(answer: Estimate | Ranking) -> str:
+def state(answer: Answer) -> str:
     """Say whether an answer is final or may still change."""
     return "final" if answer.final else "provisional"
 

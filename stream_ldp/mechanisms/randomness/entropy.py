@@ -97,14 +97,13 @@ class WordEntropy(ABC):
         flat = np.asarray(sizes, dtype=np.int64).reshape(-1)
         if np.any((flat < 1) | (flat > RESOLUTION)):
             raise ValueError(f"a range has 1 to 2^32 integers, got sizes from {flat.min()} to {flat.max()}")
-        drawn = np.empty(len(flat), dtype=np.int64)
-        open_ = np.arange(len(flat))
+        words = self.words(len(flat)).astype(np.int64)
+        drawn = words % flat
+        open_ = np.flatnonzero(words >= RESOLUTION - RESOLUTION % flat)
         while len(open_):
-            words = self.words(len(open_)).astype(np.int64)
-            size = flat[open_]
-            taken = words < RESOLUTION - RESOLUTION % size
-            drawn[open_[taken]] = words[taken] % size[taken]
-            open_ = open_[~taken]
+            words, size = self.words(len(open_)).astype(np.int64), flat[open_]
+            drawn[open_] = words % size
+            open_ = open_[words >= RESOLUTION - RESOLUTION % size]
         return drawn.reshape(np.shape(sizes))
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.mechanisms.randomness.entropy import WordEntropy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["SECRET_BYTES", "PermanentWords", "new_secret"]
+__all__ = ["SECRET_BYTES", "KeyedWords", "PermanentWords", "new_secret"]
 
 #: Bytes of a user's secret, which is the function's key: 256 bits of security.
 SECRET_BYTES = 32
@@ -32,6 +34,40 @@ _PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation
 def new_secret() -> bytes:
     """Draw a fresh user secret from the operating system, which the client has to keep."""
     return os.urandom(SECRET_BYTES)
+
+
+class KeyedWords(WordEntropy):
+    """A source of decisions that a secret and what it is used for determine for ever.
+
+    Block i of its words is BLAKE2b(key=secret, person=person, data=data || i u32), of 64 bytes: 16 words,
+    little-endian. There is no end of them, so that a decision may take as many as it needs.
+
+    Raises:
+        ValueError: the secret is not `SECRET_BYTES` long.
+    """
+
+    def __init__(self, secret: bytes, *, person: bytes, data: bytes) -> None:
+        """Begin with the first word.
+
+        person: 16 bytes that no other use of secrets has.
+        data: all that the words depend on beside the secret.
+        """
+        if len(secret) != SECRET_BYTES:
+            raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        self._secret, self._person, self._data = secret, person, data
+        self._blocks = 0
+        self._left = b""
+
+    def words(self, n: int) -> NDArray[np.uint32]:
+        """Make the next `n` words."""
+        needed = n * _WORD_BYTES
+        stream = bytearray(self._left)
+        while len(stream) < needed:
+            block = self._data + self._blocks.to_bytes(4, "little")
+            stream += hashlib.blake2b(block, key=self._secret, digest_size=_BLOCK_BYTES, person=self._person).digest()
+            self._blocks += 1
+        self._left = bytes(stream[needed:])
+        return np.frombuffer(bytes(stream[:needed]), dtype="<u4")
 
 
 class PermanentWords:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import Values, random_words
+from stream_ldp.mechanisms import FrequencyOracle, Values, random_words
 from stream_ldp.privacy.audit.attacks import SINGLE_USERS, Attack
 from stream_ldp.privacy.audit.item_enumeration import inquiries, together
 from stream_ldp.privacy.audit.lower_bound import CHUNK
@@ -28,14 +28,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.privacy.audit.lower_bound import Histories, System
     from stream_ldp.sets.phases import Inquiry, Method
 
     #: Sets of values, each of shape (items,).
     Sets = tuple[NDArray[np.intp], ...]
 
-__all__ = ["EpochReports", "SetReports", "ValueReports", "oracle_attacks", "set_attacks"]
+__all__ = [
+    "EpochReports",
+    "InputReports",
+    "SetReports",
+    "ValueReports",
+    "oracle_attacks",
+    "randomizer_attacks",
+    "set_attacks",
+]
 
 #: Number of values, or of items of a pair of sets, whose support the attacker looks at one by one.
 _LOOKED_AT = 8
@@ -64,6 +72,21 @@ class ValueReports:
         rows = self.oracle.perturb(np.repeat(history[:, 0], users), entropy=self.noise())
         values = np.arange(min(self.oracle.size, _LOOKED_AT))
         return _with_support(self.oracle, rows, (values[::2], values[1::2]))[:, None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InputReports:
+    """The reports of users with one input of a randomizer, as they are.
+
+    noise: makes the source of the noise, anew for each call.
+    """
+
+    randomizer: Randomizer
+    noise: Callable[[], Entropy]
+
+    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Packed rows, shape (users, 1, width), for a history of one input."""
+        return self.randomizer.perturb(np.repeat(history[:, 0], users), entropy=self.noise())[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,6 +151,19 @@ class EpochReports:
         if inquiry.candidates is None:
             return self.compared
         return tuple(np.flatnonzero(np.isin(candidates, each)) for each in self.compared)
+
+
+def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
+    """List the attacks on a randomizer: those on an oracle, or on the first input and the last.
+
+    Unlike those of two values, the outputs of neighbouring numbers are hardly told apart.
+    """
+    if isinstance(randomizer, FrequencyOracle):
+        return oracle_attacks(randomizer, noise=noise)
+    pairs = ((np.array([[0]]), np.array([[randomizer.inputs - 1]])),)
+    of_inputs = InputReports(randomizer=randomizer, noise=noise)
+    targets = [_Target("perturb", of_inputs, pairs), _Target("perturb, singly", of_inputs, pairs, singly=True)]
+    return tuple(each.attack(neighbours="any two numbers", reports=1, claimed=randomizer.epsilon) for each in targets)
 
 
 def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.sets.phases import Method
 
 __all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries", "together"]

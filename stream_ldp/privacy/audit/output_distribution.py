@@ -1,25 +1,26 @@
-"""The exact probability of every report of a frequency oracle, as it is stated and as its code realises it.
+"""The exact probability of every report of a local randomizer, as it is stated and as its code realises it.
 
-Only small oracles are enumerated: a distribution has an entry for each input and each pattern of a report's bits.
+Only small ones are enumerated: a distribution has an entry for each input and each pattern of a report's bits.
 """
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from stream_ldp.mechanisms.frequency_oracle import no_outputs
+from stream_ldp.mechanisms import FrequencyOracle, Randomizer
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import no_outputs
 from stream_ldp.privacy.audit.enumerate import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
     #: The packed report of one user.
     Report = Callable[[Entropy], bytes]
@@ -35,15 +36,18 @@ __all__ = [
     "stated_distribution",
 ]
 
+Miniature = TypeVar("Miniature", bound=Randomizer)
+
 #: Most probabilities of a distribution that is enumerated; so many take some seconds.
 MAX_ENTRIES = 2**16
 
 
-def in_miniature(oracle: FrequencyOracle) -> FrequencyOracle:
-    """Return the oracle, or one of its kind and epsilon that is small enough to be enumerated."""
-    while _entries(oracle) > MAX_ENTRIES or (oracle.set_slots is not None and oracle.small() != oracle):
-        oracle = oracle.small()
-    return oracle
+def in_miniature(randomizer: Miniature) -> Miniature:
+    """Return the randomizer, or one of its kind and epsilon that is small enough to be enumerated."""
+    takes_sets = isinstance(randomizer, FrequencyOracle) and randomizer.set_slots is not None
+    while _entries(randomizer) > MAX_ENTRIES or (takes_sets and randomizer.small() != randomizer):
+        randomizer = randomizer.small()
+    return randomizer
 
 
 def epsilon_of(outputs: OutputDistribution) -> float:
@@ -56,29 +60,29 @@ def epsilon_of(outputs: OutputDistribution) -> float:
         return round_up((Decimal(largest.numerator) / largest.denominator).ln())
 
 
-def stated_distribution(oracle: FrequencyOracle) -> OutputDistribution:
-    """Return the output distribution as an oracle's parameters state it, shape (inputs, 2^bits).
+def stated_distribution(randomizer: Randomizer) -> OutputDistribution:
+    """Return the output distribution as a randomizer's parameters state it, shape (inputs, 2^bits).
 
     Raises:
-        ValueError: the oracle is too large.
+        ValueError: the randomizer is too large.
     """
-    _require_small(oracle)
-    return oracle.stated()
+    _require_small(randomizer)
+    return randomizer.stated()
 
 
-def realised_distribution(oracle: FrequencyOracle) -> OutputDistribution:
+def realised_distribution(randomizer: Randomizer) -> OutputDistribution:
     """Return the output distribution as the code of `perturb` realises it, shape (inputs, 2^bits).
 
     Raises:
         UnknownDistribution: it cannot be enumerated.
-        ValueError: the oracle is too large.
+        ValueError: the randomizer is too large.
     """
-    _require_small(oracle)
+    _require_small(randomizer)
 
     def report(value: int) -> Report:
-        return lambda entropy: oracle.perturb(np.array([value]), entropy=entropy).tobytes()
+        return lambda entropy: randomizer.perturb(np.array([value]), entropy=entropy).tobytes()
 
-    return realised_with([report(value) for value in range(oracle.inputs)], bits=oracle.bits)
+    return realised_with([report(value) for value in range(randomizer.inputs)], bits=randomizer.bits)
 
 
 def realised_set_distribution(
@@ -114,13 +118,13 @@ def all_sets(size: int) -> list[tuple[int, ...]]:
     return [tuple(value for value in range(size) if bits >> value & 1) for bits in range(2**size)]
 
 
-def _entries(oracle: FrequencyOracle) -> int:
-    entries: int = oracle.inputs * 2**oracle.bits
+def _entries(randomizer: Randomizer) -> int:
+    entries: int = randomizer.inputs * 2**randomizer.bits
     return entries
 
 
-def _require_small(oracle: FrequencyOracle) -> None:
-    if _entries(oracle) > MAX_ENTRIES:
+def _require_small(randomizer: Randomizer) -> None:
+    if _entries(randomizer) > MAX_ENTRIES:
         raise ValueError(
-            f"{_entries(oracle):,} probabilities: a distribution of at most {MAX_ENTRIES:,} is enumerated"
+            f"{_entries(randomizer):,} probabilities: a distribution of at most {MAX_ENTRIES:,} is enumerated"
         )

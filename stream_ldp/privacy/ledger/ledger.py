@@ -36,11 +36,15 @@ from stream_ldp.privacy.ledger.terms import (
     Terms,
     TooManyValues,
 )
+from stream_ldp.sampled.cost import AnswerCost
+from stream_ldp.sampled.permanent import asked, held_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
 
 __all__ = [
@@ -52,6 +56,7 @@ __all__ = [
     "PhaseAccount",
     "PhaseReport",
     "Spending",
+    "answer_reports",
     "attribute_reports",
     "check_terms",
     "day_of",
@@ -69,6 +74,9 @@ MOST_RANGES = 64
 #: Words of an attribute in a tag. By these 64 bits, any two of 1,000 values share a tag with probability 3e-14.
 _TAG_WORDS = 2
 _PUBLIC_KEY = bytes(SECRET_BYTES)
+
+#: What a report costs: the parameters of a mechanism for records, or those of an answer.
+ReportCost = AnyMechanismSpec | AnswerCost
 
 
 class AlreadyReported(ReportRefused):
@@ -99,7 +107,7 @@ class AttributeReport:
     collection: str
     attribute: str
     responses: str
-    mechanism: AnyMechanismSpec
+    mechanism: ReportCost
     tag: str | None
     times: int
 
@@ -139,6 +147,38 @@ def attribute_reports(
             [None] * len(starts) if tag_key is None else tags(tag_key, record),
             strict=True,
         )
+    )
+
+
+def answer_reports(
+    collection: SampledCollection, table: Table, *, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these records of one user show of what the user is asked about.
+
+    table: the records, one a row.
+    secret: the user's, which determines the question.
+    tag_key: as for `attribute_reports`.
+    """
+    (number,) = asked(collection, secrets=[secret]).tolist()
+    question = collection.questions.questions[number]
+
+    def tag(record: Table) -> str | None:
+        # As for records: a tag is made as the answer is, with another key.
+        return (
+            None if tag_key is None else held_words(collection, number, record, key=tag_key).words(2).tobytes().hex()
+        )
+
+    shown = Counter(tag(table[[place]]) for place in range(len(table)))
+    return tuple(
+        AttributeReport(
+            collection=collection.name,
+            attribute=" and ".join(each.name for each in question.attributes),
+            responses=f"{collection.fingerprint.hex()} {number}",
+            mechanism=AnswerCost(epsilon=question.randomizer.epsilon),
+            tag=each,
+            times=times,
+        )
+        for each, times in shown.items()
     )
 
 
@@ -184,7 +224,7 @@ class Account(_Part):
     collection: str
     attribute: str
     responses: str
-    mechanism: AnyMechanismSpec
+    mechanism: ReportCost
     tags: tuple[str, ...] = ()
     memoised: int = Field(default=0, ge=0)
     fresh: int = Field(default=0, ge=0)
@@ -323,7 +363,7 @@ class Spending(_Part):
         0, so that the loss of a sum is at most the sum.
         """
         # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
-        shown: Counter[tuple[AnyMechanismSpec, int]] = Counter()
+        shown: Counter[tuple[ReportCost, int]] = Counter()
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
             if distinct := min(self.values_of(account.responses), account.memoised):

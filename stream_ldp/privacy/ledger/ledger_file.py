@@ -16,7 +16,15 @@ from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.ledger import Book, PhaseReport, Spending, attribute_reports, check_terms, day_of
+from stream_ldp.privacy.ledger.ledger import (
+    Book,
+    PhaseReport,
+    Spending,
+    answer_reports,
+    attribute_reports,
+    check_terms,
+    day_of,
+)
 from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 from stream_ldp.privacy.ledger.terms import Terms
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
 
 __all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
@@ -171,6 +181,16 @@ class PrivacyLedger:
         values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
         """
         return attribute_reports(collection, values, tag_key=self._tag_key if self._terms.memoises else None)
+
+    def answer_reports(
+        self, collection: SampledCollection, table: Table, *, secret: bytes
+    ) -> tuple[AttributeReport, ...]:
+        """Describe what answers about these records would show; without the secret, it reveals no value.
+
+        table: the records, one a row, as `SampledCollection.table` makes them.
+        """
+        tag_key = self._tag_key if self._terms.memoises else None
+        return answer_reports(collection, table, secret=secret, tag_key=tag_key)
 
     def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> None:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.

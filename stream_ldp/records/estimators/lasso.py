@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.records.estimators.objective import Objective
 from stream_ldp.records.estimators.problem import Fit, Problem
 from stream_ldp.records.estimators.solution import Start
@@ -69,7 +70,7 @@ def pair_lasso(problem: Problem) -> FloatArray:
     response = np.concatenate([data.frequency / data.error, spring * centre])
     # Lasso averages the squares over the rows, so a penalty of 1 is one of 1 / rows.
     weights = _non_negative(design.tocsc(), response, 1.0 / len(response), centre)
-    return _on_simplex(weights).reshape(sizes)
+    return on_simplex(weights).reshape(sizes)
 
 
 def paper_lasso(problem: Problem) -> FloatArray:
@@ -145,14 +146,6 @@ def _non_negative(
         lasso.coef_ = start.copy()
     weights: FloatArray = lasso.fit(design, response).coef_
     return weights
-
-
-def _on_simplex(weights: FloatArray) -> FloatArray:
-    """Find the nearest distribution in Euclidean distance (Duchi et al., 2008)."""
-    descending = np.sort(weights)[::-1]
-    excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(weights) + 1)
-    threshold = float(excess[np.flatnonzero(descending > excess)[-1]])
-    return np.maximum(weights - threshold, 0.0)
 
 
 def _fit(problem: Problem, joint: FloatArray, prior_users: float) -> Fit:

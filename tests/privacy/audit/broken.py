@@ -16,9 +16,12 @@ from stream_ldp.mechanisms import (
     SECRET_BYTES,
     DirectResponse,
     HadamardResponse,
+    HalfSpaceResponse,
     PermanentWords,
+    PiecewiseResponse,
     SeededEntropy,
     SetHadamardResponse,
+    SubsetResponse,
     UnaryResponse,
 )
 from stream_ldp.mechanisms.packing import pack, unpack
@@ -339,3 +342,67 @@ class SendsDummiesPlainly(HadamardResponse):
         rows = HadamardResponse.perturb(self, values, entropy=entropy)
         rows[values >= self.size] = 0
         return rows
+
+
+class DrawsOthersWithTheirOwn(SubsetResponse):
+    """Draws all members from all values once the user's own is in: with repetitions, it has fewer members."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        chosen = np.zeros((len(values), self.size), dtype=np.bool_)
+        users = np.arange(len(values))
+        own = entropy.below(np.broadcast_to(np.uint32(self.kept), np.shape(values)))
+        chosen[users[own], values[own]] = True
+        for _ in range(self.members):
+            chosen[users, entropy.integers(np.full(len(values), self.size))] = True
+        return np.packbits(chosen, axis=1, bitorder="little")
+
+
+class SharesThePlateau(PiecewiseResponse):
+    """Draws the outcomes outside the plateau from all outcomes, as if those inside were no likelier for it."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        inside = entropy.below(np.broadcast_to(np.uint32(self.kept), np.shape(values)))
+        near = values + entropy.integers(np.full(len(values), self.width))
+        anywhere = entropy.integers(np.full(len(values), self.counters))
+        return pack([np.where(inside, near, anywhere)], [self.bits])
+
+
+class AnswersForTooMuch(HalfSpaceResponse):
+    """Keeps the side of its signs as if it might spend one nat more."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        spendthrift = HalfSpaceResponse(dimensions=self.dimensions, epsilon=self.epsilon + 1)
+        return spendthrift.perturb(values, entropy=entropy)
+
+
+class _Ties(HalfSpaceResponse):
+    """Draws with e^epsilon / (1 + e^epsilon) from the near side, otherwise from the far one, uniformly in each."""
+
+    def near_side(self, agreeing: NDArray[np.int64]) -> NDArray[np.bool_]:
+        raise NotImplementedError
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        odds = np.exp(self.epsilon)
+        near = entropy.below(np.full(len(values), round(RESOLUTION * odds / (1 + odds))))
+        sent = []
+        for value, side in zip(np.asarray(values).tolist(), near.tolist(), strict=True):
+            vectors = np.arange(self.inputs)
+            differing = np.bitwise_count(vectors ^ value).astype(np.int64)
+            agreeing = self.dimensions - differing if side else differing
+            possible = vectors[self.near_side(agreeing)]
+            sent.append(possible[entropy.integers(np.array([len(possible)]))[0]])
+        return pack([np.array(sent, dtype=np.int64)], [self.bits])
+
+
+class SendsTiesFromBothSides(_Ties):
+    """Duchi, Jordan and Wainwright's rule: t* . v >= 0 or t* . v <= 0, which costs ln(1 + e^epsilon) if d is even."""
+
+    def near_side(self, agreeing: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return 2 * agreeing >= self.dimensions
+
+
+class NeverSendsTies(_Ties):
+    """The rule as the survey of Ye et al. (2018) prints it: a tie rules its input out, and all hiding with it."""
+
+    def near_side(self, agreeing: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return 2 * agreeing > self.dimensions

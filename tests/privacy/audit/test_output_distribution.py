@@ -23,7 +23,7 @@ from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.mechanisms.frequency_oracle import OutputDistribution
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 HONEST: list[FrequencyOracle] = [
     HadamardResponse(size=5, epsilon=1.0),

@@ -1,0 +1,249 @@
+"""These commands measure how far frequencies and means are from the truth of a known table."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.evaluate._inputs import distinct, numbers, ordered
+from stream_ldp.cli.evaluate._table import read_columns
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.progress import watched
+from stream_ldp.collection.located import parse_values, suggestion
+from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.sampled.attributes import SampledAttribute
+from stream_ldp.sampled.evaluation import Candidate, scores, trials
+from stream_ldp.sampled.oracles import VALUE_ORACLES
+from stream_ldp.sampled.spec import MEAN_ORACLES, SampledSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.sampled.evaluation import Score
+    from stream_ldp.sampled.questions import Table as People
+
+__all__ = ["frequency", "mean"]
+
+_DATA_HELP = "CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
+_USERS_HELP = (
+    "Number of users in each repeat, each with one report; drawn with replacement if there are fewer records."
+)
+_VALUES = ("auto", "k-rr", "k-subset", "hadamard")
+_NUMBERS = ("auto", "harmony-mean")
+
+Data = Annotated[Path, typer.Option(help=_DATA_HELP)]
+Of = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,...", help="Columns of the table to take as attributes; each user is asked about one."
+    ),
+]
+Epsilon = Annotated[str, typer.Option(metavar="EPSILON,...", help="Nats that a report may cost.")]
+Users = Annotated[int | None, typer.Option(min=1, show_default="one for each record", help=_USERS_HELP)]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every oracle.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
+def frequency(
+    *,
+    data: Data,
+    of: Of,
+    epsilon: Epsilon,
+    oracles: Annotated[
+        str, typer.Option(metavar="ORACLE,...", help=f"Oracles to compare, from {', '.join(VALUE_ORACLES)}.")
+    ] = ",".join(_VALUES),
+    users: Users = None,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat this with every oracle and epsilon, and print the mean errors of each.
+
+    The values of an attribute are those that occur in the file. mse is the mean squared error of the raw estimates of
+    the frequencies, mse_expected what the formula of their variance gives for it, and avd the average variation
+    distance of the projected estimates: half the sum of |estimate - truth|. The truth is that of the users drawn.
+    Seconds are those of a repeat: to perturb, count and estimate.
+    """
+    names = distinct(of, "attribute")
+    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, VALUE_ORACLES)
+    try:
+        columns = read_columns(data, names)
+    except DataError as error:
+        fail(str(error), code=2)
+    attributes: list[SampledAttribute] = []
+    coded = []
+    for name, column in zip(names, columns, strict=True):
+        domain = {value: place for place, value in enumerate(ordered(column))}
+        if len(domain) < 2:
+            fail(f"{data}: attribute {name!r} has the same value in every record; it needs at least two", code=2)
+        # Values of the table may be empty or of any length, which labels of a collection are not.
+        attributes.append(SampledAttribute(name=str(len(attributes)), values=tuple(map(str, range(len(domain))))))
+        coded.append(np.array([domain[value] for value in column], dtype=np.int64))
+    people = _table(attributes, coded)
+    candidates = [
+        _candidate(name, each, attributes, {"oracle": name, "epsilon": each}) for each in epsilons for name in chosen
+    ]
+    settings = {"values": [len(each.labels) for each in attributes]}
+    _evaluate(data, names, people, candidates, settings, users=users, repeats=repeats, seed=seed, as_json=as_json)
+
+
+def mean(
+    *,
+    data: Data,
+    of: Of,
+    epsilon: Epsilon,
+    oracles: Annotated[
+        str, typer.Option(metavar="ORACLE,...", help=f"Oracles to compare, from {', '.join(MEAN_ORACLES)}.")
+    ] = ",".join(_NUMBERS),
+    range_: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            metavar="LEAST,LARGEST",
+            show_default="those in the file",
+            help="Least and largest possible number of every attribute; one outside it is an error.",
+        ),
+    ] = None,
+    users: Users = None,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat this with every oracle and epsilon, and print the mean errors of each.
+
+    mse is the mean squared error of the raw estimates of the means, in units in which the range is from -1 to 1, and
+    mse_expected what the formula of the variance gives for it; avd is the absolute error of the estimates, put within
+    the range. The truth is that of the users drawn. Seconds are those of a repeat: to perturb, count and estimate.
+    """
+    names = distinct(of, "attribute")
+    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, MEAN_ORACLES)
+    given = None if range_ is None else _range(range_)
+    try:
+        columns = [
+            _numbers_of(column, data, name) for name, column in zip(names, read_columns(data, names), strict=True)
+        ]
+    except DataError as error:
+        fail(str(error), code=2)
+    attributes: list[SampledAttribute] = []
+    for name, column in zip(names, columns, strict=True):
+        least, largest = given or (float(column.min()), float(column.max()))
+        if least == largest:
+            fail(f"{data}: attribute {name!r} has the same number in every record: give its --range", code=2)
+        if column.min() < least or column.max() > largest:
+            fail(f"{data}: attribute {name!r} has a number that is not from {least:g} to {largest:g}", code=2)
+        attributes.append(SampledAttribute(name=str(len(attributes)), range=(least, largest)))
+    people = _table(attributes, columns)
+    candidates = [
+        _candidate(name, each, attributes, {"mean": name, "epsilon": each}) for each in epsilons for name in chosen
+    ]
+    settings = {"range": [list(each.bounds) for each in attributes]}
+    _evaluate(data, names, people, candidates, settings, users=users, repeats=repeats, seed=seed, as_json=as_json)
+
+
+def _known(listed: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
+    names = distinct(listed, "oracle")
+    for name in names:
+        if name not in known:
+            fail(f"{name!r} is not an oracle{suggestion(name, list(known))}", code=2)
+    return names
+
+
+def _range(text: str) -> tuple[float, float]:
+    found = numbers(text, float, "--range")
+    if len(found) != 2 or not all(map(math.isfinite, found)) or found[0] > found[1]:
+        fail(f"--range is {text!r}; two numbers between a comma, the smaller one first", code=2)
+    return found[0], found[1]
+
+
+def _numbers_of(column: Sequence[str], path: Path, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Convert a column to numbers.
+
+    Raises:
+        DataError: a value is not a finite number; the message never repeats it.
+    """
+    found = np.empty(len(column))
+    for place, value in enumerate(column):
+        try:
+            found[place] = float(value)
+        except ValueError:
+            found[place] = math.nan
+    if wrong := np.flatnonzero(~np.isfinite(found)).tolist():
+        raise DataError(
+            f"{path}: attribute {name!r} is not a number in {len(wrong):,} of {len(column):,} records, the first of "
+            f"which is record {wrong[0] + 1:,}"
+        )
+    return found
+
+
+def _table(attributes: Sequence[SampledAttribute], columns: Sequence[Any]) -> People:
+    people = np.empty(len(columns[0]), dtype=[(str(place), each.dtype) for place, each in enumerate(attributes)])
+    for place, column in enumerate(columns):
+        people[str(place)] = column
+    return people
+
+
+def _candidate(
+    oracle: str, epsilon: float, attributes: Sequence[SampledAttribute], parameters: dict[str, Any]
+) -> Candidate:
+    try:
+        questions = parse_values(SampledSpec, {"kind": "sampled", **parameters}).questions(attributes)
+    except ParameterError as error:
+        fail(f"{oracle} at epsilon {epsilon:g}: {error}", code=2)
+    return Candidate(oracle=oracle, epsilon=epsilon, questions=questions)
+
+
+def _evaluate(
+    data: Path,
+    names: Sequence[str],
+    people: People,
+    candidates: Sequence[Candidate],
+    settings: dict[str, Any],
+    *,
+    users: int | None,
+    repeats: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    users = users or len(people)
+    outcomes = trials(people, candidates=candidates, users=users, repeats=repeats, seed=seed, clock=time.perf_counter)
+    results = scores(watched(outcomes, total=repeats * len(candidates), what="estimates"))
+    settings = {"data": data.name, "of": list(names), **settings, "users": users, "repeats": repeats, "seed": seed}
+    if as_json:
+        document = {"settings": settings, "results": [asdict(each) for each in results]}
+        typer.echo(json.dumps(document, allow_nan=False))
+    else:
+        _show(settings, results)
+
+
+def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"{settings['data']}: {', '.join(settings['of'])}; {settings['users']:,} users, repeats: "
+        f"{settings['repeats']}.",
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE, title="Errors to the truth of the users drawn")
+    table.add_column("oracle")
+    for column in ("epsilon", "mse", "expected", "avd", "seconds"):
+        table.add_column(column, justify="right")
+    for each in results:
+        table.add_row(
+            each.oracle,
+            f"{each.epsilon:g}",
+            f"{each.mse:.3g}",
+            f"{each.mse_expected:.3g}",
+            f"{each.avd:.4f}",
+            f"{each.seconds:.3f}",
+        )
+    console.print(table)

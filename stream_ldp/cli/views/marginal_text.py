@@ -1,0 +1,139 @@
+"""This module turns marginals into text, by pure functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.bar import Bar
+from rich.table import Table
+from rich.text import Text
+
+from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, span, state, word
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.sampled.answer import Frequencies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rich.console import RenderableType
+
+    from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
+    from stream_ldp.sampled.answer import Marginal, Marginals, Numbers
+
+    #: What is true, by attribute: the frequencies of its values, or its mean alone.
+    Truths = Mapping[str, tuple[float, ...]]
+
+__all__ = ["marginal_truth_lines", "marginals_line", "marginals_panel"]
+
+
+def marginals_panel(marginals: Marginals, *, truth: Truths | None = None, rows: int = 12) -> RenderableType:
+    """Show marginals as a table of each attribute's most frequent values, or mean, with what is needed to judge them.
+
+    truth: what to compare them with.
+    rows: the most values of an attribute.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("attribute")
+    table.add_column("value")
+    table.add_column()
+    table.add_column("estimate", justify="right")
+    table.add_column("± s.e.", justify="right")
+    table.add_column("raw", justify="right")
+    if truth is not None:
+        table.add_column("truth", justify="right")
+    for each in marginals.attributes:
+        true = None if truth is None else truth[each.attribute]
+        for cells in _rows(each, true, rows):
+            table.add_row(*cells)
+    return framed(marginals, [table], _judgement(marginals), what="marginals", settled=marginals.final)
+
+
+def marginals_line(marginals: Marginals, *, truth: Truths | None = None) -> str:
+    """Show marginals on one line, for a pipe or a log, with the most frequent values of each attribute only."""
+    words = [
+        span(marginals.window),
+        "marginals",
+        state(marginals),
+        f"reports={marginals.reports}",
+        f"plausible={'no' if marginals.plausibility.flagged else 'yes'}",
+    ]
+    for each in marginals.attributes:
+        words.append(f"{word(each.attribute)}:reports={each.reports}")
+        true = None if truth is None else truth[each.attribute]
+        if isinstance(each.estimate, Frequencies):
+            words += _frequency_words(each.attribute, each.estimate, true)
+        elif each.estimate is not None:
+            mean = each.estimate.mean
+            off = "" if true is None else f"({true[0]:.4g})"
+            words.append(f"{word(each.attribute)}={mean.projected:.4g}±{mean.standard_error:.2g}{off}")
+    return " ".join(words)
+
+
+def marginal_truth_lines(truth: MarginalTruth) -> Iterator[str]:
+    """Show the truth of each window on a line."""
+    for each in truth.windows:
+        marginals = [
+            f"{word(name)}={','.join(f'{number:.4g}' for number in numbers[:LINE_CELLS])}"
+            + (f",+{len(numbers) - LINE_CELLS}" if len(numbers) > LINE_CELLS else "")
+            for name, numbers in each.attributes.items()
+        ]
+        yield " ".join([span(each.window), "marginals", "truth", f"reports={each.reports}", *marginals])
+
+
+def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Iterator[list[RenderableType]]:
+    found = marginal.estimate
+    if found is None:
+        yield [Text(marginal.attribute), Text("nobody has answered", style="dim")]
+        return
+    if not isinstance(found, Frequencies):
+        yield _mean_row(marginal.attribute, found, truth)
+        return
+    order = sorted(range(len(found.values)), key=lambda value: -found.projected[value])
+    largest = max(*found.projected, *(truth or ()))
+    for place, value in enumerate(order[:most]):
+        row: list[RenderableType] = [
+            Text("" if place else marginal.attribute),
+            Text(found.values[value]),
+            Bar(size=largest, begin=0, end=found.projected[value], width=BAR_WIDTH, color="cyan"),
+            f"{found.projected[value]:.4f}",
+            f"{found.standard_error[value]:.4f}",
+            f"{found.raw[value]:.4f}",
+        ]
+        yield row if truth is None else [*row, f"{truth[value]:.4f}"]
+    if len(order) > most:
+        rest = sum(found.projected[value] for value in order[most:])
+        yield ["", Text(f"and {len(order) - most:,} more with {rest:.4f} together", style="dim")]
+
+
+def _mean_row(attribute: str, found: Numbers, truth: tuple[float, ...] | None) -> list[RenderableType]:
+    least, largest = found.range
+    row: list[RenderableType] = [
+        Text(attribute),
+        Text("mean"),
+        Bar(size=largest - least, begin=0, end=found.mean.projected - least, width=BAR_WIDTH, color="cyan"),
+        f"{found.mean.projected:.4g}",
+        f"{found.mean.standard_error:.2g}",
+        f"{found.mean.raw:.4g}",
+    ]
+    return row if truth is None else [*row, f"{truth[0]:.4g}"]
+
+
+def _frequency_words(attribute: str, found: Frequencies, truth: tuple[float, ...] | None) -> Iterator[str]:
+    order = sorted(range(len(found.values)), key=lambda value: -found.projected[value])
+    for value in order[:LINE_CELLS]:
+        off = "" if truth is None else f"({truth[value]:.4f})"
+        yield (
+            f"{word(attribute)}.{word(found.values[value])}={found.projected[value]:.4f}"
+            f"±{found.standard_error[value]:.4f}{off}"
+        )
+    if len(order) > LINE_CELLS:
+        yield f"+{len(order) - LINE_CELLS}"
+
+
+def _judgement(marginals: Marginals) -> Iterable[str]:
+    asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in marginals.attributes)
+    yield f"{marginals.reports:,} reports: {asked}"
+    if marginals.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this (p = {marginals.plausibility.p_value:.2g})"
+    privacy = marginals.privacy
+    yield f"epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"

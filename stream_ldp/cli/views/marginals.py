@@ -1,0 +1,74 @@
+"""This module holds the view of the marginals of a sampled collection."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
+from stream_ldp.cli.views.marginal_text import marginals_line, marginals_panel
+from stream_ldp.cli.views.view import View
+from stream_ldp.sampled.answer import Marginals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+__all__ = ["MarginalsView", "view"]
+
+
+class MarginalsView(View[Marginals]):
+    """A view of the marginals of the last closed window, and of the one that is open after it."""
+
+    def __init__(self, truth: Path | None, *, rows: int = 12) -> None:
+        """Start without marginals.
+
+        truth: file of the truth to compare them with, which may come later.
+        rows: number of values to show of each attribute.
+        """
+        self._truth = truth
+        self._rows = rows
+        self._final: Marginals | None = None
+        self._open: Marginals | None = None
+
+    def add(self, answer: Marginals) -> None:
+        """See `View`."""
+        if answer.final:
+            self._final = answer
+        else:
+            self._open = answer
+
+    def newest(self) -> list[Marginals]:
+        """Return the newest marginals, final before provisional."""
+        final, provisional = self._final, self._open
+        found = [] if final is None else [final]
+        if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
+            found.append(provisional)
+        return found
+
+    def line(self, answer: Marginals) -> str:
+        """See `View`."""
+        return marginals_line(answer, truth=self._true(answer))
+
+    def panel(self, answer: Marginals) -> RenderableType:
+        """See `View`."""
+        return marginals_panel(answer, truth=self._true(answer), rows=self._rows)
+
+    def json(self, answer: Marginals) -> str:
+        """See `View`."""
+        message = answer.model_dump(mode="json")
+        if (truth := self._true(answer)) is not None:
+            message |= {"truth": truth}
+        return json.dumps(message, ensure_ascii=False)
+
+    def _true(self, answer: Marginals) -> dict[str, tuple[float, ...]] | None:
+        """Read what to compare marginals with, anew as a simulation goes on; None while there is no file."""
+        if self._truth is None or not self._truth.exists():
+            return None
+        return MarginalTruth.load(self._truth).of(answer)
+
+
+def view(truth: Path | None, *, rows: int) -> MarginalsView:
+    """Make the view of marginals beside the truth in a file, which may come later."""
+    return MarginalsView(truth, rows=rows)

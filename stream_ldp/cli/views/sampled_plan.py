@@ -1,0 +1,67 @@
+"""This module shows a sampled collection on one line, and its plan as tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
+if TYPE_CHECKING:
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.plan import Plan
+
+__all__ = ["plan_document", "show_plan", "summary"]
+
+
+def summary(collection: SampledCollection, *, lasting: str) -> str:
+    """Describe the collection on one line; `lasting` describes its windows."""
+    questions = collection.questions
+    return (
+        f"{len(collection.attributes)} attributes, each user asked about one at epsilon "
+        f"{shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, {lasting}"
+    )
+
+
+def plan_document(planned: Plan) -> dict[str, object]:
+    """Return the plan as plain data, for JSON."""
+    return asdict(planned) | {
+        "attributes": [
+            asdict(each) | {"errors": [{"users": users, "standard_error": error} for users, error in each.errors]}
+            for each in planned.attributes
+        ]
+    }
+
+
+def show_plan(planned: Plan) -> None:
+    """Print the plan."""
+    console = Console(highlight=False)
+    console.print(
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
+        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
+        markup=False,
+    )
+    console.print(
+        f"Epsilon {shown_epsilon(planned.epsilon)} for all reports of a user for ever, who is asked one question; "
+        f"{shown_epsilon(planned.changed)} more for each other value of what is asked.",
+    )
+    populations = [f"{users:,} users" for users, _ in planned.attributes[0].errors]
+    table = Table(
+        "attribute",
+        "estimated",
+        "response",
+        "asked",
+        *populations,
+        box=box.SIMPLE,
+        title="Attributes, with the standard error to expect",
+        caption="Of a value with mean frequency, or the largest of a mean, in units of the attribute.",
+    )
+    for each in planned.attributes:
+        errors = [f"{error:.4g}" for _, error in each.errors]
+        table.add_row(each.name, each.estimated, each.mechanism, f"{each.share:.1%}", *errors)
+    console.print(table)

@@ -1,0 +1,312 @@
+"""This module holds the base of reporters of records: they gather reports in batches, and raise every failure."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from stream_ldp.client.batcher import Batcher, most_reports
+from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.privacy.ledger.ledger import AttributeReport
+
+__all__ = ["RecordCollection", "RecordReporter"]
+
+
+class RecordCollection(Protocol):
+    """The part that a collection has beside those of all collections if its users report records."""
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        ...
+
+    def encode(self, record: Mapping[str, str]) -> tuple[Any, ...]:
+        """Convert a record to numbers.
+
+        Raises:
+            DataError: the record does not fit the collection.
+        """
+        ...
+
+    def table(self, records: Any) -> NDArray[Any]:
+        """Return encoded records, or a table of them, as an array of users, one a row."""
+        ...
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:
+        """Decide which users with these secrets are asked at a time, bool, shape (n,)."""
+        ...
+
+    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:
+        """Draw which of so many users without secrets are asked, bool, shape (count,)."""
+        ...
+
+
+class RecordReporter(Sender):
+    """A reporter sends reports of records to a collection.
+
+    A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
+    that waits may be cancelled, and several tasks may share a reporter.
+
+    A report is counted in the ledger before it leaves, and stays counted when it is lost on its way or the call is
+    cancelled. A report beyond the ledger's terms is refused.
+
+    A collection file that differs from the registered one in what a report means raises WrongCollection at the
+    beginning of the block, before anything is spent or sent; so does the next report, if the collection is registered
+    later.
+
+    Nothing is lost silently. When a batch is not acknowledged within `delivery_timeout`, nothing more is sent: the
+    next call raises DeliveryError before it takes or counts anything, and so does every later one and the end of the
+    `async with` block. All reports that were taken are either in `acknowledged` or among those that the error counts.
+    Make a new reporter to go on.
+    """
+
+    def __init__(
+        self,
+        collection: Any,
+        *,
+        settings: Settings,
+        secret: bytes | None = None,
+        ledger: PrivacyLedger | None = None,
+        entropy: Entropy | None = None,
+        clock: Callable[[], int] = now_ms,
+        max_reports: int = 1_000,
+        linger: float = 0.2,
+        max_in_flight: int = 64,
+        delivery_timeout: float = 30.0,
+    ) -> None:
+        """Prepare for one collection; reports are taken inside the `async with` block.
+
+        collection: a `Collection` that is a `RecordCollection` as well.
+        secret: secret of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
+        ledger: that user's ledger. Without one, a ledger in memory does not let their record change, counts only what
+            this reporter sends, and has the default budget, `DEFAULT_BUDGET` nats.
+        entropy: source of the noise; the operating system's unless this is a simulation.
+        clock: event time of a report, in milliseconds since 1970-01-01 UTC.
+        max_reports: the most reports of one batch; fewer where they are so wide that they would not fit a record.
+        linger: seconds that a report waits for others to share its batch.
+        max_in_flight: the most batches on their way at once; beyond it, `report` waits.
+        delivery_timeout: seconds after which a batch that is not acknowledged is lost.
+
+        Raises:
+            ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
+        """
+        super().__init__(
+            collection,
+            settings=settings,
+            entropy=entropy,
+            clock=clock,
+            max_in_flight=max_in_flight,
+            delivery_timeout=delivery_timeout,
+        )
+        self._collection: RecordCollection = collection
+        self._secret = secret
+        self._ledger = _ledger_of(secret, ledger)
+        self._linger = linger
+        self._max_reports = min(max_reports, most_reports(collection.bits))
+        # Batch ids never come from a seed: a second simulation with the same one would repeat the ids of the first,
+        # and its batches would be taken for copies and not be counted.
+        self._batcher = Batcher(collection, max_reports=self._max_reports, entropy=OSEntropy())
+        self._timer: asyncio.TimerHandle | None = None
+        self._open = False
+
+    async def __aenter__(self) -> Self:
+        """Connect; see `Sender`, also for what it raises."""
+        await super().__aenter__()
+        self._open = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Flush and disconnect, also after an exception: what was reported before it was meant to be sent.
+
+        Raises:
+            DeliveryError: reports were lost.
+        """
+        try:
+            await self.flush()
+        finally:
+            self._open = False
+            if self._timer is not None:
+                self._timer.cancel()
+            await super().__aexit__(kind, error, traceback)
+
+    async def report(self, record: Mapping[str, str]) -> bool:
+        """Report one record of the user whose secret this reporter has, if the user is asked.
+
+        record: a value for each attribute of the collection.
+
+        Returns:
+            Whether it was reported. Where the collection asks a sample of its users, most are not asked at a time:
+            then nothing is sent, and nothing charged.
+
+        Raises:
+            ValueError: the record does not fit the collection, or there is no secret.
+            TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
+            LedgerError: the ledger cannot be read or written; the report is not sent.
+            DeliveryError: reports were lost; this one is not sent, nor counted in the ledger unless the loss came
+                in between.
+            RuntimeError: the reporter is closed.
+        """
+        return await self.report_series([self._collection.encode(record)])
+
+    async def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
+        """Report several records of the user whose secret this reporter has, all or none of them.
+
+        records: as the collection's `encode` gives them, or a table of them, as its `table` makes it.
+
+        Returns what `report` returns, and raises what it raises.
+        """
+        if self._secret is None or self._ledger is None:
+            raise ValueError(
+                "a report of one user needs the user's secret: "
+                f"{type(self).__name__}(..., secret=load_or_create_secret(path)); "
+                "for users who report once in their life, use report_many(..., secrets=None)"
+            )
+        await self._check()
+        await self._registration.check()
+        table = self._collection.table(records)
+        time_ms = self._clock()
+        if not len(table) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
+            return False
+        memoises = self._ledger.terms.memoises
+        rows = self._perturbed(table, secrets=[self._secret] * len(table), memoises=memoises)
+        reports = self._charged(table, secret=self._secret, ledger=self._ledger)
+        # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
+        await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
+        await self._check()
+        await self._gather(rows, time_ms=time_ms)
+        return True
+
+    async def report_many(
+        self, records: NDArray[Any] | Sequence[Sequence[Any]], *, secrets: Sequence[bytes] | None
+    ) -> int:
+        """Report one record for each of many users who are asked.
+
+        What they spend is not counted here, which is logged as a warning.
+
+        records: as for `report_series`, one of each user.
+        secrets: the secret of each user, in the order of the records. None draws every permanent response afresh,
+            which is right only for users who never report again: the noise of two such reports averages out.
+
+        Returns:
+            Number of users who were asked and have reported.
+
+        Raises:
+            ValueError: a value is not one of its attribute's (the batches before it are sent), there is not one
+                secret for each user, or one belongs to the user of `report`, whose ledger would not count it.
+            DeliveryError: reports were lost; these are not all sent.
+            RuntimeError: the reporter is closed.
+        """
+        await self._check()
+        await self._registration.check()
+        table = self._collection.table(records)
+        if secrets is not None and len(secrets) != len(table):
+            raise ValueError(f"{len(table)} records with {len(secrets)} secrets: give each user's own")
+        if secrets is not None and self._secret in secrets:
+            raise ValueError("the user whose secret this reporter has reports by report or report_series")
+        self._say_uncounted()
+        reported = 0
+        for start in range(0, len(table), self._max_reports):
+            await self._check()
+            part = slice(start, start + self._max_reports)
+            time_ms = self._clock()
+            if secrets is None:
+                users, asked = self._collection.asks_some(len(table[part]), entropy=self._entropy), None
+            else:
+                users = self._collection.asks(secrets[part], time_ms=time_ms)
+                asked = list(compress(secrets[part], users))
+            rows = self._perturbed(table[part][users], secrets=asked, memoises=True)
+            await self._gather(rows, time_ms=time_ms)
+            reported += len(rows)
+        return reported
+
+    @abstractmethod
+    def _perturbed(
+        self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool
+    ) -> NDArray[np.uint8]:
+        """Make one report of each record: packed rows, uint8, shape (n, row width).
+
+        secrets: of each user; None for users who report once in their life.
+        memoises: whether the permanent noise comes from the secrets, and not from the source of fresh noise.
+        """
+
+    @abstractmethod
+    def _charged(self, table: NDArray[Any], *, secret: bytes, ledger: PrivacyLedger) -> Iterable[AttributeReport]:
+        """Describe what reports of these records of one user show, for the user's ledger."""
+
+    async def flush(self) -> int:
+        """Send what is gathered and wait until all of it is acknowledged.
+
+        Returns:
+            Number of reports that the brokers have acknowledged: all that this reporter has taken.
+
+        Raises:
+            DeliveryError: reports were lost.
+            RuntimeError: the reporter is closed.
+        """
+        self._require_open()
+        if batch := self._batcher.cut():
+            await self._outbox.publish([batch])
+        return await self._outbox.flush()
+
+    async def _check(self) -> None:
+        """Look for losses before anything is taken."""
+        self._require_open()
+        if self._outbox.lost:
+            self._give_up_gathered()
+        await self._outbox.check()
+
+    async def _gather(self, rows: NDArray[np.uint8], *, time_ms: int) -> None:
+        complete = self._batcher.add(rows, time_ms=time_ms)
+        self._start_timer()
+        await self._outbox.publish(complete)
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise RuntimeError("the reporter is not open: use it inside its `async with` block")
+
+    def _start_timer(self) -> None:
+        if self._timer is None and self._batcher.count:
+            self._timer = asyncio.get_running_loop().call_later(self._linger, self._linger_over)
+
+    def _give_up_gathered(self) -> None:
+        """Count what waits for its batch to fill as lost."""
+        if batch := self._batcher.cut():
+            self._outbox.send(batch)
+
+    def _linger_over(self) -> None:
+        self._timer = None
+        if self._outbox.lost:
+            self._give_up_gathered()
+            return
+        # A batch for which there is no room goes on filling; once it is full, `report` waits.
+        if not self._outbox.full and (batch := self._batcher.cut()):
+            self._outbox.send(batch)
+        self._start_timer()
+
+
+def _ledger_of(secret: bytes | None, ledger: PrivacyLedger | None) -> PrivacyLedger | None:
+    if secret is None:
+        if ledger is not None:
+            raise ValueError("a ledger counts what is reported with one user's secret: give both")
+        return None
+    if ledger is None:
+        return PrivacyLedger.in_memory(secret=secret)
+    if not ledger.is_of(secret):
+        raise ValueError("the ledger is of a user with another secret")
+    return ledger

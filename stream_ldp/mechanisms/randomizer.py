@@ -1,0 +1,132 @@
+"""The interface of local randomizers, which perturb one of a few inputs, and what their audits need of them.
+
+A local randomizer turns one input into one report on the user's side. A frequency oracle is one whose reports support
+values; others, such as the response to a number, are decoded in their own way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
+
+__all__ = ["OutputDistribution", "Randomizer", "checked_values", "no_outputs"]
+
+#: P(report | input), fractions, shape (inputs, 2^bits); a report is the number whose bits, the least significant
+#: first, are the packed row.
+OutputDistribution = np.ndarray[tuple[int, int], np.dtype[np.object_]]
+
+
+class Randomizer(ABC):
+    """A mechanism that perturbs one of `inputs` inputs, numbered from 0.
+
+    kind, example: the parts of its notation in one word, such as `hadamard:size=8,epsilon=1`.
+    epsilon: privacy loss in nats of one report, for any two inputs, as realised; never rounded down.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    example: ClassVar[str]
+    epsilon: float
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Name of the randomizer in plans."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> list[int]:
+        """All that the meaning of a report depends on beside the kind; chances are in units of 2^-32."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """Number of inputs with different output distributions."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Bits of a report."""
+
+    @property
+    @abstractmethod
+    def counters(self) -> int:
+        """Length of the vector that reports are counted in."""
+
+    @abstractmethod
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
+
+        values: the users' inputs, shape (n,).
+
+        Raises:
+            ValueError: an input is negative or too large.
+        """
+
+    @abstractmethod
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
+
+    @abstractmethod
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
+
+    @abstractmethod
+    def stated(self) -> OutputDistribution:
+        """Return the exact output distribution of `perturb` for each of the `inputs`, as the parameters state it."""
+
+    @abstractmethod
+    def small(self) -> Self:
+        """Return a smaller one of this kind and epsilon; repeated calls make one small enough to be enumerated."""
+
+    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+        """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
+
+        Reports stay untested unless they contain something that no user's data can change.
+        """
+        del sums
+        return UNTESTED
+
+    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Decide which batches no honest client sends, bool, shape (batches,); none unless reports can be tested.
+
+        rows: packed reports of all batches, one after another.
+        counts: number of reports of each batch, int64, shape (batches,).
+        """
+        del rows
+        return np.zeros(len(counts), dtype=np.bool_)
+
+
+def no_outputs(inputs: int, bits: int) -> OutputDistribution:
+    """Return an output distribution to be filled in, 0 everywhere, shape (inputs, 2^bits)."""
+    return np.full((inputs, 2**bits), Fraction(0), dtype=object)
+
+
+def checked_values(values: NDArray[np.integer], *, choices: int | None = None) -> NDArray[np.int64]:
+    """Return the values as int64.
+
+    choices: number of values and dummies; None if every value beyond the domain is a dummy.
+
+    Raises:
+        ValueError: they are not integers of shape (n,), or one is negative or not among the choices.
+    """
+    given = np.asarray(values)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"values must be integers of shape (n,), got {given.dtype} of shape {given.shape}")
+    # The value itself stays out of the message: it is what the mechanism protects.
+    if np.any(given < 0):
+        raise ValueError("a value is negative; they count from 0")
+    if choices is not None and np.any(given >= choices):
+        raise ValueError(f"a value is beyond the {choices} values and dummies, 0 to {choices - 1}")
+    return given.astype(np.int64)

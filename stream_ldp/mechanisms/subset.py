@@ -1,0 +1,183 @@
+"""Subset response: a random set of w values that holds the user's own with the odds of epsilon."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
+from stream_ldp.mechanisms.odds import kept_inside, loss_of
+from stream_ldp.mechanisms.packing import bit_sums, unused_clear
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_SIZE", "SubsetResponse"]
+
+#: Most values: a report has a bit for each, here 512 bytes.
+MAX_SIZE = 2**12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubsetResponse(FrequencyOracle):
+    """An oracle that sends a set of w of the k values, in which the user's own is with probability p.
+
+    p = w e^epsilon / (w e^epsilon + k - w) (k-Subset; Ye and Barg, 2018, eq. 7; Wang et al., 2016), rounded down to a
+    multiple of 2^-32. The other members are drawn uniformly from the other values. It is a direct response if w = 1;
+    the variance of a rare value is least with w near k / (e^epsilon + 1). A report is a bit for each value, and
+    exactly w of them are 1. There are no dummies.
+
+    size: k, number of values.
+    epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by the rounding of p.
+    members: w.
+    kept: p in units of 2^-32.
+
+    Raises:
+        ParameterError: size or members is out of its range, or no multiple of 2^-32 is a p for the epsilon.
+    """
+
+    kind: ClassVar[str] = "k-subset"
+    example: ClassVar[str] = "size=8,epsilon=1,members=2"
+
+    size: int
+    epsilon: float
+    members: int
+    kept: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.size <= MAX_SIZE:
+            raise ParameterError(f"a subset response is for 2 to {MAX_SIZE} values, got size={self.size}")
+        if not 1 <= self.members < self.size:
+            raise ParameterError(
+                f"a subset of {self.size} values has 1 to {self.size - 1} members, got {self.members}"
+            )
+        others = self.size - self.members
+        object.__setattr__(self, "kept", kept_inside(self.epsilon, inside=self.members, outside=others))
+        object.__setattr__(self, "epsilon", loss_of(self.kept, inside=self.members, outside=others))
+
+    @classmethod
+    def near_best(cls, size: int, *, epsilon: float) -> list[Self]:
+        """Return the oracles of which one has the least variance: w = k / (e^epsilon + 1), and one more or less."""
+        middle = size / (math.exp(epsilon) + 1)
+        found = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
+        return [cls(size=size, epsilon=epsilon, members=members) for members in sorted(found)]
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """See `FrequencyOracle.for_value`: no oracle, since phases choose among responses that know dummies."""
+        return []
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
+        return []
+
+    @property
+    def title(self) -> str:
+        """Name of the oracle in plans: its kind, and the size of the subset."""
+        return f"subset of {self.members}"
+
+    @property
+    def inputs(self) -> int:
+        """Number of values: there are no dummies."""
+        return self.size
+
+    @property
+    def parameters(self) -> list[int]:
+        """k, w and p."""
+        return [self.size, self.members, self.kept]
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return self.size
+
+    @property
+    def counters(self) -> int:
+        """Number of counters: one for each value."""
+        return self.size
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `FrequencyOracle.support`: a report supports its members."""
+        p = self.kept / RESOLUTION
+        return p, (p * (self.members - 1) + (1 - p) * self.members) / (self.size - 1)
+
+    @property
+    def public_draws(self) -> int | None:
+        """See `FrequencyOracle.public_draws`: there is a decision for each member."""
+        return None
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `FrequencyOracle.perturb`; the other members are drawn by Floyd's algorithm (Bentley, Floyd, 1987)."""
+        values = checked_values(values, choices=self.size)
+        chosen = np.zeros((len(values), self.size), dtype=np.bool_)
+        own = entropy.below(np.broadcast_to(np.uint32(self.kept), values.shape))
+        users = np.arange(len(values))
+        chosen[users[own], values[own]] = True
+        others = self.size - 1
+        # Step j draws from the first j + 1 of the other values. Users whose set holds their own need a step less.
+        for step in range(others - self.members, others):
+            drawing = users[~own] if step == others - self.members else users
+            own_values = values[drawing]
+            drawn = _other(entropy.integers(np.full(len(drawing), step + 1)), own_values)
+            drawn = np.where(chosen[drawing, drawn], _other(step, own_values), drawn)
+            chosen[drawing, drawn] = True
+        return np.packbits(chosen, axis=1, bitorder="little")
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.valid`: rows of exactly w bits are."""
+        valid: NDArray[np.bool_] = unused_clear(rows, self.bits) & (
+            np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self.members
+        )
+        return valid
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count the reports whose set holds each value, int64, shape (size,)."""
+        return bit_sums(rows, self.size)
+
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
+        """See `FrequencyOracle.supports`."""
+        return sums.astype(np.float64)
+
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        bits = np.unpackbits(rows, axis=1, count=self.size, bitorder="little")
+        return bits[:, values].astype(np.bool_)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`."""
+        outputs = no_outputs(self.inputs, self.bits)
+        p = Fraction(self.kept, RESOLUTION)
+        with_own = p / math.comb(self.size - 1, self.members - 1)
+        without = (1 - p) / math.comb(self.size - 1, self.members)
+        for members in itertools.combinations(range(self.size), self.members):
+            report = sum(1 << member for member in members)
+            outputs[:, report] = without
+            outputs[list(members), report] = with_own
+        return outputs
+
+    def small(self) -> Self:
+        """See `FrequencyOracle.small`: about half as many values and members."""
+        size = self.size // 2
+        return replace(self, size=size, members=min(-(-self.members // 2), size - 1))
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
+        """See `FrequencyOracle.resized`."""
+        return replace(self, size=size, epsilon=epsilon, members=min(self.members, size - 1))
+
+
+def _other(number: NDArray[np.int64] | int, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the value that has this number among all values but the user's own."""
+    other: NDArray[np.int64] = number + (number >= own).astype(np.int64)
+    return other

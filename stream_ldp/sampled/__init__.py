@@ -1,0 +1,1 @@
+"""Collections whose users each answer one question: frequencies of values, and means of numbers."""

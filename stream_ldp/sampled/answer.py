@@ -1,0 +1,120 @@
+"""The message that publishes the marginals of a window: frequencies and means with their errors and privacy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.pipeline.answer import (
+    Finite,
+    Message,
+    MessagePart,
+    Plausibility,
+    Probability,
+    WindowBounds,
+    answer_key,
+)
+
+__all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers"]
+
+Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Frequencies(MessagePart):
+    """The frequencies of the values of an attribute."""
+
+    kind: Literal["frequencies"] = "frequencies"
+    values: tuple[str, ...]
+    raw: tuple[Finite, ...] = Field(description="unbiased estimates, which may be negative or above 1")
+    standard_error: tuple[Error, ...] = Field(description="of each raw estimate: noise, and the sampling of users")
+    projected: tuple[Probability, ...] = Field(description="the nearest distribution to the raw estimates (norm-sub)")
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        lengths = {len(each) for each in (self.values, self.raw, self.standard_error, self.projected)}
+        if len(lengths) > 1:
+            raise ValueError(f"frequencies, errors and values differ in number: {sorted(lengths)}")
+        return self
+
+
+class Mean(MessagePart):
+    """The mean of a number."""
+
+    raw: Finite = Field(description="unbiased estimate, which may lie outside the range")
+    standard_error: Error = Field(description="of the raw estimate: noise, and the sampling of users")
+    projected: Finite = Field(description="the nearest number in the range")
+
+
+class Distribution(MessagePart):
+    """The distribution of a number, rounded at random to one of two neighbouring points, which keeps the mean."""
+
+    points: tuple[Finite, ...] = Field(description="evenly spaced from the least to the largest number")
+    probability: tuple[Probability, ...] = Field(description="of each point; sums to 1")
+
+
+class Numbers(MessagePart):
+    """The mean and, where the answers show more than a mean, the distribution of an attribute that is a number."""
+
+    kind: Literal["numbers"] = "numbers"
+    range: tuple[Finite, Finite]
+    mean: Mean
+    distribution: Distribution | None = None
+
+
+class Marginal(MessagePart):
+    """What is known of one attribute."""
+
+    attribute: str
+    mechanism: str = Field(description="the randomizers of the answers")
+    reports: int = Field(ge=0, description="answers in the window about this attribute")
+    effective_reports: Error = Field(
+        description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
+    )
+    estimate: Annotated[Frequencies | Numbers, Field(discriminator="kind")] | None = Field(
+        description="null where nobody has answered"
+    )
+
+
+class AnswerPrivacy(MessagePart):
+    """Epsilon, in nats, of any two users, and the assumption that it rests on."""
+
+    per_report: float
+    for_ever: float
+    assumption: str
+
+
+class Marginals(Message):
+    """The marginals of all attributes over one window; the message of a marginals topic."""
+
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    window: WindowBounds
+    final: bool = Field(description="false while the window is open; final marginals never change")
+    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    attributes: tuple[Marginal, ...]
+    plausibility: Plausibility
+    privacy: AnswerPrivacy
+
+    @property
+    def series(self) -> str:
+        """Name of the only series."""
+        return "marginals"
+
+    @property
+    def key(self) -> bytes:
+        """Record key, as `answer_key` makes it."""
+        return answer_key(self.series, self.window, final=self.final)
+
+    def of(self, attribute: str) -> Marginal:
+        """Return what is known of an attribute, given by name.
+
+        Raises:
+            KeyError: there is no such attribute.
+        """
+        for each in self.attributes:
+            if each.attribute == attribute:
+                return each
+        raise KeyError(attribute)

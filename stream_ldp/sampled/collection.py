@@ -1,0 +1,110 @@
+"""Collections whose users are each asked one question, which their secret determines."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Topics, require_distinct
+from stream_ldp.collection.attributes import encode_record
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import ParameterError
+from stream_ldp.sampled.attributes import SampledAttribute
+from stream_ldp.sampled.questions import MAX_QUESTIONS
+from stream_ldp.sampled.series import MarginalSeries
+from stream_ldp.sampled.spec import SampledSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.sampled.questions import QuestionSet, Table
+
+__all__ = ["SampledCollection"]
+
+
+class SampledCollection(Collection):
+    """A collection of frequencies and means, as a collection file describes it.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="marginals")
+
+    mechanism_spec: SampledSpec = Field(alias="mechanism")
+    attributes: tuple[SampledAttribute, ...] = Field(min_length=1)
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
+        try:
+            questions = self.questions
+        except ParameterError as error:
+            raise Misplaced(str(error), "mechanism") from error
+        if len(questions.questions) > MAX_QUESTIONS:
+            raise Misplaced(f"{len(questions.questions):,} questions; at most {MAX_QUESTIONS:,}", "attributes")
+        if questions.bits > MAX_BITS:
+            raise Misplaced(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}", "attributes")
+        return self
+
+    @cached_property
+    def questions(self) -> QuestionSet:
+        """The questions, of which each user answers one."""
+        return self.mechanism_spec.questions(self.attributes)
+
+    @cached_property
+    def series(self) -> tuple[MarginalSeries, ...]:
+        """The only series."""
+        return (MarginalSeries(every_ms=self.every_ms),)
+
+    @property
+    def _meaning(self) -> list[Any]:
+        """The fingerprint's input, which says all that the meaning of a report depends on.
+
+        It is [name, "sampled", [[attribute, [value, ...] or [least, largest]], ...], [question, ...], [end, ...]]. A
+        question is [[position of an attribute, ...], kind of randomizer, [parameter, ...]], and its users are those
+        with words from the end before to its own.
+        """
+        questions = self.questions
+        return [
+            self.name,
+            self.mechanism_spec.kind,
+            [[each.name, list(each.bounds if each.values is None else each.values)] for each in self.attributes],
+            [each.meaning for each in questions.questions],
+            list(questions.ends),
+        ]
+
+    def encode(self, record: Mapping[str, str]) -> tuple[Any, ...]:
+        """Convert a record, which gives every attribute a value, to the numbers of values, and to numbers.
+
+        Raises:
+            DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
+        """
+        return encode_record(record, self.attributes, collection=self.name)
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.questions.bits
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask every user at any time, bool, shape (n,)."""
+        return np.ones(len(secrets), dtype=np.bool_)
+
+    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask all of so many users without secrets, bool, shape (count,)."""
+        return np.ones(count, dtype=np.bool_)
+
+    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
+        """Return encoded records as a table of users, one a row, with a column for each attribute."""
+        if isinstance(records, np.ndarray):
+            return records
+        columns = [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
+        return np.array([tuple(record) for record in records], dtype=columns)

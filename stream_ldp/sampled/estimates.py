@@ -1,0 +1,174 @@
+"""Estimates of one attribute from the sums of the answers about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, frequencies, standard_errors
+from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.sampled.questions import NumberQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import PiecewiseResponse
+    from stream_ldp.sampled.questions import Question, QuestionSet
+
+__all__ = [
+    "Answers",
+    "FrequencyEstimate",
+    "MeanEstimate",
+    "estimate_distribution",
+    "estimate_frequencies",
+    "estimate_mean",
+    "gathered",
+]
+
+#: Where the distribution of a number has converged: no probability changes by more in a step. A standard error of as
+#: little takes 10^10 reports.
+_TOLERANCE = 1e-5
+_MOST_STEPS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answers:
+    """The answers to one question.
+
+    reports: their number; with memory, the effective one.
+    sums: of the randomizer, scaled to that number, float64, shape (counters,).
+    """
+
+    question: Question
+    reports: float
+    sums: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FrequencyEstimate:
+    """The frequencies of the values of an attribute, each float64 of shape (values,).
+
+    raw: unbiased.
+    standard_error: of each, with the sampling of users.
+    projected: the nearest distribution.
+    """
+
+    raw: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    projected: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeanEstimate:
+    """The mean of an attribute in units in which its range is from -1 to 1.
+
+    raw: unbiased.
+    standard_error: of it, with the sampling of users.
+    """
+
+    raw: float
+    standard_error: float
+
+
+def gathered(
+    questions: QuestionSet, windows: Sequence[tuple[float, NDArray[np.int64]]], *, of: int
+) -> tuple[Answers, ...]:
+    """Gather the answers that are about an attribute; questions that nobody has answered are left out.
+
+    windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, (sum w n)^2 /
+        (sum w^2 n) over windows of n reports and weight w (Kish, 1965).
+    of: position of the attribute.
+    """
+    found = []
+    for number, question in enumerate(questions.questions):
+        if of not in question.of:
+            continue
+        parts = [(weight, *questions.part(sums, number)) for weight, sums in windows]
+        weighted = sum(weight * float(reports) for weight, reports, _ in parts)
+        if not weighted:
+            continue
+        scale = weighted / sum(weight**2 * float(reports) for weight, reports, _ in parts)
+        total = np.sum([weight * sums.astype(np.float64) for weight, _, sums in parts], axis=0)
+        found.append(Answers(question=question, reports=scale * weighted, sums=scale * total))
+    return tuple(found)
+
+
+def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
+    """Estimate the frequencies of an attribute from the answers to the one question about it.
+
+    Raises:
+        TypeError: they are no answers of a frequency oracle.
+    """
+    (of_values,) = answers
+    oracle: Any = of_values.question.randomizer
+    if not isinstance(oracle, FrequencyOracle):
+        raise TypeError(f"{oracle} is no frequency oracle")
+    raw = frequencies(oracle, of_values.sums, reports=of_values.reports)
+    return FrequencyEstimate(
+        raw=raw,
+        standard_error=standard_errors(oracle, raw, reports=of_values.reports),
+        projected=on_simplex(raw),
+    )
+
+
+def estimate_mean(answers: Sequence[Answers], *, of: int) -> MeanEstimate:
+    """Estimate the mean of an attribute.
+
+    The estimate is the mean of the unbiased estimates from all reports. Its variance is their second moment, less the
+    squared mean, over the number of reports; the mean is not taken to be beyond the range, or else the error of a few
+    equal answers would be 0.
+
+    of: position of the attribute.
+    """
+    reports = sum(each.reports for each in answers)
+    first = second = 0.0
+    for each in answers:
+        response = each.question.randomizer
+        if isinstance(response, HalfSpaceResponse):
+            place = each.question.of.index(of)
+            first += each.reports * float(response.means(each.sums, reports=each.reports)[place])
+            second += each.reports * response.scale**2
+        elif isinstance(each.question, NumberQuestion):
+            numbers = each.question.randomizer.numbers
+            first += float(each.sums @ numbers)
+            second += float(each.sums @ numbers**2)
+    mean = first / reports
+    variance = max(second / reports - min(max(mean, -1.0), 1.0) ** 2, 0.0)
+    return MeanEstimate(raw=mean, standard_error=float(np.sqrt(variance / reports)))
+
+
+def estimate_distribution(answers: Sequence[Answers]) -> NDArray[np.float64] | None:
+    """Estimate the distribution of a number by EM with smoothing (EMS; Li et al., 2020, Algorithm 1).
+
+    Returns:
+        Probabilities of the points of the finest grid, shape (steps + 1,); None if the answers show a mean only.
+    """
+    on_grids = [
+        (each.question.randomizer, each.sums) for each in answers if isinstance(each.question, NumberQuestion)
+    ]
+    steps = max((response.steps for response, _ in on_grids), default=1)
+    if steps == 1:
+        return None
+    channel = np.concatenate([_on_grid(response, steps) for response, _ in on_grids], axis=1)
+    counts = np.concatenate([sums for _, sums in on_grids])
+    distribution = np.full(steps + 1, 1 / (steps + 1))
+    for _ in range(_MOST_STEPS):
+        posterior = distribution * (channel @ (counts / (distribution @ channel)))
+        padded = np.pad(posterior / posterior.sum(), 1, mode="edge")
+        smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+        smooth /= smooth.sum()
+        change = float(np.abs(smooth - distribution).max())
+        distribution = smooth
+        if change < _TOLERANCE:
+            break
+    return distribution
+
+
+def _on_grid(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:
+    """Return P(outcome | point of a grid of so many steps), when the point is rounded to the response's own grid."""
+    own, grid = np.linspace(0, 1, response.inputs), np.linspace(0, 1, steps + 1)
+    return np.stack([np.interp(grid, own, column) for column in response.channel.T], axis=1)

@@ -1,0 +1,106 @@
+"""The randomizers that a sampled collection may name, and the choice among them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
+from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
+from stream_ldp.mechanisms.subset import MAX_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["VALUE_ORACLES", "epsilon_of_distortion", "mean_variance", "value_oracle"]
+
+
+def mean_variance(oracle: FrequencyOracle) -> float:
+    """Compute the variance of the estimate of a frequency, times the number of reports, for a uniform population.
+
+    It is the mean over the values of [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 with f = 1 / k: the noise alone,
+    without the error of sampling users (Wang, Blocki, Li and Jha, 2017, eq. 1).
+    """
+    p, q = oracle.support
+    share = 1 / oracle.size
+    return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+
+
+@lru_cache
+def value_oracle(name: str, size: int, *, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:
+    """Return the oracle of this name for one of `size` values; of several forms, the one of least mean variance.
+
+    name: one of `VALUE_ORACLES`.
+    hash_bits: t of a Hadamard response.
+
+    Raises:
+        ParameterError: the oracle is not for so many values, or the epsilon is beyond the resolution.
+    """
+    if hash_bits is not None:
+        if name not in ("hadamard", "s-hist"):
+            raise ParameterError(f"hash_bits is for oracle hadamard; {name} has none: leave it out")
+        return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
+    return min(VALUE_ORACLES[name](size, epsilon), key=mean_variance)
+
+
+def epsilon_of_distortion(distortion: float, size: int) -> float:
+    """Return the epsilon of k-RR that sends another value with probability `distortion` (Sarwate and Sankar, 2014).
+
+    It is ln(k - 1) + ln((1 - delta) / delta).
+
+    Raises:
+        ParameterError: as much distortion, or as little, is not possible.
+    """
+    most = (size - 1) / size
+    if not 0 < distortion < most:
+        raise ParameterError(
+            f"a distortion of {distortion:g} is not possible with {size} values: it is above 0 and below {most:g}, "
+            "at which reports say nothing"
+        )
+    return math.log(size - 1) + math.log((1 - distortion) / distortion)
+
+
+def _warner(size: int, epsilon: float) -> list[FrequencyOracle]:
+    if size != 2:
+        raise ParameterError(f"w-rr is for two values, and there are {size}: take k-rr")
+    return [DirectResponse(size=2, epsilon=epsilon)]
+
+
+def _direct(size: int, epsilon: float) -> list[FrequencyOracle]:
+    return [DirectResponse(size=size, epsilon=epsilon)]
+
+
+def _subsets(size: int, epsilon: float) -> list[FrequencyOracle]:
+    return list(SubsetResponse.near_best(size, epsilon=epsilon))
+
+
+def _one_sign(size: int, epsilon: float) -> list[FrequencyOracle]:
+    return [HadamardResponse(size=size, epsilon=epsilon, hash_bits=1)]
+
+
+def _all(size: int, epsilon: float) -> Iterable[FrequencyOracle]:
+    """Yield all forms that may be the best. Of two with equal variance, the first has the smaller report."""
+    forms: list[Callable[[], FrequencyOracle]] = [
+        partial(DirectResponse, size=size, epsilon=epsilon),
+        *(
+            partial(HadamardResponse, size=size, epsilon=epsilon, hash_bits=bits)
+            for bits in range(1, MAX_HASH_BITS + 1)
+        ),
+    ]
+    for form in forms:
+        yield form()
+    if size <= MAX_SIZE:
+        yield from _subsets(size, epsilon)
+
+
+#: The forms of each oracle by the name in a collection file: for a number of values and an epsilon.
+VALUE_ORACLES: dict[str, Callable[[int, float], Iterable[FrequencyOracle]]] = {
+    "auto": _all,
+    "k-rr": _direct,
+    "w-rr": _warner,
+    "k-subset": _subsets,
+    "hadamard": _one_sign,
+    "s-hist": _one_sign,
+}

@@ -1,0 +1,76 @@
+"""What a user's secret determines: the one question that the user is asked, and the answer, for ever.
+
+If a client drew either anew at every start, a user could answer every question, or the noise of many answers to one
+question would average out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.questions import Table
+
+__all__ = ["asked", "held_words", "permanent_answers"]
+
+_QUESTION = b"stream-ldp qst 1"  # BLAKE2b's 16-byte domain separation
+_ANSWER = b"stream-ldp ans 1"
+_WORD_BYTES = 4
+
+
+def asked(collection: SampledCollection, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return the number of the question that each user is asked, int64, shape (n,).
+
+    A user's word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp qst 1",
+    data=fingerprint), which does not depend on what the user holds. The user is asked the first question that ends
+    beyond the word, see `QuestionSet.ends`.
+
+    Raises:
+        ValueError: a secret has another length.
+    """
+    if any(len(secret) != SECRET_BYTES for secret in secrets):
+        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
+    data = collection.fingerprint
+    words = [hashlib.blake2b(data, key=key, digest_size=_WORD_BYTES, person=_QUESTION).digest() for key in secrets]
+    return collection.questions.numbers(np.frombuffer(b"".join(words), dtype="<u4"))
+
+
+def permanent_answers(collection: SampledCollection, table: Table, *, secrets: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Make the report that each user sends for ever, as long as what is asked does not change.
+
+    table: users, one a row.
+
+    Returns:
+        Packed rows, uint8, shape (n, row width), see `QuestionSet.perturb`.
+    """
+    questions, numbers = collection.questions, asked(collection, secrets=secrets)
+    rows = [
+        questions.perturb(
+            numbers[[user]], table[[user]], entropy=held_words(collection, number, table[[user]], key=key)
+        )
+        for user, (key, number) in enumerate(zip(secrets, numbers.tolist(), strict=True))
+    ]
+    return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
+
+
+def held_words(collection: SampledCollection, number: int, user: Table, *, key: bytes) -> KeyedWords:
+    """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
+
+    They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question
+    u16 || for each attribute in question, its number in the list i64, or the number itself f64.
+
+    user: a table of the one user.
+    """
+    (held,) = collection.questions.questions[number].held(user)
+    return KeyedWords(key, person=_ANSWER, data=collection.fingerprint + number.to_bytes(2, "little") + held)

@@ -1,0 +1,129 @@
+"""The plan of a sampled collection: its bits, privacy, memory and expected error, before it runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.statistics import row_width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.sampled.collection import SampledCollection
+
+__all__ = ["AttributePlan", "Plan", "plan", "worst_variance"]
+
+_SUM_BYTES = 8  # bytes of a counter
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttributePlan:
+    """The plan of one attribute.
+
+    name: of the attribute.
+    estimated: what is estimated: `frequencies` or `mean`.
+    mechanism: the randomizers of the answers.
+    share: the share of users who are asked.
+    epsilon: in nats, of a report.
+    errors: pairs (users, expected standard error). It is that of a value with frequency 1 / k, with the sampling of
+        users, or the largest of a mean, for the number at which noise is largest, in units of the attribute.
+    """
+
+    name: str
+    estimated: str
+    mechanism: str
+    share: float
+    epsilon: float
+    errors: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The plan of a collection.
+
+    bits, report_bytes: size of one report.
+    epsilon: in nats, of all reports of a user for ever, for any two users.
+    changed: in nats, for each further value of what the user is asked about.
+    counters, state_bytes: memory of a window, for each source partition.
+    """
+
+    collection: str
+    fingerprint: str
+    bits: int
+    report_bytes: int
+    epsilon: float
+    changed: float
+    counters: int
+    state_bytes: int
+    attributes: tuple[AttributePlan, ...]
+
+
+def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+    """Work out the cost of a collection.
+
+    populations: numbers of users who report in a window, for which to state the error.
+    """
+    questions = collection.questions
+    return Plan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        bits=questions.bits,
+        report_bytes=row_width(questions.bits),
+        epsilon=questions.epsilon,
+        changed=questions.epsilon,
+        counters=questions.counters,
+        state_bytes=questions.counters * _SUM_BYTES,
+        attributes=tuple(_attribute(collection, place, populations) for place in range(len(collection.attributes))),
+    )
+
+
+def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
+    """Return the largest variance, over all numbers in [-1, 1], of the estimate from one report of a mixture.
+
+    mixture: weights, and the response that so many of the reports are made with.
+    """
+    # The variance is quadratic between two points of any grid.
+    numbers = np.linspace(-1, 1, 8 * max(response.steps for _, response in mixture) + 1)
+    total = sum(weight for weight, _ in mixture)
+    variance = sum((weight * response.variance(numbers) for weight, response in mixture), np.zeros(len(numbers)))
+    return float(variance.max()) / total
+
+
+def _attribute(collection: SampledCollection, place: int, populations: Sequence[int]) -> AttributePlan:
+    attribute, questions = collection.attributes[place], collection.questions
+    about = [
+        (float(share), each)
+        for share, each in zip(questions.shares, questions.questions, strict=True)
+        if place in each.of
+    ]
+    share = sum(each for each, _ in about)
+    unit, variance = 1.0, 0.0
+    response = about[0][1].randomizer
+    if isinstance(response, FrequencyOracle):
+        p, q = response.support
+        supported = q + (p - q) / response.size
+        variance = supported * (1 - supported) / (p - q) ** 2
+    else:
+        least, largest = attribute.bounds
+        unit = (largest - least) / 2
+        if isinstance(response, HalfSpaceResponse):
+            variance = response.scale**2
+        else:
+            pieces = [(weight, each.randomizer) for weight, each in about]
+            variance = worst_variance(
+                [(weight, each) for weight, each in pieces if isinstance(each, PiecewiseResponse)]
+            )
+    return AttributePlan(
+        name=attribute.name,
+        estimated="mean" if attribute.values is None else "frequencies",
+        mechanism=" and ".join(each.randomizer.title for _, each in about),
+        share=share,
+        epsilon=max(each.randomizer.epsilon for _, each in about),
+        errors=tuple((users, unit * math.sqrt(variance / (users * share))) for users in populations),
+    )

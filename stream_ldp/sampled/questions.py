@@ -1,0 +1,229 @@
+"""Questions: a report says in the clear which one it answers, whatever the data are, and gives one answer to it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.mechanisms import RESOLUTION, HalfSpaceResponse, PiecewiseResponse, Randomizer
+from stream_ldp.mechanisms.piecewise import rounded
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.sampled.attributes import SampledAttribute
+
+    #: Users, one a row, with a column for each attribute, named by its position.
+    Table = NDArray[np.void]
+
+__all__ = ["MAX_QUESTIONS", "NumberQuestion", "Question", "QuestionSet", "SignsQuestion", "ValueQuestion"]
+
+#: Most questions: a report says in at most two bytes which one it answers.
+MAX_QUESTIONS = 2**16
+
+_ONE_BYTE = 2**8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(ABC):
+    """A question about one attribute or more, answered through a randomizer at full epsilon.
+
+    of: positions of the attributes.
+    attributes: the same attributes themselves.
+    randomizer: perturbs the answer.
+    weight: the share of users who are asked, relative to that of other questions.
+    """
+
+    of: tuple[int, ...]
+    attributes: tuple[SampledAttribute, ...]
+    randomizer: Randomizer
+    weight: float
+
+    @abstractmethod
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """Return the inputs of the randomizer for users, int64, shape (n,)."""
+
+    @property
+    def meaning(self) -> list[Any]:
+        """All that the meaning of an answer depends on, as plain data."""
+        return [list(self.of), self.randomizer.kind, self.randomizer.parameters]
+
+    def held(self, table: Table) -> list[bytes]:
+        """Return what each user holds of the attributes in question, as bytes that are equal for equal values."""
+        columns = [table[str(position)] for position in self.of]
+        return [b"".join(value.tobytes() for value in values) for values in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueQuestion(Question):
+    """The question which value of a list the user has."""
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
+        """See `Question.inputs`: the numbers of the values."""
+        column: NDArray[np.int64] = table[str(self.of[0])]
+        return column
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberQuestion(Question):
+    """The question which number the user has, rounded at random to a grid."""
+
+    randomizer: PiecewiseResponse
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """See `Question.inputs`: points of the grid."""
+        numbers = self.attributes[0].scaled(table[str(self.of[0])])
+        return rounded(numbers, steps=self.randomizer.steps, entropy=entropy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignsQuestion(Question):
+    """The question which numbers the user has, each rounded at random to a sign."""
+
+    randomizer: HalfSpaceResponse
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """See `Question.inputs`: numbers whose bits are the signs."""
+        signs = np.zeros(len(table), dtype=np.int64)
+        for place, (position, attribute) in enumerate(zip(self.of, self.attributes, strict=True)):
+            numbers = attribute.scaled(table[str(position)])
+            signs |= rounded(numbers, steps=1, entropy=entropy) << place
+        return signs
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSet:
+    """All questions of a collection, and the reports that answer one of them each.
+
+    A row is the number of its question, in no byte, one or two, as many as the numbers need, and then the answer,
+    followed by zeros up to the width of the widest. The reports to a question are counted by their number and the
+    counters of its randomizer; all these vectors, one after another, are one vector of sums.
+    """
+
+    questions: tuple[Question, ...]
+
+    @property
+    def number_bytes(self) -> int:
+        """Number of bytes that say which question is answered."""
+        if len(self.questions) == 1:
+            return 0
+        return 1 if len(self.questions) <= _ONE_BYTE else 2
+
+    @cached_property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return 8 * self.number_bytes + max(each.randomizer.bits for each in self.questions)
+
+    @cached_property
+    def counters(self) -> int:
+        """Length of the vector of sums."""
+        return int(self._starts[-1])
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """For each question, where the words of its users end; they begin where those of the question before end."""
+        weights = np.cumsum([each.weight for each in self.questions])
+        return tuple(round(float(each) * RESOLUTION) for each in weights / weights[-1])
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The probability that a user is asked each question, shape (questions,)."""
+        return np.diff(self.ends, prepend=0) / RESOLUTION
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy loss in nats of one report, for any two users, whatever they hold: the largest of all questions."""
+        return max(each.randomizer.epsilon for each in self.questions)
+
+    def numbers(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return the numbers of the questions that users with these words are asked, int64, shape (n,)."""
+        return np.searchsorted(np.array(self.ends), words.astype(np.int64), side="right")
+
+    def perturb(self, numbers: NDArray[np.int64], table: Table, *, entropy: Entropy) -> NDArray[np.uint8]:
+        """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
+
+        numbers: of the questions that they answer, which must not depend on what they hold, shape (n,).
+        """
+        rows = np.zeros((len(table), -(-self.bits // 8)), dtype=np.uint8)
+        for byte in range(self.number_bytes):
+            rows[:, byte] = numbers >> (8 * byte)
+        for number in np.unique(numbers).tolist():
+            question, users = self.questions[number], np.flatnonzero(numbers == number)
+            inputs = question.inputs(table[users], entropy=entropy)
+            answers = question.randomizer.perturb(inputs, entropy=entropy)
+            rows[users, self.number_bytes : self.number_bytes + answers.shape[1]] = answers
+        return rows
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
+        numbers = self._numbers_of(rows)
+        valid = numbers < len(self.questions)
+        for number, users in _grouped(numbers):
+            if number < len(self.questions):
+                answers, rest = self._answers(rows[users], number)
+                valid[users] = self.questions[number].randomizer.valid(answers) & ~rest.any(axis=1)
+        return valid
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
+        sums = np.zeros(self.counters, dtype=np.int64)
+        for number, users in _grouped(self._numbers_of(rows)):
+            start, end = self._starts[number : number + 2]
+            answers, _ = self._answers(rows[users], number)
+            sums[start] = len(answers)
+            sums[start + 1 : end] = self.questions[number].randomizer.sums(answers)
+        return sums
+
+    def part(self, sums: NDArray[Any], number: int) -> tuple[Any, NDArray[Any]]:
+        """Return the number of reports to one question, and the sums of its randomizer."""
+        start, end = self._starts[number : number + 2]
+        return sums[start], sums[start + 1 : end]
+
+    def draws(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return the number of reports to each question, shape (questions,)."""
+        return sums[self._starts[:-1]]
+
+    def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> Plausibility:
+        """Test whether the questions are drawn as honest users draw them, whatever they hold.
+
+        reports_per_user: sum m^2 / sum m over users with m reports each, who answer the same question in all of them.
+        """
+        drawn = self.draws(sums).astype(np.float64) / reports_per_user
+        expected = drawn.sum() * self.shares
+        if not len(expected) or expected.min() < MIN_EXPECTED:
+            return UNTESTED
+        return compared([(drawn, expected)])
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(1 + each.randomizer.counters for each in self.questions)])
+
+    def _numbers_of(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        numbers = np.zeros(len(rows), dtype=np.int64)
+        for byte in range(self.number_bytes):
+            numbers |= rows[:, byte].astype(np.int64) << (8 * byte)
+        return numbers
+
+    def _answers(self, rows: NDArray[np.uint8], number: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the answers in rows that answer one question, and the bytes after them."""
+        end = self.number_bytes + -(-self.questions[number].randomizer.bits // 8)
+        return rows[:, self.number_bytes : end], rows[:, end:]
+
+
+def _grouped(numbers: NDArray[np.int64]) -> Sequence[tuple[int, Any]]:
+    """Return each number that occurs, and the places of those that have it."""
+    if not len(numbers):
+        return []
+    if (numbers == numbers[0]).all():
+        return [(int(numbers[0]), slice(None))]
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")  # of 16 bits, sorted by radix
+    found, starts = np.unique(numbers[order], return_index=True)
+    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))

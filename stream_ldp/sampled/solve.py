@@ -1,0 +1,89 @@
+"""The solver of sampled collections: it answers a question of the pipeline with the marginals of a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.sampled.answer import AnswerPrivacy, Distribution, Frequencies, Marginal, Marginals, Mean, Numbers
+from stream_ldp.sampled.estimates import estimate_distribution, estimate_frequencies, estimate_mean, gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.sampled.attributes import SampledAttribute
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.estimates import Answers
+    from stream_ldp.sampled.series import MarginalSeries
+
+__all__ = ["ASSUMPTION", "solve"]
+
+#: What the privacy of a user who reports more than once rests on.
+ASSUMPTION = "any two users; what a user is asked about does not change, and every report repeats the same answer"
+
+
+def solve(collection: SampledCollection, question: Question[MarginalSeries, Marginals]) -> Marginals:
+    """Answer a question about one window."""
+    questions = collection.questions
+    windows = [
+        (weight, ReportSums.sum(parts, counters=questions.counters).values)
+        for weight, parts in question.counts(ReportSums)
+    ]
+    _, current = windows[0]
+    return Marginals(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        attributes=tuple(_marginal(collection, place, windows) for place in range(len(collection.attributes))),
+        plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
+        privacy=AnswerPrivacy(per_report=questions.epsilon, for_ever=questions.epsilon, assumption=ASSUMPTION),
+    )
+
+
+def _marginal(
+    collection: SampledCollection, place: int, windows: Sequence[tuple[float, NDArray[np.int64]]]
+) -> Marginal:
+    attribute, questions = collection.attributes[place], collection.questions
+    answers = gathered(questions, windows, of=place)
+    _, current = windows[0]
+    about = [number for number, each in enumerate(questions.questions) if place in each.of]
+    return Marginal(
+        attribute=attribute.name,
+        mechanism=" and ".join(questions.questions[number].randomizer.title for number in about),
+        reports=int(questions.draws(current)[about].sum()),
+        effective_reports=sum(each.reports for each in answers),
+        estimate=_estimate(attribute, place, answers) if answers else None,
+    )
+
+
+def _estimate(attribute: SampledAttribute, place: int, answers: Sequence[Answers]) -> Frequencies | Numbers:
+    if attribute.values is not None:
+        found = estimate_frequencies(answers)
+        return Frequencies(
+            values=attribute.values,
+            raw=tuple(found.raw.tolist()),
+            standard_error=tuple(found.standard_error.tolist()),
+            projected=tuple(found.projected.tolist()),
+        )
+    mean, distribution = estimate_mean(answers, of=place), estimate_distribution(answers)
+    least, largest = attribute.bounds
+    half = (largest - least) / 2
+    raw = least + (mean.raw + 1) * half
+    return Numbers(
+        range=attribute.bounds,
+        mean=Mean(raw=raw, standard_error=mean.standard_error * half, projected=min(max(raw, least), largest)),
+        distribution=None
+        if distribution is None
+        else Distribution(
+            points=tuple(np.linspace(least, largest, len(distribution)).tolist()),
+            probability=tuple(distribution.tolist()),
+        ),
+    )

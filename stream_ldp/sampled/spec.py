@@ -1,0 +1,102 @@
+"""How users are asked and answers perturbed, as a collection file writes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import Part
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import HalfSpaceResponse
+from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.sampled.oracles import epsilon_of_distortion, value_oracle
+from stream_ldp.sampled.questions import NumberQuestion, Question, QuestionSet, SignsQuestion, ValueQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from stream_ldp.sampled.attributes import SampledAttribute
+
+__all__ = ["MEAN_ORACLES", "SampledSpec"]
+
+#: What may perturb numbers, by the name in a collection file.
+MEAN_ORACLES = ("auto", "harmony-mean", "mean-est")
+
+
+class SampledSpec(Part):
+    """The questions of a sampled collection as its file writes them.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    distortion: in place of epsilon, the probability that k-rr sends another value.
+    ask: what a question is about: `attributes`, one each.
+    oracle: perturbs values: `auto`, the one of least mean variance, or another name of
+        `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    hash_bits: t of oracle hadamard.
+    mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
+        numbers of a user at once.
+    """
+
+    kind: Literal["sampled"]
+    epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="nats that an answer may cost")
+    distortion: float | None = Field(
+        default=None, gt=0, lt=1, description="probability that k-rr sends another value, in place of epsilon"
+    )
+    ask: Literal["attributes"] = "attributes"
+    oracle: Literal["auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist"] = "auto"
+    hash_bits: int | None = None
+    mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.epsilon is None) == (self.distortion is None):
+            raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
+        if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr"):
+            raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
+        if self.hash_bits is not None and self.oracle not in ("hadamard", "s-hist"):
+            raise ParameterError(f"`hash_bits` is for oracle hadamard; leave it out for {self.oracle}")
+        return self
+
+    def questions(self, attributes: Sequence[SampledAttribute]) -> QuestionSet:
+        """Return the questions about these attributes, all of which are asked of equally many users.
+
+        Raises:
+            ParameterError: an oracle is not for an attribute, or the epsilon is beyond the resolution.
+        """
+        return QuestionSet(questions=tuple(self._questions(attributes)))
+
+    def _questions(self, attributes: Sequence[SampledAttribute]) -> Iterator[Question]:
+        numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
+        together = bool(numbers) and self.mean == "mean-est"
+        for place, attribute in enumerate(attributes):
+            if attribute.range is None:
+                yield self._value_question(place, attribute)
+            elif not together:
+                yield from self._number_questions(place, attribute)
+            elif place == numbers[0][0]:
+                places, of = zip(*numbers, strict=True)
+                response = HalfSpaceResponse(dimensions=len(numbers), epsilon=self._given_epsilon)
+                yield SignsQuestion(of=places, attributes=of, randomizer=response, weight=len(numbers))
+
+    def _value_question(self, place: int, attribute: SampledAttribute) -> ValueQuestion:
+        size, name = len(attribute.labels), self.oracle
+        if self.distortion is None:
+            oracle = value_oracle(name, size, epsilon=self._given_epsilon, hash_bits=self.hash_bits)
+        else:
+            epsilon = epsilon_of_distortion(self.distortion, size)
+            oracle = value_oracle("k-rr" if name == "auto" else name, size, epsilon=epsilon)
+        return ValueQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1)
+
+    def _number_questions(self, place: int, attribute: SampledAttribute) -> Iterator[NumberQuestion]:
+        response, share = least_worst_case(self._given_epsilon)
+        if self.mean == "harmony-mean":
+            share = 0.0
+        for randomizer, weight in ((response, share), (coin(self._given_epsilon), 1 - share)):
+            if weight:
+                yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=weight)
+
+    @property
+    def _given_epsilon(self) -> float:
+        if self.epsilon is None:
+            raise ParameterError("`distortion` is for values; numbers need `epsilon`")
+        return self.epsilon

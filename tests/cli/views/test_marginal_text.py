@@ -1,0 +1,58 @@
+"""Marginals as text: on a line, in a panel, and the truth beside them."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+from rich.console import Console
+
+from stream_ldp.cli.simulation.marginal_truth import MarginalTally
+from stream_ldp.cli.views.marginal_text import marginal_truth_lines, marginals_line, marginals_panel
+from stream_ldp.mechanisms import SeededEntropy
+from tests.sampled.examples import collection_of, marginals_of, solved, sums_of, users
+
+COLLECTION = collection_of()
+TRUTH = {"diet": (0.6, 0.3, 0.1), "age": (40.0,), "smokes": (0.8, 0.2)}
+
+
+def shown(*, rows: int = 12, truth: bool = True) -> str:
+    console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        console.print(marginals_panel(marginals_of(COLLECTION), truth=TRUTH if truth else None, rows=rows))
+    return capture.get()
+
+
+def test_a_line_has_the_values_by_frequency_with_errors_and_truth() -> None:
+    line = marginals_line(marginals_of(COLLECTION), truth=TRUTH)
+    assert line.startswith("1970-01-01T00:00:20Z/1970-01-01T00:00:30Z marginals final reports=20000 plausible=yes ")
+    assert line.index("diet.meat=0.6") < line.index("diet.fish=0.") < line.index("diet.plants=0.")
+    assert "(0.6000)" in line
+    assert " age=" in line
+    assert "(40)" in line
+
+
+def test_a_panel_has_a_row_for_each_value_and_each_mean() -> None:
+    text = shown()
+    assert "diets · marginals" in text
+    for word in ("meat", "fish", "plants", "mean", "truth", "0.6000", "epsilon 2.000 for ever"):
+        assert word in text
+    assert "truth" not in shown(truth=False)
+    assert "and 2 more with" in shown(rows=1)
+
+
+def test_what_nobody_answered_is_not_shown_as_0() -> None:
+    rows = COLLECTION.questions.perturb(np.zeros(10, dtype=np.int64), users(10), entropy=SeededEntropy(3))
+    marginals = solved(COLLECTION, (1.0, sums_of(COLLECTION, rows)))
+    console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        console.print(marginals_panel(marginals))
+    assert "nobody has answered" in capture.get()
+    assert " age=" not in marginals_line(marginals)
+
+
+def test_the_truth_of_a_window_is_a_line() -> None:
+    tally = MarginalTally(COLLECTION, users(10))
+    tally.add(users(10), time_ms=20_000)
+    (line,) = marginal_truth_lines(tally.truth())
+    assert " marginals truth reports=10 diet=" in line

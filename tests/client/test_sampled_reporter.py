@@ -1,0 +1,84 @@
+"""Tests of the reporter of sampled collections against a broker in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.client import BudgetExceeded, PrivacyLedger, SampledReporter, Terms, TooManyValues
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sampled.permanent import asked, permanent_answers
+from tests.client.fakes import FakeBroker
+from tests.client.reports import SECRET, SETTINGS, unlimited
+from tests.sampled.examples import collection_of, users
+
+COLLECTION = collection_of()
+(ASKED,) = asked(COLLECTION, secrets=[SECRET]).tolist()
+ABOUT = COLLECTION.questions.questions[ASKED].attributes[0].name
+RECORD = {"diet": "fish", "age": "41", "smokes": "no"}
+OTHER = {"diet": "meat", "age": "42", "smokes": "yes"}
+
+
+@pytest.fixture
+def broker(broker: FakeBroker) -> FakeBroker:
+    broker.topics = {"stream-ldp.diets.reports"}
+    return broker
+
+
+def reporter(**options: Any) -> SampledReporter:
+    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
+    return SampledReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+
+
+async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        for _ in range(20):
+            await sender.report(RECORD)
+    table = COLLECTION.table([COLLECTION.encode(RECORD)])
+    expected = permanent_answers(COLLECTION, table, secrets=[SECRET])
+    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
+
+
+async def test_what_is_not_asked_changes_neither_report_nor_ledger(broker: FakeBroker) -> None:
+    ledger = unlimited(SECRET)
+    async with reporter(ledger=ledger) as sender:
+        await sender.report(RECORD)
+        await sender.report({**OTHER, ABOUT: RECORD[ABOUT]})
+    first, second = broker.decoded(COLLECTION).rows[0].tolist()
+    assert first == second
+    assert ledger.spending.epsilon == COLLECTION.questions.questions[ASKED].randomizer.epsilon
+
+
+async def test_another_answer_is_refused_or_costs_as_much_again(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        await sender.report(RECORD)
+        with pytest.raises(TooManyValues, match=f"attribute '{ABOUT}' has had another value"):
+            await sender.report({**RECORD, ABOUT: OTHER[ABOUT]})
+    poor = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
+    async with reporter(ledger=poor) as sender:
+        with pytest.raises(BudgetExceeded):
+            await sender.report(RECORD)
+    assert broker.decoded(COLLECTION).counts.sum() == 1
+
+
+async def test_users_without_a_secret_are_asked_at_random_and_others_for_ever(broker: FakeBroker) -> None:
+    secrets = [bytes([user]) * 32 for user in range(200)]
+    async with reporter(entropy=SeededEntropy(1)) as sender:
+        await sender.report_many(users(200), secrets=secrets)
+        await sender.flush()
+        counted = COLLECTION.questions.draws(COLLECTION.questions.sums(broker.decoded(COLLECTION).rows[0]))
+        assert np.array_equal(counted, np.bincount(asked(COLLECTION, secrets=secrets), minlength=4))
+        await sender.report_many(users(2_000), secrets=None)
+    draws = COLLECTION.questions.draws(COLLECTION.questions.sums(np.concatenate(broker.decoded(COLLECTION).rows)))
+    # Seeded; else 1 seed in 10^6 is 5 standard deviations of at most 21 off.
+    assert np.all(np.abs(draws - counted - 2_000 * COLLECTION.questions.shares) < 110)
+
+
+async def test_a_record_that_does_not_fit_is_refused_whatever_is_asked(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        for wrong in ({**RECORD, "age": "nan"}, {**RECORD, "diet": "tofu"}, {**RECORD, "smokes": "often"}):
+            with pytest.raises(ValueError, match="attribute"):
+                await sender.report(wrong)
+    assert broker.sent == []

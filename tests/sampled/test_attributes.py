@@ -1,0 +1,63 @@
+"""Attributes of sampled collections: what they take, and what they say of what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from stream_ldp.errors import DataError
+from stream_ldp.sampled.attributes import SampledAttribute
+
+DIET = SampledAttribute(name="diet", values=("meat", "fish"))
+AGE = SampledAttribute(name="age", range=(0, 120))
+
+
+def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
+    assert DIET.encode("fish") == 1
+    assert AGE.encode("41.5") == 41.5
+    assert AGE.scaled(np.array([0, 60, 120.0])).tolist() == [-1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        (DIET, "tofu", "attribute 'diet': the given value is not one of meat, fish"),
+        (AGE, "121", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "-0.5", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "nan", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "inf", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "", "attribute 'age': the given value is not a number"),
+        (AGE, "old", "attribute 'age': the given value is not a number"),
+    ],
+)
+def test_what_it_may_not_have_is_refused_and_not_repeated(
+    attribute: SampledAttribute, value: str, message: str
+) -> None:
+    with pytest.raises(DataError) as raised:
+        attribute.encode(value)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "needs either `values`, a list, or `range"),
+        ({"values": ("a", "b"), "range": (0, 1)}, "needs either `values`, a list, or `range"),
+        ({"values": ("a", "a")}, "must be distinct, 'a' is given twice"),
+        ({"values": ("a",)}, "at least 2"),
+        ({"range": (1, 1)}, "needs two numbers, the smaller one first"),
+        ({"range": (2, 1)}, "needs two numbers, the smaller one first"),
+        ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),
+    ],
+)
+def test_an_attribute_has_a_list_or_a_range(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        SampledAttribute.model_validate({"name": "age", **given})
+
+
+def test_a_list_has_no_bounds_and_a_number_no_labels() -> None:
+    with pytest.raises(TypeError, match="has values, and no range"):
+        _ = DIET.bounds
+    with pytest.raises(TypeError, match="has no list of values"):
+        _ = AGE.labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,13 +10,22 @@ import typer
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.timing import solve_times
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import load_collection
+from stream_ldp.pipeline.solve_time import too_slow
+from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
 __all__ = ["check"]
+
+#: Cells of an estimate whose solves are worth measuring, which takes seconds: with fewer, a solve of `REPORTS` takes
+#: tenths of a second.
+MANY_CELLS = 1_000
+#: Reports of a window for which they are measured.
+REPORTS = 100_000
 
 
 def check(
@@ -23,7 +33,10 @@ def check(
         list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
     ],
 ) -> None:
-    """Print a line for each correct file, and exit with status 1 if anything is wrong."""
+    """Print a line for each correct file, and exit with status 1 if anything is wrong.
+
+    A collection with a large estimate is measured, and a warning says what its solves are too slow for.
+    """
     problems: list[str] = []
     for file in files:
         try:
@@ -32,8 +45,20 @@ def check(
             problems += error.problems
         else:
             typer.echo(f"{file}: ok: {_summary(collection)}")
+            for sentence in _too_slow(collection):
+                typer.echo(f"{file}: warning: {sentence}", err=True)
     if problems:
         fail("\n".join(problems))
+
+
+def _too_slow(collection: Collection) -> list[str]:
+    """Say what the solves of a large estimate are too slow for on this machine."""
+    if not isinstance(collection, JointCollection):
+        return []  # Rankings are solved in some tens of milliseconds.
+    cells = max(math.prod(collection.sizes_of(each)) for each in collection.estimates)
+    if cells < MANY_CELLS:
+        return []
+    return list(too_slow(collection, solve_times(collection, populations=[REPORTS])))
 
 
 def _summary(collection: Collection) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,10 @@ import typer
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
+from stream_ldp.cli.timing import show_solve_times, solve_times
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.solve_time import too_slow
 
 __all__ = ["plan"]
 
@@ -46,7 +49,7 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Compute the cost from the collection's file alone.
+    """Compute the cost from the collection's file alone, and measure how long its solves take on this machine.
 
     For a collection of records, --for-ever finds the parameters that spend so much, prints them for the collection's
     file, and shows their cost. For a collection of item sets, the cost of each phase of an epoch is shown.
@@ -62,8 +65,13 @@ def plan(
         if not as_json:
             parameters = collection.document["mechanism"]
             typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
-    planned = kind_of(collection).plan(collection, populations=reports or POPULATIONS)
+    populations = reports or POPULATIONS
+    planned = kind_of(collection).plan(collection, populations=populations)
+    times = solve_times(collection, populations=populations)
     if as_json:
-        typer.echo(json.dumps(face.plan_document(planned)))
+        document = {"solves": [asdict(each) for each in times], "too_slow": list(too_slow(collection, times))}
+        typer.echo(json.dumps(face.plan_document(planned) | document))
     else:
         face.show_plan(planned)
+        if times:
+            show_solve_times(collection, times)

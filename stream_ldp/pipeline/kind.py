@@ -10,14 +10,26 @@ from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.question import SeriesT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pydantic import BaseModel
 
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.solve_time import SolveTime, Timer
 
-__all__ = ["BUDGETS", "DAY_MS", "POPULATIONS", "BudgetPlan", "Iteration", "Kind", "Planner", "RoundMessage", "Rounds"]
+__all__ = [
+    "BUDGETS",
+    "DAY_MS",
+    "POPULATIONS",
+    "BudgetPlan",
+    "Iteration",
+    "Kind",
+    "Planner",
+    "RoundMessage",
+    "Rounds",
+    "SolveTimes",
+]
 
 CollectionT = TypeVar("CollectionT", bound=Collection)
 CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravariant=True)
@@ -52,6 +64,20 @@ class Planner(Protocol[CollectionT_contra]):
         """Work out a plan, of a class that belongs to the kind.
 
         populations: numbers of users, or of reports in a window, for which to state the error.
+        """
+        ...
+
+
+class SolveTimes(Protocol[CollectionT_contra]):
+    """A function that measures the time of solves."""
+
+    def __call__(
+        self, collection: CollectionT_contra, *, populations: Sequence[int], timer: Timer
+    ) -> Iterable[SolveTime]:
+        """Work out the time of each series and population.
+
+        populations: numbers of reports in a window.
+        timer: measures the work that it is given.
         """
         ...
 
@@ -122,6 +148,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     messages: the classes of all messages with a published schema, the answers among them.
     plan: works out what a collection costs before it runs.
     rounds: its rounds; None if the collection's file says all that users are asked.
+    solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
     """
 
@@ -134,4 +161,5 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     messages: tuple[type[BaseModel], ...] = ()
     plan: Planner[CollectionT]
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
+    solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None

@@ -11,6 +11,7 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import plan
 from stream_ldp.records.solve import solve
+from stream_ldp.records.solve_time import solve_times
 
 __all__ = ["RECORDS"]
 
@@ -23,5 +24,6 @@ RECORDS = Kind(
     answer=Estimate,
     messages=(Estimate,),
     plan=plan,
+    solve_times=solve_times,
     fit=attrgetter("fit"),
 )

@@ -10,6 +10,7 @@ from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.plan import plan
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.solve import solve
+from stream_ldp.sets.solve_time import solve_times
 
 __all__ = ["ROUNDS", "SETS"]
 
@@ -37,5 +38,6 @@ SETS = Kind(
     answer=Ranking,
     messages=(Ranking, Round),
     plan=plan,
+    solve_times=solve_times,
     rounds=ROUNDS,
 )

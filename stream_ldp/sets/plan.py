@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "plan"]
+__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "epoch_of_noise", "plan"]
 
 #: Numbers of epochs for which the privacy loss is stated: once, daily for a week, a month and a year.
 EPOCHS_PER_USER = (1, 7, 30, 365)
@@ -146,7 +146,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
 
 
 def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
-    for phase, inquiry, estimate in _epoch_of_noise(method):
+    for phase, inquiry, estimate in epoch_of_noise(method):
         oracle = method.oracle(inquiry)
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
         has_frequencies = phase.asked is Target.ITEM
@@ -166,7 +166,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
         )
 
 
-def _epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
+def epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
     """Solve an epoch of `_MANY` users whose reports are noise alone, and iterate over its phases.
 
     Nobody reports how many candidates a set holds: the method then assumes that sets may hold all of them, for which

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
+from stream_ldp.cli import app, timing
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
 from tests.records.examples import TOWNS_TEXT
@@ -38,6 +38,30 @@ def test_checking_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     assert f"{missing}: cannot be read: No such file or directory" in done.stderr
     assert f"{typo}:7:21: window.grase: unknown key; did you mean 'grace'?" in done.stderr
     assert f"{binary}: not UTF-8 text" in done.stderr
+
+
+def test_a_collection_whose_solves_are_slow_is_correct_but_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six attributes of four values have 4,096 cells, and every solve is said to take 90 s."""
+    monkeypatch.setattr(timing, "measured", lambda work: 90.0 + 0 * bool(work()))
+    names = "abcdef"
+    file = tmp_path / "wide.yaml"
+    file.write_text(
+        "collection: wide\nmechanism: {kind: rr-ldp, f: 0.25}\nattributes:\n"
+        + "".join(f"  - {{name: {name}, values: [i, j, k, l]}}\n" for name in names)
+        + f"window: {{size: 60s}}\nestimates: [{{name: all, of: [{', '.join(names)}], method: em}}]\n",
+        encoding="utf-8",
+    )
+    done = check(file)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"{file}: ok: ")
+    assert done.stderr == (
+        f"{file}: warning: all: with 100,000 reports a solve takes about 90 s, more than 50% of `every`, 2 s: "
+        "most provisional answers are skipped\n"
+        f"{file}: warning: with 100,000 reports in each window, the solves of a window take about 90 s, and a window "
+        "ends every 60 s: finals are later and later\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["--strict", "survey.yaml"]])

@@ -1,0 +1,50 @@
+"""Tests of what `plan` says of the time of solves."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from stream_ldp.cli import app, timing
+from tests.client.examples import write_survey
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a collection each of whose solves is said to take a second and a half."""
+    monkeypatch.setattr(timing, "measured", lambda work: 1.5 + 0 * bool(work()))
+    return write_survey(tmp_path / "survey.yaml")
+
+
+def plan(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_plan_says_how_long_solves_take_and_for_what_that_is_too_slow(survey: Path) -> None:
+    shown = plan(str(survey), "--reports", "1000")
+    assert "Time of a solve on this machine" in shown
+    assert shown.count("1.5 s / 1.5 s") == 2
+    assert "Too slow: mobility: with 1,000 reports a solve takes about 1.5 s, more than 50% of `every`" in shown
+
+
+def test_a_plan_as_json_has_the_times_of_every_series_and_number_of_reports(survey: Path) -> None:
+    document = json.loads(plan(str(survey), "--json", "--reports", "1000", "--reports", "5000"))
+    assert document["solves"][0] == {"series": "bathing-mobility", "reports": 1_000, "first_s": 1.5, "later_s": 1.5}
+    assert [(each["series"], each["reports"]) for each in document["solves"]] == [
+        (name, reports) for name in ("bathing-mobility", "mobility") for reports in (1_000, 5_000)
+    ]
+    assert len(document["too_slow"]) == 2
+
+
+def test_what_is_measured_is_the_time_of_the_work() -> None:
+    done: list[int] = []
+    assert timing.measured(lambda: done.append(1)) >= 0.0
+    assert done == [1]

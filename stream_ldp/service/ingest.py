@@ -23,6 +23,7 @@ from mode import Service
 
 from stream_ldp.kafka.patience import passes, patiently
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
@@ -30,7 +31,6 @@ from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import dead_letter
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import RejectionLog
-from stream_ldp.service.round_log import RoundLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

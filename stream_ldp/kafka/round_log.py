@@ -1,4 +1,4 @@
-"""This module reads the rounds of a collection for a worker, which finds a batch's round by its fingerprint."""
+"""This module reads the rounds of a collection, and finds a batch's round by its fingerprint."""
 
 from __future__ import annotations
 
@@ -64,6 +64,15 @@ class RoundLog:
     async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
         """Return the layouts of the batches with these fingerprints, for those that have a round; see `find`."""
         return [self._asking.layout(self._collection, asked) for asked in await self.find(fingerprints)]
+
+    async def since(self, time_ms: int) -> list[RoundMessage]:
+        """Return the rounds that were written at a time or after it, in milliseconds since 1970-01-01 UTC.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        await self._catch_up()
+        return [asked for written_ms, asked in self._rounds.values() if written_ms >= time_ms]
 
     async def _catch_up(self) -> None:
         async for record in self._reader.read_to_end():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from stream_ldp.service import round_log
-from stream_ldp.service.round_log import RoundLog
+from stream_ldp.kafka import round_log
+from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.sets.kind import ROUNDS
 from stream_ldp.sets.rounds import Round
 from tests.service.epochs import FILMS, ItemDeployment

@@ -1,0 +1,122 @@
+"""This command serves the gateway, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from aiohttp import web
+
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.client.sender import now_ms
+from stream_ldp.gateway.limiter import Limiter
+from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.kafka.settings import Settings
+
+__all__ = ["gateway"]
+
+_DOOR_PANEL = "Who may come in"
+
+
+@with_settings(CLIENT)
+def gateway(
+    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
+    *,
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to serve on; 0 for any free one.")] = 8443,
+    cert_file: Annotated[
+        Path | None,
+        typer.Option(help="PEM file of the certificate for HTTPS; plain HTTP without one.", show_default=False),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="PEM file of its key; not needed if the certificate's has it.", show_default=False),
+    ] = None,
+    tokens_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of bearer tokens, one a line; a client must have one. Without the file, everyone may come in.",
+            show_default=False,
+            rich_help_panel=_DOOR_PANEL,
+        ),
+    ] = None,
+    rate: Annotated[
+        float,
+        typer.Option(
+            min=0.001, help="Batches per second of one client, by token or address.", rich_help_panel=_DOOR_PANEL
+        ),
+    ] = 10.0,
+    burst: Annotated[
+        int, typer.Option(min=1, help="Batches that a client may send at once.", rich_help_panel=_DOOR_PANEL)
+    ] = 20,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Origin of a page whose scripts may report, such as https://a.example; * for all. May be repeated.",
+            show_default=False,
+            rich_help_panel=_DOOR_PANEL,
+        ),
+    ] = None,
+    settings: Settings,
+) -> None:
+    """Serve the gateway until Ctrl-C or SIGTERM.
+
+    A client POSTs a batch, in the bytes of docs/wire.md, to /v1/collections/NAME/batches, and gets its number of
+    reports once the brokers have it. What a worker would not count is refused at once, with the reason. A gateway
+    keeps nothing, so run as many as you like, and behind whatever balances their load.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    sources = [
+        Source(collection=collection, text=Path(file).read_text(encoding="utf-8"))
+        for file, collection in load_collections(files).items()
+    ]
+    door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=frozenset(origin or ()))
+    served = Gateway(sources, settings=settings, door=door, now_ms=now_ms)
+    run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file))))
+
+
+def _tokens(file: Path | None) -> frozenset[str]:
+    if file is None:
+        return frozenset()
+    try:
+        found = frozenset(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
+    except OSError as error:
+        fail(f"--tokens-file {file} cannot be read: {error.strerror}", code=2)
+    if not found:
+        fail(f"--tokens-file {file} holds no token, so nobody could come in", code=2)
+    return found
+
+
+def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None:
+    if cert_file is None:
+        if key_file is not None:
+            fail("--key-file is given without its --cert-file", code=2)
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        # The password is empty: without one, OpenSSL would ask for that of an encrypted key at the terminal.
+        context.load_cert_chain(cert_file, key_file, password="")
+    except (ssl.SSLError, OSError) as error:
+        fail(f"--cert-file {cert_file} and its key cannot be used: {error}", code=2)
+    return context
+
+
+async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+    runner = web.AppRunner(served.application(), access_log=None, shutdown_timeout=15.0)
+    try:
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        except OSError as error:
+            fail(f"the port {host}:{port} cannot be opened: {error.strerror or error}; choose one with --port")
+        scheme = "http" if tls is None else "https"
+        typer.echo(f"The gateway is at {scheme}://{host}:{runner.addresses[0][1]}/v1/collections; Ctrl-C ends it.")
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,1 @@
+"""This package is the front door: it takes batches over HTTP from clients that do not speak Kafka."""

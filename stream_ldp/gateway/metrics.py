@@ -1,0 +1,56 @@
+"""This module has the metrics of a gateway for Prometheus: base units, bounded labels, and nothing of a client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+from stream_ldp.pipeline.rejection import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["REFUSALS", "GatewayMetrics"]
+
+#: Why a request is refused, beside the reasons why a batch is.
+REFUSALS = ("unauthorized", "too_many_requests", "too_large", "busy", "brokers_unavailable")
+
+#: From a broker beside the gateway to the end of its patience.
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+class GatewayMetrics:
+    """The metrics, each an attribute, in a registry of their own; every label value exists from the start."""
+
+    def __init__(self, collections: Iterable[str]) -> None:
+        """Create every metric.
+
+        collections: names of the collections that the gateway takes batches for.
+        """
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.batches = self._counter("batches", "Batches that the brokers have acknowledged.")
+        self.reports = self._counter("reports", "Reports in these batches.")
+        self.refused = self._counter("refused", "Requests that were refused, by reason.", "reason")
+        self.open = Gauge(
+            "open_requests",
+            "Batches that wait for the brokers.",
+            namespace="stream_ldp_gateway",
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "publish_duration_seconds",
+            "Time to have a batch acknowledged by the brokers.",
+            namespace="stream_ldp_gateway",
+            registry=self.registry,
+            buckets=_SECONDS,
+        )
+        for name in collections:
+            self.batches.labels(name)
+            self.reports.labels(name)
+            for reason in (*Reason, *REFUSALS):
+                self.refused.labels(name, reason)
+
+    def _counter(self, name: str, help_: str, *labels: str) -> Counter:
+        return Counter(name, help_, ("collection", *labels), namespace="stream_ldp_gateway", registry=self.registry)

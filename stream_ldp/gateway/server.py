@@ -1,0 +1,321 @@
+"""This module serves the gateway: batches in, collections and rounds out, over HTTP.
+
+| request | answer |
+|---|---|
+| GET /v1/collections | {"collections": [{"name", "kind", "fingerprint"}]} |
+| GET /v1/collections/NAME | the collection's file, YAML |
+| GET /v1/collections/NAME/rounds | {"rounds": [...]}: those written within the last two windows, as published |
+| POST /v1/collections/NAME/batches | {"reports": N}, once the brokers have the batch |
+| GET /metrics, /livez, /readyz | as of a worker |
+
+A refusal is {"reason": ..., "detail": ...}. The reason of status 400 is one of those of dead letters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+from aiokafka.errors import KafkaError
+from prometheus_client.exposition import choose_encoder
+
+from stream_ldp.client.errors import require_topic
+from stream_ldp.client.registration import RegistrationCheck
+from stream_ldp.gateway.admission import Admission
+from stream_ldp.gateway.metrics import GatewayMetrics
+from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.round_log import RoundLog
+from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline.rejection import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.gateway.limiter import Limiter
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["MOST_BYTES", "Door", "Gateway", "Source"]
+
+log = logging.getLogger(__name__)
+
+#: Bytes of the largest batch: as much as brokers accept of a record by default, less the key and the record's frame.
+MOST_BYTES = 2**20 - 1024
+
+#: Seconds that a client waits for the brokers. Then it tries again with the same bytes, which are counted once.
+PATIENCE = 10.0
+
+#: Seconds after which a client may try again when the brokers do not answer.
+RETRY_SECONDS = 5
+
+
+#: Batches that may be under way at once: 256 MB at most.
+MOST_OPEN = 256
+
+
+class _Refused(Exception):
+    """A request is refused, with a status, a reason for programs and a detail for people."""
+
+    def __init__(self, status: int, reason: str, detail: str, *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.reason = reason
+        self.headers = {} if retry_after is None else {"Retry-After": str(int(retry_after) + 1)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """A collection that the gateway takes batches for, and the text of its file."""
+
+    collection: Collection
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Door:
+    """What the gateway asks of those who knock.
+
+    limiter: how many requests each client may make.
+    tokens: bearer tokens of which a client must have one; empty to let everyone in.
+    origins: origins of web pages whose scripts may use the gateway; "*" for all.
+    """
+
+    limiter: Limiter
+    tokens: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+    def admits(self, token: str) -> bool:
+        """Decide whether a token opens the door."""
+        # Of digests, the time of a comparison does not tell how much of a token was right.
+        return not self.tokens or sha256(token.encode()).digest() in {
+            sha256(each.encode()).digest() for each in self.tokens
+        }
+
+
+class Gateway:
+    """A gateway holds nothing: any number of them may run side by side, and each may be killed at any time."""
+
+    def __init__(
+        self, sources: Sequence[Source], *, settings: Settings, door: Door, now_ms: Callable[[], int]
+    ) -> None:
+        """Prepare for some collections.
+
+        now_ms: the time of day, in milliseconds since 1970-01-01 UTC.
+        """
+        self._sources = {each.collection.name: each for each in sources}
+        self._settings = settings
+        self._door = door
+        self._now_ms = now_ms
+        self._metrics = GatewayMetrics(self._sources)
+        # Batches of many clients pass through one producer; without idempotence none of them can be told apart.
+        self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
+        self._rounds: dict[str, RoundLog] = {}
+        for name, source in self._sources.items():
+            if (rounds := kind_of(source.collection).rounds) is not None:
+                topic = settings.topic_names.rounds(name)
+                self._rounds[name] = RoundLog(source.collection, rounds, topic=topic, settings=settings)
+        self._admissions = {
+            name: Admission(source.collection, rounds=self._rounds.get(name))
+            for name, source in self._sources.items()
+        }
+        # One reader of rounds cannot be asked twice at a time.
+        self._asking = {name: asyncio.Lock() for name in self._sources}
+        self._open = 0
+        self._up = False
+        self._problem: str | None = "starting"
+
+    def application(self) -> web.Application:
+        """Return the application, whose start connects and whose end disconnects."""
+        application = web.Application(middlewares=[self._guard], client_max_size=MOST_BYTES)
+        application.cleanup_ctx.append(self._connected)
+        route = application.router
+        route.add_get("/v1/collections", self._list)
+        route.add_get("/v1/collections/{name}", self._file)
+        route.add_get("/v1/collections/{name}/rounds", self._asked)
+        route.add_post("/v1/collections/{name}/batches", self._take)
+        route.add_get("/metrics", self._show_metrics)
+        route.add_get("/livez", self._livez)
+        route.add_get("/readyz", self._readyz)
+        return application
+
+    async def _connected(self, _: web.Application) -> Any:
+        """Connect; raises what `Sender` raises for a collection whose topic is missing or which is another one."""
+        await check_connection(self._settings)
+        try:
+            await self._producer.start()
+            existing = await self._producer.topics()
+            for name, source in self._sources.items():
+                require_topic(self._settings.topic_names.reports(name), existing, self._settings)
+                await RegistrationCheck(source.collection, settings=self._settings).check()
+            for rounds in self._rounds.values():
+                await rounds.start()
+            self._up, self._problem = True, None
+            yield
+        finally:
+            self._up, self._problem = False, "stopping"
+            for rounds in self._rounds.values():
+                await rounds.stop()
+            await self._producer.abandon()
+
+    @web.middleware
+    async def _guard(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Let scripts of known pages in, and answer what is refused as JSON."""
+        origin = request.headers.get("Origin", "")
+        known = "*" in self._door.origins or origin in self._door.origins
+        if request.method == "OPTIONS" and known:
+            response: web.StreamResponse = web.Response(status=204)
+        else:
+            try:
+                response = await handler(request)
+            except _Refused as refused:
+                found = {"reason": refused.reason, "detail": str(refused)}
+                response = web.json_response(found, status=refused.status, headers=refused.headers)
+            except web.HTTPException as error:
+                found = {
+                    "reason": error.reason.lower().replace(" ", "_"),
+                    "detail": f"{request.method} {request.path}",
+                }
+                response = web.json_response(found, status=error.status)
+        if known:
+            response.headers.update(_allowed(origin))
+        return response
+
+    def _source(self, request: web.Request) -> Source:
+        name = request.match_info["name"]
+        if (source := self._sources.get(name)) is None:
+            known = ", ".join(self._sources)
+            raise _Refused(404, "unknown_collection", f"there is no collection {name!r} here; there are {known}")
+        return source
+
+    def _let_in(self, request: web.Request) -> None:
+        """Check a request before any of its body is read."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if not self._door.admits(token):
+            raise _Refused(401, "unauthorized", "a bearer token is needed, and this is none of those known here")
+        client = token if self._door.tokens else request.remote or ""
+        if wait := self._door.limiter.wait(client, now=asyncio.get_running_loop().time()):
+            raise _Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)
+        if (request.content_length or 0) > MOST_BYTES:
+            raise _too_large(f"{request.content_length} bytes")
+        if self._open >= MOST_OPEN:
+            raise _Refused(503, "busy", f"{self._open} batches are under way", retry_after=0)
+
+    async def _take(self, request: web.Request) -> web.Response:
+        source = self._source(request)
+        name = source.collection.name
+        try:
+            self._let_in(request)
+            self._open += 1
+            try:
+                reports = await self._deliver(source, await _body(request))
+            finally:
+                self._open -= 1
+        except _Refused as refused:
+            self._metrics.refused.labels(name, refused.reason).inc()
+            raise
+        self._metrics.batches.labels(name).inc()
+        self._metrics.reports.labels(name).inc(reports)
+        return web.json_response({"reports": reports})
+
+    async def _deliver(self, source: Source, body: bytes) -> int:
+        """Publish a batch, and return the number of its reports once the brokers have it."""
+        name = source.collection.name
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async with self._asking[name]:
+                    found = await self._admissions[name].judge(body, now_ms=self._now_ms())
+                if isinstance(found, Rejected):
+                    raise _Refused(400, found.reason.value, found.detail)
+                topic = self._settings.topic_names.reports(name)
+                record = Record(topic=topic, key=found.batch_id, value=body, time_ms=found.time_ms)
+                with self._metrics.open.track_inprogress(), self._metrics.seconds.time():
+                    await (await self._producer.send(record))
+        except (KafkaError, TimeoutError) as error:
+            detail = "the batch may or may not have arrived: send the same bytes again, they count once"
+            raise self._brokers_are_gone(error, detail) from error
+        return found.reports
+
+    def _brokers_are_gone(self, error: Exception, detail: str) -> _Refused:
+        """Note that the brokers do not answer, and return what to tell the client."""
+        if self._problem is None:
+            self._problem = f"the brokers {self._settings.brokers} do not answer: {error or type(error).__name__}"
+            log.warning("%s", self._problem)
+        return _Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
+
+    async def _list(self, _: web.Request) -> web.Response:
+        known = [
+            {
+                "name": name,
+                "kind": kind_of(source.collection).name,
+                "fingerprint": source.collection.fingerprint.hex(),
+            }
+            for name, source in self._sources.items()
+        ]
+        return web.json_response({"collections": known})
+
+    async def _file(self, request: web.Request) -> web.Response:
+        return web.Response(text=self._source(request).text, content_type="application/yaml")
+
+    async def _asked(self, request: web.Request) -> web.Response:
+        source = self._source(request)
+        name = source.collection.name
+        if (rounds := self._rounds.get(name)) is None:
+            return web.json_response({"rounds": []})
+        # A round is published after the window before its own has ended; one more makes up for clocks that differ.
+        since_ms = self._now_ms() - 2 * source.collection.window.size_ms
+        try:
+            async with asyncio.timeout(PATIENCE), self._asking[name]:
+                asked = await rounds.since(since_ms)
+        except (KafkaError, TimeoutError) as error:
+            raise self._brokers_are_gone(error, "ask again later") from error
+        text = ", ".join(each.to_bytes().decode() for each in asked)
+        return web.Response(text=f'{{"rounds": [{text}]}}', content_type="application/json")
+
+    async def _show_metrics(self, request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(self._metrics.registry), headers={"Content-Type": content_type})
+
+    async def _livez(self, _: web.Request) -> web.Response:
+        return web.json_response({"problems": []})
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        # Nobody sends batches to a gateway that is not ready, so it has to look for itself.
+        if self._problem is not None and self._up:
+            try:
+                await check_connection(self._settings, timeout_seconds=2.0)
+            except BrokerUnreachable:
+                pass
+            else:
+                log.info("the brokers answer again")
+                self._problem = None
+        problems = [] if self._problem is None else [self._problem]
+        return web.json_response({"problems": problems}, status=503 if problems else 200)
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise _too_large("more") from error
+
+
+def _too_large(found: str) -> _Refused:
+    return _Refused(413, "too_large", f"{found}; a batch has at most {MOST_BYTES} bytes")
+
+
+def _allowed(origin: str) -> dict[str, str]:
+    return {
+        "Access-Control-Allow-Origin": origin or "*",
+        "Access-Control-Allow-Methods": "GET, POST",
+        "Access-Control-Allow-Headers": "Authorization, Content-Type",
+        "Access-Control-Max-Age": "3600",
+        "Vary": "Origin",
+    }

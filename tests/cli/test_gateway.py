@@ -1,0 +1,35 @@
+"""Tests of `stream-ldp gateway`: what it says of options that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from stream_ldp.cli.gateway import gateway
+
+Run = Callable[..., Result]
+
+
+def test_a_file_of_tokens_that_cannot_be_read_or_holds_none_is_an_error(
+    command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "tokens"
+    empty.write_text("\n \n", encoding="utf-8")
+    for file, said in ((tmp_path / "absent", "cannot be read"), (empty, "holds no token")):
+        result = command_line(gateway, survey, "--tokens-file", file)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+@pytest.mark.parametrize("flags", [["--key-file", "k.pem"], ["--cert-file", "absent.pem"]])
+def test_a_certificate_that_cannot_be_used_is_an_error(command_line: Run, survey: Path, flags: list[str]) -> None:
+    result = command_line(gateway, survey, *flags)
+    assert result.exit_code == 2
+    assert "cert-file" in result.stderr
+
+
+def test_an_unknown_collection_file_is_an_error(command_line: Run, tmp_path: Path) -> None:
+    assert command_line(gateway, tmp_path / "absent.yaml").exit_code != 0

@@ -1,0 +1,80 @@
+"""Tests of the gateway before a real broker and a real worker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+
+from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline import wire
+from tests.service.epochs import FILMS, ItemDeployment
+from tests.service.harness import Deployment, JointDeployment
+from tests.sets.examples import round_of
+
+
+@asynccontextmanager
+async def gateway(deployment: Deployment, *flags: str) -> AsyncIterator[str]:
+    """Run a gateway as an operator does, and stop it by SIGTERM, which must end it with 0."""
+    settings = deployment.settings
+    reach = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix, "--port", "0", *flags]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "stream_ldp.cli", "gateway", str(deployment.file), *reach),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(30):
+            (url,) = re.findall(r"(http://\S+)/v1", (await process.stdout.readline()).decode())
+        yield url
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
+
+
+async def test_reports_over_http_are_in_the_published_estimate(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    collection = deployment.collection
+    rng = np.random.default_rng(20261122)
+    values = np.stack([rng.integers(size, size=4_000) for size in collection.sizes], axis=1)
+    rows = collection.mechanism.perturb(values, entropy=SeededEntropy(20261122))
+    async with gateway(deployment, "--rate", "1000") as url, aiohttp.ClientSession(url) as session:
+        with deployment.worker() as worker:
+            await worker.ready()
+            for part in np.array_split(rows, 40):
+                batch = wire.Batch(
+                    fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=now_ms(), rows=part
+                )
+                body = wire.encode(batch)
+                # The second copy is what a client sends that has not seen the first one's answer.
+                for _ in range(2):
+                    async with session.post("/v1/collections/survey/batches", data=body) as response:
+                        assert (response.status, await response.json()) == (200, {"reports": len(part)})
+            finals = {each.window.start_ms: each for each in await deployment.finals_of(4_000)}
+            assert sum(each.reports for each in finals.values()) == 4_000
+            for published, offline in zip(finals.values(), await deployment.offline(), strict=True):
+                np.testing.assert_allclose(published.joint(), offline.joint(), rtol=0, atol=1e-9)
+
+
+async def test_rounds_are_served_as_they_are_published(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> None:
+    deployment = await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=FILMS)
+    asked = round_of(deployment.collection, epoch=7, candidates=[0, 1])
+    async with gateway(deployment) as url, aiohttp.ClientSession(url) as session:
+        async with session.get("/v1/collections/survey/rounds") as response:
+            assert await response.json() == {"rounds": []}
+        await deployment.send([asked.to_bytes()], topic=deployment.names.rounds("survey"), key=asked.key)
+        async with session.get("/v1/collections/survey/rounds") as response:
+            assert f"[{asked.to_bytes().decode()}]" in await response.text()

@@ -1,0 +1,246 @@
+"""Tests of the gateway over HTTP: what is acknowledged, what is refused and why, and who may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import numpy as np
+import pytest
+from aiohttp import web
+from aiokafka.errors import KafkaConnectionError
+
+from stream_ldp.client.errors import MissingTopic
+from stream_ldp.gateway import server
+from stream_ldp.gateway.limiter import Limiter
+from stream_ldp.gateway.server import MOST_BYTES, MOST_OPEN, Door, Gateway, Source
+from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline import wire
+from tests.client.examples import collection_of
+from tests.client.fakes import FakeBroker
+
+NOW_MS = 1_800_000_000_000
+SETTINGS = Settings.load(brokers="nowhere:1")
+GENEROUS = Limiter(rate=1_000, burst=1_000)
+
+Open = Callable[..., Any]
+
+
+def batch(*, reports: int = 3, time_ms: int = NOW_MS, fingerprint: bytes | None = None) -> bytes:
+    rows = np.zeros((reports, 1), dtype=np.uint8)
+    found = fingerprint or collection_of().fingerprint
+    return wire.encode(wire.Batch(fingerprint=found, batch_id=os.urandom(16), time_ms=time_ms, rows=rows))
+
+
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> FakeBroker:
+    async def check(settings: object, **_: object) -> None:
+        if broker.error is not None:
+            raise BrokerUnreachable("nowhere:1 does not answer")
+
+    monkeypatch.setattr(server, "check_connection", check)
+    return broker
+
+
+@asynccontextmanager
+async def opened(door: Door | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+    gateway = Gateway(
+        [Source(collection=collection_of(), text="collection: care-survey # as written")],
+        settings=SETTINGS,
+        door=door or Door(limiter=GENEROUS),
+        now_ms=lambda: NOW_MS,
+    )
+    runner = web.AppRunner(gateway.application(), shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as session:
+            yield session
+    finally:
+        await runner.cleanup()
+
+
+async def post(session: aiohttp.ClientSession, body: bytes, **options: Any) -> tuple[int, dict[str, Any]]:
+    async with session.post("/v1/collections/care-survey/batches", data=body, **options) as response:
+        return response.status, await response.json()
+
+
+async def sample(session: aiohttp.ClientSession, line: str) -> float:
+    async with session.get("/metrics") as response:
+        (found,) = [each for each in (await response.text()).splitlines() if each.startswith(line)]
+    return float(found.rpartition(" ")[2])
+
+
+async def test_a_batch_reaches_the_topic_byte_for_byte_before_it_is_acknowledged(reachable: FakeBroker) -> None:
+    body = batch()
+    async with opened() as session:
+        assert await post(session, body) == (200, {"reports": 3})
+        assert await sample(session, 'stream_ldp_gateway_reports_total{collection="care-survey"}') == 3
+    ((topic, arguments),) = reachable.sent
+    assert topic == "stream-ldp.care-survey.reports"
+    assert arguments["value"] == body
+    assert arguments["key"] == body[32:48], "the batch id"
+    assert arguments["timestamp_ms"] == NOW_MS
+
+
+async def test_nothing_is_acknowledged_that_the_brokers_do_not_have(
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    reachable.holding = True
+    async with opened() as session:
+        status, answer = await post(session, batch())
+        assert (status, answer["reason"]) == (503, "brokers_unavailable")
+        assert "send the same bytes again" in answer["detail"]
+        async with session.get("/readyz") as response:
+            # The brokers can be reached again, as far as a connection tells.
+            assert response.status == 200
+
+
+async def test_what_a_worker_would_refuse_is_refused_with_its_reason_and_not_sent(reachable: FakeBroker) -> None:
+    bodies = {
+        "too_short": b"",
+        "bad_magic": b"x" * 60,
+        "bad_checksum": batch()[:-1] + b"\x01",
+        "unknown_fingerprint": batch(fingerprint=bytes(16)),
+        "future_time": batch(time_ms=NOW_MS + 10**9),
+    }
+    async with opened() as session:
+        for reason, body in bodies.items():
+            status, answer = await post(session, body)
+            assert (status, answer["reason"]) == (400, reason)
+            line = f'stream_ldp_gateway_refused_total{{collection="care-survey",reason="{reason}"}}'
+            assert await sample(session, line) == 1
+    assert reachable.sent == []
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_beyond_the_limit_is_refused_whether_or_not_it_announces_its_length(
+    reachable: FakeBroker, chunked: bool
+) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(100_000)
+
+    async with opened() as session:
+        status, answer = await post(session, parts() if chunked else bytes(MOST_BYTES + 1))  # type: ignore[arg-type]
+    assert (status, answer["reason"]) == (413, "too_large")
+    assert reachable.sent == []
+
+
+async def test_without_one_of_the_tokens_nobody_comes_in(reachable: FakeBroker) -> None:
+    door = Door(limiter=GENEROUS, tokens=frozenset({"right", "other"}))
+    async with opened(door) as session:
+        for headers in (
+            {},
+            {"Authorization": "Bearer wrong"},
+            {"Authorization": "Basic right"},
+            {"Authorization": ""},
+        ):
+            status, answer = await post(session, batch(), headers=headers)
+            assert (status, answer["reason"]) == (401, "unauthorized")
+        status, _ = await post(session, batch(), headers={"Authorization": "Bearer right"})
+        assert status == 200
+    assert len(reachable.sent) == 1
+
+
+async def test_a_client_that_sends_too_much_is_told_when_to_try_again(reachable: FakeBroker) -> None:
+    async with opened(Door(limiter=Limiter(rate=0.01, burst=1))) as session:
+        assert (await post(session, batch()))[0] == 200
+        async with session.post("/v1/collections/care-survey/batches", data=batch()) as response:
+            assert response.status == 429
+            assert 90 <= int(response.headers["Retry-After"]) <= 101
+
+
+async def test_an_unknown_collection_is_told_which_there_are(reachable: FakeBroker) -> None:
+    async with opened() as session, session.post("/v1/collections/films/batches", data=b"") as response:
+        assert response.status == 404
+        assert (await response.json())["reason"] == "unknown_collection"
+
+
+async def test_every_refusal_is_json_a_wrong_path_and_a_wrong_method_too(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        async with session.get("/nothing") as response:
+            assert (response.status, (await response.json())["reason"]) == (404, "not_found")
+        async with session.get("/v1/collections/care-survey/batches") as response:
+            assert (response.status, (await response.json())["reason"]) == (405, "method_not_allowed")
+
+
+async def test_collections_are_served_as_their_files_are_written(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        async with session.get("/v1/collections") as response:
+            fingerprint = collection_of().fingerprint.hex()
+            known = [{"name": "care-survey", "kind": "records", "fingerprint": fingerprint}]
+            assert await response.json() == {"collections": known}
+        async with session.get("/v1/collections/care-survey") as response:
+            assert await response.text() == "collection: care-survey # as written"
+        async with session.get("/v1/collections/care-survey/rounds") as response:
+            assert await response.json() == {"rounds": []}
+
+
+async def test_scripts_of_known_pages_may_report_and_those_of_others_may_not(reachable: FakeBroker) -> None:
+    door = Door(limiter=GENEROUS, origins=frozenset({"https://good.example"}))
+    async with opened(door) as session:
+        for origin, allowed in (("https://good.example", "https://good.example"), ("https://bad.example", None)):
+            headers = {"Origin": origin}
+            async with session.options("/v1/collections/care-survey/batches", headers=headers) as response:
+                assert response.headers.get("Access-Control-Allow-Origin") == allowed
+            async with session.post("/v1/collections/care-survey/batches", data=b"", headers=headers) as response:
+                assert response.status == 400
+                assert response.headers.get("Access-Control-Allow-Origin") == allowed
+
+
+async def test_a_gateway_without_brokers_is_not_ready_and_finds_back_by_itself(
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened() as session:
+        reachable.error = KafkaConnectionError("gone")
+        assert (await post(session, batch()))[0] == 503
+        async with session.get("/readyz") as response:
+            assert response.status == 503
+            (problem,) = (await response.json())["problems"]
+            assert "nowhere:1" in problem
+        async with session.get("/livez") as response:
+            assert response.status == 200, "a restart would not help"
+        reachable.error = None
+        async with session.get("/readyz") as response:
+            assert response.status == 200
+        assert (await post(session, batch()))[0] == 200
+
+
+async def test_no_more_batches_are_held_than_memory_allows(reachable: FakeBroker) -> None:
+    reachable.holding = True
+    async with opened() as session:
+        waiting = [asyncio.create_task(post(session, batch())) for _ in range(90)]
+        while len(reachable.sent) < 90:
+            await asyncio.sleep(0.01)
+        assert await sample(session, "stream_ldp_gateway_open_requests") == 90 < MOST_OPEN
+        reachable.release()
+        assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_beyond_that_a_client_is_told_to_come_back(
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_OPEN", 1)
+    reachable.holding = True
+    async with opened() as session:
+        first = asyncio.create_task(post(session, batch()))
+        while not reachable.sent:
+            await asyncio.sleep(0.01)
+        status, answer = await post(session, batch())
+        assert (status, answer["reason"]) == (503, "busy")
+        reachable.release()
+        assert (await first)[0] == 200
+
+
+async def test_a_collection_without_its_topic_is_told_at_the_start(reachable: FakeBroker) -> None:
+    reachable.topics = set()
+    with pytest.raises(MissingTopic, match=r"care-survey\.reports"):
+        async with opened():
+            pass

@@ -14,6 +14,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.layout import Layout
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import collection_of
 from tests.client.rankings import films
@@ -80,7 +81,7 @@ async def test_an_answer_to_a_round_is_let_in_and_one_to_no_round_is_not() -> No
     layout = kind.rounds.layout(collection, asked)
     rounds = Rounds(layout)
     admission = Admission(collection, rounds=rounds)
-    width = wire.row_width(layout.bits)
+    width = row_width(layout.bits)
     good = batch(collection, fingerprint=asked.fingerprint, width=width)
     assert isinstance(await admission.judge(good, now_ms=NOW_MS), Admitted)
     found = await admission.judge(batch(collection, fingerprint=bytes(16), width=width), now_ms=NOW_MS)

@@ -142,7 +142,8 @@ class KRR(Mechanism):
         shifts = source.shifts(
             np.broadcast_to(np.array(self.kept), values.shape), np.broadcast_to(sizes - 1, values.shape)
         )
-        symbols: Symbols = (values + shifts) % sizes
+        symbols: Symbols = values + shifts
+        symbols -= np.where(symbols >= sizes, sizes, 0)
         return symbols
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:  # noqa: ARG002

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.plausibility import Plausibility
 
 __all__ = ["RRLDP", "RRLDPSpec"]
+
+#: Users whose one-hot codes are set at a time: the places of their bits stay in a core's cache.
+_BLOCK = 2**12
 
 
 class RRLDPSpec(MechanismSpec):
@@ -205,9 +209,11 @@ class RRLDP(Mechanism):
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
         """Draw PRR bits, uint8, shape (n, bits), of valid `values`, shape (n, attributes)."""
         hot = np.zeros((len(values), self.bits), dtype=np.bool_)
-        offsets = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
-        hot[np.arange(len(values))[:, None], values + offsets] = True
-        flipped = source.below(np.broadcast_to(np.uint32(self.flip_threshold), hot.shape))
+        places = np.arange(min(_BLOCK, len(values)))[:, None] * self.bits + _first_bits(self.sizes)
+        for begin in range(0, len(values), _BLOCK):
+            part = values[begin : begin + _BLOCK]
+            hot[begin : begin + _BLOCK].reshape(-1)[(part + places[: len(part)]).reshape(-1)] = True
+        flipped = source.responses(hot, zero=self.flip_threshold, one=self.flip_threshold)
         return (hot ^ flipped).view(np.uint8)
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
@@ -215,12 +221,14 @@ class RRLDP(Mechanism):
         if self.p is None or self.q is None:
             return symbols
         _, p, q = self.thresholds
-        # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
-        return entropy.below(np.where(symbols, np.uint64(q), np.uint64(p))).view(np.uint8)
+        return entropy.responses(symbols.astype(np.bool_, copy=False), zero=p, one=q).view(np.uint8)
 
     def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
         """See `Mechanism.packed`: bits are packed from the least significant place."""
-        return np.packbits(symbols.astype(np.bool_), axis=1, bitorder="little")
+        if self.bits % 8:
+            return np.packbits(symbols.astype(np.bool_), axis=1, bitorder="little")
+        # Rows of whole bytes are packed as one, which takes a tenth of the time.
+        return np.packbits(symbols.astype(np.bool_).reshape(-1), bitorder="little").reshape(len(symbols), -1)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `Mechanism.valid`: all rows are, since every bit may be set or not."""
@@ -318,3 +326,9 @@ class RRLDP(Mechanism):
                 f"a user who is counted has sent at least 1 report, got reports_per_user={reports_per_user}"
             )
         return 1 + (reports_per_user - 1) * self.permanent_share
+
+
+@lru_cache
+def _first_bits(sizes: tuple[int, ...]) -> NDArray[np.intp]:
+    """Return the position of the first bit of each attribute; it must not be changed."""
+    return np.concatenate(([0], np.cumsum(sizes)[:-1]))

@@ -102,7 +102,7 @@ class UnaryResponse(FrequencyOracle):
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
         bits = values[:, None] == np.arange(self.size)
-        bits ^= ~entropy.below(np.broadcast_to(np.uint32(self.response.kept), bits.shape))
+        bits ^= ~entropy.responses(bits, zero=self.response.kept, one=self.response.kept)
         return np.packbits(bits, axis=1, bitorder="little")
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -204,9 +204,10 @@ def test_attacks_with_honest_numbers_of_set_bits_gain_and_are_not_flagged(
         assert p_value(attacked, mechanism) > 1e-5
 
 
-def test_padding_to_the_mean_by_one_per_cent_of_few_users_is_not_flagged() -> None:
+def test_padding_to_the_mean_by_one_per_cent_of_few_users_is_rarely_flagged() -> None:
+    """About 2.5 % of such samples are (5 of 200 seeds), so 3 or more of 10 with a chance of 0.002."""
     results = [p_value(poisoned(Attack.PADDED_TO_MEAN, 0.01, PAPER, seed=seed)[1], PAPER) for seed in range(10)]
-    assert min(results) > FALSE_ALARM_RATE
+    assert np.count_nonzero(np.array(results) <= FALSE_ALARM_RATE) < 3
 
 
 @pytest.mark.parametrize("mechanism", [PAPER, PERMANENT_ONLY, RRLDP(sizes=(2, 3), f=0.5)])

@@ -1,18 +1,21 @@
-"""Sources of random decisions, and the four kinds of decisions that a mechanism may take.
+"""Sources of random decisions, and the five kinds of decisions that a mechanism may take.
 
 Every decision is made of 32-bit words that are compared with whole numbers, so that each probability is a multiple of
 2^-32 and exactly a float64: the decoder assumes exactly what the client does. A mechanism never sees a word. So the
-exact output distribution of every mechanism is found by playing all outcomes of these four decisions, with their
+exact output distribution of every mechanism is found by playing all outcomes of these five decisions, with their
 probabilities (`stream_ldp.privacy.audit.enumerate`).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from stream_ldp.mechanisms.randomness import lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +26,7 @@ __all__ = [
     "GivenWords",
     "OSEntropy",
     "SeededEntropy",
+    "StreamEntropy",
     "WordEntropy",
     "random_order",
     "random_words",
@@ -32,7 +36,10 @@ __all__ = [
 #: Number of values of a random word; 1 / RESOLUTION is the resolution of every probability in the package.
 RESOLUTION = 2**32
 
-_WORD_BYTES = 4
+_WORD_BITS, _WORD_BYTES = 32, 4
+
+#: Responses that are decided bit by bit rather than word by word: as many take the same time both ways.
+_MANY = 2_000
 
 
 class Entropy(Protocol):
@@ -42,6 +49,15 @@ class Entropy(Protocol):
         """Decide True with probability threshold / 2^32, for each threshold; bool, of the same shape.
 
         thresholds: integers of any shape, each 0 to 2^32.
+        """
+        ...
+
+    def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
+        """Decide True with probability one / 2^32 for each True and zero / 2^32 for each False; same shape.
+
+        It is `below` with two thresholds, for very many decisions.
+
+        zero, one: 0 to 2^32.
         """
         ...
 
@@ -72,7 +88,8 @@ class Entropy(Protocol):
         """Draw a uniformly random subset of each of many sets; bool for each member, shape (sum of sizes,).
 
         sizes: number of members of each set, shape (sets,); the result has the sets one after another.
-        most: number of members of a subset; a set that has no more is its own subset, and nothing is drawn.
+        most: number of members of a subset, at least 1; a set that has no more is its own subset, and nothing is
+            drawn.
         """
         ...
 
@@ -88,6 +105,11 @@ class WordEntropy(ABC):
         """See `Entropy.below`: word < threshold."""
         return self.words(thresholds.size).reshape(thresholds.shape) < thresholds
 
+    def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
+        """See `Entropy.responses`: word < threshold."""
+        # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
+        return self.below(np.where(states, np.uint64(one), np.uint64(zero)))
+
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
         """See `Entropy.integers`: the remainder of a word.
 
@@ -95,62 +117,93 @@ class WordEntropy(ABC):
         the last digit, where that of all words would favour the small ones.
         """
         flat = np.asarray(sizes, dtype=np.int64).reshape(-1)
-        if np.any((flat < 1) | (flat > RESOLUTION)):
-            raise ValueError(f"a range has 1 to 2^32 integers, got sizes from {flat.min()} to {flat.max()}")
+        if not len(flat):
+            return np.zeros(np.shape(sizes), dtype=np.int64)
+        least, most = int(flat.min()), int(flat.max())
+        if not 1 <= least <= most <= RESOLUTION:
+            raise ValueError(f"a range has 1 to 2^32 integers, got sizes from {least} to {most}")
+        size: NDArray[np.int64] | int = least if least == most else flat
         words = self.words(len(flat)).astype(np.int64)
-        drawn = words % flat
-        open_ = np.flatnonzero(words >= RESOLUTION - RESOLUTION % flat)
-        while len(open_):
-            words, size = self.words(len(open_)).astype(np.int64), flat[open_]
-            drawn[open_] = words % size
-            open_ = open_[words >= RESOLUTION - RESOLUTION % size]
+        while (again := np.flatnonzero(words >= RESOLUTION - RESOLUTION % size)).size:
+            words[again] = self.words(len(again))
+        # A power of two, as most sizes are, leaves the low bits.
+        drawn = words & (size - 1) if not np.any(size & (size - 1)) else words % size
         return drawn.reshape(np.shape(sizes))
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
         """See `Entropy.shifts`: words from `kept` on are cut into runs of equal length, one for each shift."""
-        kept, others = np.broadcast_arrays(np.asarray(kept, dtype=np.int64), np.asarray(others, dtype=np.int64))
+        shape = np.broadcast_shapes(np.shape(kept), np.shape(others))
+        kept, others = _unrepeated(kept), _unrepeated(others)
         if np.any((RESOLUTION - kept) % others):
             raise ValueError("the words that are not kept must be a multiple of the others")
-        beyond = self.words(kept.size).reshape(kept.shape).astype(np.int64) - kept
         run = np.maximum((RESOLUTION - kept) // others, 1)
-        return np.where(beyond < 0, 0, 1 + beyond // run)
+        # In float64, since integers divide slowly: a quotient of whole numbers below 2^33 is never rounded up to the
+        # next whole one. Words that are kept have a negative quotient.
+        runs = (self.words(math.prod(shape)).reshape(shape) - kept.astype(np.float64)) / run
+        drawn: NDArray[np.int64] = np.maximum(np.floor(runs).astype(np.int64) + 1, 0)
+        return drawn
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """See `Entropy.subsets`: the members with the smallest words."""
         sizes = np.asarray(sizes, dtype=np.int64)
-        crowded = np.repeat(sizes > most, sizes)
-        group = np.repeat(np.arange(len(sizes)), sizes)[crowded]
-        order = np.lexsort((self._distinct_words(group), group))
-        place = np.arange(len(group)) - np.searchsorted(group, group)
-        chosen = ~crowded
-        chosen[np.flatnonzero(crowded)[order[place < most]]] = True
+        crowded = sizes[sizes > most]
+        group = np.repeat(np.arange(len(crowded)), crowded)
+        words, ordered = self._distinct_words(group)
+        last = ordered[np.cumsum(crowded) - crowded + most - 1]
+        chosen = np.ones(sizes.sum(), dtype=np.bool_)
+        chosen[np.repeat(sizes > most, sizes)] = words <= np.repeat(last, crowded)
         return chosen
 
-    def _distinct_words(self, group: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Draw a word for each member, no two of a group alike; `group` ascends.
+    def _distinct_words(self, group: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Draw a word for each member, no two of a group alike; return them, and in ascending order group by group.
 
-        A group with two equal words draws all of its words again. Otherwise the sort would leave the two members in
-        their given order, which would make that order a little more likely than others.
+        A group with two equal words draws all of its words again. Otherwise the order of equal words would decide,
+        which would make the members' given order a little more likely than others.
+
+        group: that of each member, ascending.
         """
-        words = np.empty(len(group), dtype=np.uint32)
-        open_ = np.ones(len(group), dtype=np.bool_)
-        while open_.any():
+        words = self.words(len(group)).astype(np.int64)
+        while True:
+            # A group and a word make one number, which is sorted ten times as fast as by two keys.
+            keys = np.sort(group << _WORD_BITS | words)
+            again = np.unique(keys[1:][np.diff(keys) == 0] >> _WORD_BITS)
+            if not len(again):
+                return words, keys & (RESOLUTION - 1)
+            open_ = np.isin(group, again)
             words[open_] = self.words(int(np.count_nonzero(open_)))
-            order = np.lexsort((words, group))
-            again = (np.diff(words[order]) == 0) & (np.diff(group[order]) == 0)
-            open_ = np.isin(group, group[order][1:][again])
-        return words
 
 
-class OSEntropy(WordEntropy):
-    """A source of decisions that uses the operating system's random words, as clients do."""
+class StreamEntropy(WordEntropy):
+    """A source with words without end, so that the bits of a word that decide nothing need not be drawn."""
+
+    @abstractmethod
+    def draw(self, n: int) -> NDArray[np.uint64]:
+        """Draw `n` independent uniform integers of 64 bits, shape (n,)."""
+
+    def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
+        """See `Entropy.responses`: the words of many decisions are compared bit by bit, those of few at once."""
+        if states.size < _MANY:
+            return super().responses(states, zero=zero, one=one)
+        return lanes.responses(states, zero=zero, one=one, draw=self.draw)
+
+
+class OSEntropy(StreamEntropy):
+    """A source of decisions that uses the operating system's random words, as clients do.
+
+    What the system returns is used at once and never kept: a process that is forked, or a machine that is copied,
+    would otherwise take the same decisions twice.
+    """
 
     def words(self, n: int) -> NDArray[np.uint32]:
         """Draw all `n` words with one system call: a call a word would cost thirty times as much."""
         return np.frombuffer(os.urandom(_WORD_BYTES * n), dtype="<u4")
 
+    def draw(self, n: int) -> NDArray[np.uint64]:
+        """Draw all `n` integers with one system call."""
+        return np.frombuffer(os.urandom(2 * _WORD_BYTES * n), dtype="<u8")
 
-class SeededEntropy(WordEntropy):
+
+class SeededEntropy(StreamEntropy):
     """A reproducible source for simulation and tests. It is not private: the seed is enough to undo the noise."""
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
@@ -159,6 +212,10 @@ class SeededEntropy(WordEntropy):
     def words(self, n: int) -> NDArray[np.uint32]:
         """Draw `n` words of the seeded stream."""
         return self._generator.integers(RESOLUTION, size=n, dtype=np.uint32)
+
+    def draw(self, n: int) -> NDArray[np.uint64]:
+        """Draw `n` integers of the seeded stream."""
+        return self._generator.bit_generator.random_raw(n)
 
 
 class GivenWords(WordEntropy):
@@ -181,6 +238,12 @@ class GivenWords(WordEntropy):
         return taken
 
 
+def _unrepeated(array: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the numbers of an array, once each along the axes along which it was broadcast."""
+    array = np.asarray(array)
+    return array[tuple(slice(None) if stride else slice(1) for stride in array.strides)].astype(np.int64)
+
+
 def threshold(probability: float) -> int:
     """Return the integer t in [0, 2^32] for which P(word < t) = t / 2^32 is nearest to `probability`."""
     return round(probability * RESOLUTION)
@@ -197,4 +260,6 @@ def random_order(n: int, *, entropy: Entropy) -> NDArray[np.intp]:
     Numbers are sorted by 64 random bits each. Two of 2^20 numbers share theirs, and keep their order, once in
     3 * 10^7 calls.
     """
+    if n < 2:
+        return np.arange(n)
     return np.argsort(random_words(2 * n, entropy=entropy).view("<u8"))

@@ -101,6 +101,7 @@ class PermanentWords:
             for (name, values), of_attribute in zip(attributes, noise, strict=True)
         ]
         self._counts = list(counts)
+        self._blocks = [_blocks(count * _WORD_BYTES) for count in counts]
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
         """Return the words of one user's record, uint32, shape (sum of counts,).
@@ -110,21 +111,23 @@ class PermanentWords:
         """
         if len(secret) != SECRET_BYTES:
             raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
-        stream = bytearray()
-        for context, count, value in zip(self._contexts, self._counts, values, strict=True):
+        digests = []
+        for context, blocks, value in zip(self._contexts, self._blocks, values, strict=True):
             prefix = context + int(value).to_bytes(4, "little")
-            needed = count * _WORD_BYTES
-            for block in range(-(-needed // _BLOCK_BYTES)):
-                digest = hashlib.blake2b(
-                    prefix + block.to_bytes(4, "little"),
-                    key=secret,
-                    digest_size=min(_BLOCK_BYTES, needed - block * _BLOCK_BYTES),
-                    person=_PERSON,
-                ).digest()
-                stream += digest
-        return np.frombuffer(bytes(stream), dtype="<u4")
+            for number, size in blocks:
+                block = hashlib.blake2b(prefix + number, key=secret, digest_size=size, person=_PERSON)
+                digests.append(block.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u4")
 
     def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
         """Return the words of many users, uint32, shape (n, sum of counts); `values` has shape (n, attributes)."""
         rows = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
         return np.stack(rows) if rows else np.zeros((0, sum(self._counts)), dtype=np.uint32)
+
+
+def _blocks(needed: int) -> list[tuple[bytes, int]]:
+    """Return the number of each block, as it is hashed, and its length, for so many bytes."""
+    return [
+        (block.to_bytes(4, "little"), min(_BLOCK_BYTES, needed - block * _BLOCK_BYTES))
+        for block in range(-(-needed // _BLOCK_BYTES))
+    ]

@@ -1,10 +1,12 @@
 """Exact output distributions: every outcome of every random decision is played, with its exact probability.
 
 Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
-which its decisions may turn out. A mechanism takes four kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
+which its decisions may turn out. A mechanism takes five kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
 client makes them of random words (`WordEntropy`). Each outcome is made by that same code, of words at its edge: the
 last word below a threshold or the first that is not, and for a uniform integer, a word that must be drawn again
-followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution.
+followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution. That
+the words of very many responses, which are compared bit by bit (`randomness.lanes`), decide as whole words do is for
+its tests to show.
 """
 
 from __future__ import annotations
@@ -121,6 +123,10 @@ class _Way:
         """See `Entropy.below`."""
         decided = self._decided(thresholds.shape, [_Below(int(each)) for each in thresholds.flat])
         return decided.astype(np.bool_)
+
+    def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
+        """See `Entropy.responses`."""
+        return self.below(np.where(states, one, zero))
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
         """See `Entropy.integers`."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Support
+    from stream_ldp.mechanisms import RRLDP, Entropy, Support
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["DenseEM", "count_unpacked", "score_by_row"]
+__all__ = ["DenseEM", "count_unpacked", "perturb_by_word", "score_by_row"]
 
 #: Entries of the largest array.
 _LARGEST_ARRAY = 2**22
@@ -40,6 +40,17 @@ def count_unpacked(
             patterns |= packed[:, 1].astype(np.intp) << 8
         counted.append(np.bincount(patterns, minlength=2 ** len(each)))
     return counted
+
+
+def perturb_by_word(mechanism: RRLDP, values: NDArray[np.integer[Any]], entropy: Entropy) -> NDArray[np.uint8]:
+    """Make reports with a random word of 32 bits for each bit of each stage."""
+    flip, p, q = mechanism.thresholds
+    hot = np.zeros((len(values), mechanism.bits), dtype=np.bool_)
+    offsets = np.concatenate(([0], np.cumsum(mechanism.sizes)[:-1]))
+    hot[np.arange(len(values))[:, None], values + offsets] = True
+    hot ^= entropy.below(np.broadcast_to(np.uint32(flip), hot.shape))
+    reported = entropy.below(np.where(hot, np.uint64(q), np.uint64(p)))
+    return np.packbits(reported, axis=1, bitorder="little")
 
 
 def score_by_row(counts: RowCounts, sizes: tuple[int, ...], supports: Sequence[Support], joint: FloatArray) -> Score:

@@ -65,11 +65,19 @@ def system_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_each_stage_calls_the_systems_generator_once_for_all_users(system_calls: list[int]) -> None:
+def test_each_stage_calls_the_systems_generator_once_for_a_few_users(system_calls: list[int]) -> None:
     """One for the permanent responses of all, one for the instantaneous ones, of 4 bytes for each bit."""
-    mechanism = RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75)
+    mechanism = RRLDP(sizes=(2, 3), f=0.3, p=0.4, q=0.7)
+    mechanism.perturb(np.zeros((100, 2), dtype=np.intp), entropy=OSEntropy())
+    assert system_calls == [100 * 5 * 4] * 2
+
+
+def test_a_stage_of_many_users_takes_a_third_of_the_words_in_a_few_calls(system_calls: list[int]) -> None:
+    """A bit of every word is drawn in one call, and then what has not decided yet: at most one call for each bit."""
+    mechanism = RRLDP(sizes=(2, 3), f=0.3, p=0.4, q=0.7)
     mechanism.perturb(np.zeros((10_000, 2), dtype=np.intp), entropy=OSEntropy())
-    assert system_calls == [10_000 * 5 * 4] * 2
+    assert len(system_calls) <= 2 * 32
+    assert sum(system_calls) < 2 * 10_000 * 5 * 4 / 3
 
 
 @pytest.mark.parametrize(
@@ -85,9 +93,12 @@ def test_each_stage_calls_the_systems_generator_once_for_all_users(system_calls:
 def test_an_oracle_calls_the_systems_generator_a_few_times_for_all_values(
     oracle: FrequencyOracle, system_calls: list[int]
 ) -> None:
-    """At most for rows, dummies, what is kept and what it is changed to, and a few words that are drawn again."""
+    """At most for rows, dummies, what is kept and what it is changed to, and a few words that are drawn again.
+
+    The many bits of a unary response are compared bit by bit, with at most a call for each bit of a word.
+    """
     oracle.perturb(np.arange(10_000) % (oracle.size + 5), entropy=OSEntropy())
-    assert 1 <= len(system_calls) <= 8
+    assert 1 <= len(system_calls) <= (32 if isinstance(oracle, UnaryResponse) else 8)
     assert max(system_calls) >= 10_000 * 4
 
 
@@ -154,6 +165,28 @@ def test_as_many_words_are_below_a_threshold_as_it_says(word: int, threshold: in
     for near in {threshold, min(word, RESOLUTION), min(word + 1, RESOLUTION)}:
         assert given_words(word).below(np.array([[near]])).tolist() == [[word < near]]
         assert given_words(word).below(np.array([[near]], dtype=np.uint64)).tolist() == [[word < near]]
+
+
+@given(word=words_, zero=st.sampled_from(EDGES), one=st.sampled_from(EDGES), state=st.booleans())
+def test_a_response_compares_its_word_with_the_threshold_of_its_state(
+    word: int, zero: int, one: int, state: bool
+) -> None:
+    response = given_words(word).responses(np.array([[state]]), zero=zero, one=one)
+    assert response.tolist() == [[word < (one if state else zero)]]
+
+
+@pytest.mark.parametrize("entropy", [SeededEntropy(1), OSEntropy()], ids=lambda entropy: type(entropy).__name__)
+@pytest.mark.parametrize("size", [1_000, 500_000])
+def test_responses_of_a_stream_have_their_probabilities_whether_they_are_few_or_many(
+    entropy: SeededEntropy | OSEntropy, size: int
+) -> None:
+    """Six standard deviations, which chance exceeds once in 10^8 runs."""
+    states = np.arange(size) % 3 == 0
+    drawn = entropy.responses(states, zero=RESOLUTION // 5, one=RESOLUTION)
+    assert drawn.shape == states.shape
+    assert drawn[states].all()
+    share, others = drawn[~states].mean(), np.count_nonzero(~states)
+    assert abs(share - 0.2) < 6 * math.sqrt(0.2 * 0.8 / others)
 
 
 @given(word=words_, size=st.one_of(st.sampled_from([1, 2, 3, 2**31, 2**32]), st.integers(1, RESOLUTION)))

@@ -123,7 +123,7 @@ def test_the_words_that_are_played_decide_the_same_again() -> None:
         ("below", lambda self, thresholds: self.words(thresholds.size).reshape(thresholds.shape) <= thresholds),
         ("integers", lambda self, sizes: self.words(sizes.size).astype(np.int64) % sizes),
         ("shifts", lambda self, kept, others: (self.words(1) > kept) * others),
-        ("_distinct_words", lambda self, group: self.words(len(group))),
+        ("_distinct_words", lambda self, group: (words := self.words(len(group)).astype(np.int64), np.sort(words))),
     ],
 )
 def test_a_decision_that_is_made_of_words_in_another_way_is_found(

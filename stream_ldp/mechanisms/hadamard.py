@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.plausibility import Plausibility
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of"]
+__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of", "hashes_of"]
 
 #: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
@@ -129,9 +129,7 @@ class HadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
         indices = entropy.integers(np.full((self.hash_bits, len(values)), self.rows))
-        hashes = np.zeros(len(values), dtype=np.int64)
-        for bit, index in enumerate(indices):
-            hashes |= (np.bitwise_count(index & values) & np.int64(1)) << bit
+        hashes = hashes_of(values, indices.astype(np.uint32)).astype(np.int64)
         dummies = np.flatnonzero(values >= self.size)
         hashes[dummies] = entropy.integers(np.full(len(dummies), 2**self.hash_bits))
         return self.packed(indices, self.response.respond(hashes, entropy=entropy))
@@ -250,6 +248,20 @@ class HadamardResponse(FrequencyOracle):
 def hash_of(value: int, indices: Sequence[int]) -> int:
     """Return the signs of a value in these rows as a hash, whose bit i is for row i."""
     return sum(((index & value).bit_count() & 1) << bit for bit, index in enumerate(indices))
+
+
+def hashes_of(values: NDArray[np.int64], indices: Iterable[NDArray[np.uint32]]) -> NDArray[np.uint8]:
+    """Return the hash of each value, as `hash_of` does, uint8, shape (n,).
+
+    values: shape (n,); of larger ones, the lowest 32 bits are hashed.
+    indices: for each bit of a hash, at most eight, the row index for each value, shape (n,).
+    """
+    narrow = values.astype(np.uint32)
+    hashes = np.zeros(len(values), dtype=np.uint8)
+    for bit, index in enumerate(indices):
+        # A count of bits is uint8 already; every wider type would take several times as long.
+        hashes |= (np.bitwise_count(index & narrow) & np.uint8(1)) << np.uint8(bit)
+    return hashes
 
 
 def _products(signed: Sequence[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:

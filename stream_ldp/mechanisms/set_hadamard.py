@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
-from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of
+from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of, hashes_of
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
@@ -150,11 +150,11 @@ class SetHadamardResponse(FrequencyOracle):
         users = len(offsets) - 1
         rows = entropy.integers(np.full((self.hash_bits, users), self.code.rows))
         owner = np.repeat(np.arange(users), np.diff(offsets))
-        hashes = np.zeros(len(values), dtype=np.int64)
-        for bit, row in enumerate(rows):
-            hashes |= (np.bitwise_count(row[owner] & values) & np.int64(1)) << bit
-        # A user and one of their hashes make one number; `unique` sorts the numbers and drops repetitions.
-        favoured = self._of_at_most_slots(np.unique(owner * self._hashes + hashes), users, entropy)
+        hashes = hashes_of(values, (row[owner] for row in rows.astype(np.uint32)))
+        # A user and one of their hashes make one number; marking the numbers sorts them and drops repetitions.
+        marked = np.zeros(users * self._hashes, dtype=np.bool_)
+        marked[owner * self._hashes + hashes] = True
+        favoured = self._of_at_most_slots(np.flatnonzero(marked), users, entropy)
         sent = self._sent_hashes(favoured, users, entropy)
         return self.code.packed(rows, sent)
 
@@ -237,11 +237,11 @@ class SetHadamardResponse(FrequencyOracle):
         return 1 << self.hash_bits
 
     def _of_at_most_slots(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
-        held = np.bincount(favoured // self._hashes, minlength=users)
+        held = np.bincount(favoured >> self.hash_bits, minlength=users)
         return favoured[entropy.subsets(held, self.slots)]
 
     def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
-        owner, hashes = np.divmod(favoured, self._hashes)
+        owner, hashes = favoured >> self.hash_bits, favoured & (self._hashes - 1)
         held = np.bincount(owner, minlength=users)
         first = np.cumsum(held) - held
         favours = entropy.below(held * self.kept)

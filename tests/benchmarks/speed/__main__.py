@@ -13,11 +13,16 @@ import sys
 
 import numpy as np
 
-from tests.benchmarks.speed import counting, solving
+from tests.benchmarks.speed import counting, item_sets, perturbing, solving
 from tests.benchmarks.speed.measuring import measured
 
 #: The comparisons of each kernel, by the name under which --only finds them.
-KERNELS = {"counting": counting.comparisons, "solving": solving.comparisons}
+KERNELS = {
+    "perturbing": perturbing.comparisons,
+    "counting": counting.comparisons,
+    "solving": solving.comparisons,
+    "item-sets": item_sets.comparisons,
+}
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ WITHOUT_TESTS = {
 
 #: Test files that mirror no module, each with what it spans.
 SUITES = {
+    "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "cli/test_shown_epsilon.py": "every command that shows an epsilon",
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",

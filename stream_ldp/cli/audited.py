@@ -1,4 +1,4 @@
-"""This module reads what `stream-ldp audit` checks: a collection of either kind, or a mechanism in one word."""
+"""This module reads what `stream-ldp audit` checks: a collection of any kind, or a mechanism in one word."""
 
 from __future__ import annotations
 

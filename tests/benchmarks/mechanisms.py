@@ -1,0 +1,107 @@
+"""Print the tables of docs/mechanisms.md: the error of every mechanism by its formulas, and what enumeration finds.
+
+python -m tests.benchmarks.mechanisms
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import HalfSpaceResponse
+from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
+from stream_ldp.sampled.oracles import mean_variance, value_oracle
+from stream_ldp.sampled.plan import worst_variance
+from tests.privacy.audit import broken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["tables"]
+
+EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+SIZES = (2, 4, 16, 64, 256, 1_024)
+MEAN_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+
+
+def tables() -> dict[str, list[str]]:
+    """Make every table, as lines of Markdown, by its name in the document."""
+    return {
+        "frequencies": list(frequencies()),
+        "means": list(means()),
+        "mean-est": list(mean_est()),
+        "harmony": list(harmony()),
+    }
+
+
+def frequencies() -> Iterator[str]:
+    """Yield n x variance of one frequency, mean over a uniform population, without the sampling of users."""
+    yield "| epsilon | values | k-rr | hadamard | k-subset | auto is | auto |"
+    yield "|---:|---:|---:|---:|---:|---|---:|"
+    for epsilon in EPSILONS:
+        for size in SIZES:
+            oracles = [value_oracle(name, size, epsilon=epsilon) for name in ("k-rr", "hadamard", "k-subset", "auto")]
+            first, second, third, best = [f"{mean_variance(oracle):.3g}" for oracle in oracles]
+            yield f"| {epsilon:g} | {size} | {first} | {second} | {third} | {oracles[-1].title} | {best} |"
+
+
+def means() -> Iterator[str]:
+    """Yield the largest n x variance of the mean of one number, in units in which its range is from -1 to 1."""
+    yield "| epsilon | harmony-mean | hybrid, as published | auto | width | share |"
+    yield "|---:|---:|---:|---:|---:|---:|"
+    for epsilon in MEAN_EPSILONS:
+        response, share = least_worst_case(epsilon)
+        best = worst_variance([(share, response), (1 - share, coin(epsilon))])
+        of_coin = worst_variance([(1.0, coin(epsilon))])
+        width = str(response.width) if share else "-"
+        published = published_hybrid(epsilon)
+        yield f"| {epsilon:g} | {of_coin:.3g} | {published:.3g} | {best:.3g} | {width} | {share:.2f} |"
+
+
+def published_hybrid(epsilon: float) -> float:
+    """Return the largest variance of the hybrid mechanism (Wang et al., 2019, sections III-B and III-C)."""
+    c = (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
+    if epsilon <= 0.61:
+        return c**2
+    numbers, odds = np.linspace(0, 1, 1_001), math.exp(epsilon / 2)
+    share = 1 - math.exp(-epsilon / 2)
+    piecewise = numbers**2 / (odds - 1) + (odds + 3) / (3 * (odds - 1) ** 2)
+    return float((share * piecewise + (1 - share) * (c**2 - numbers**2)).max())
+
+
+def mean_est() -> Iterator[str]:
+    """Yield the enumerated epsilon of MeanEst at epsilon 1 by three rules, and n x variance of the right one."""
+    yield "| numbers | as the survey prints it | as Duchi et al. wrote it | here | n x variance | harmony-mean |"
+    yield "|---:|---:|---:|---:|---:|---:|"
+    c = coin(1.0)
+    for dimensions in range(1, 6):
+        responses = [
+            rule(dimensions=dimensions, epsilon=1.0)
+            for rule in (broken.NeverSendsTies, broken.SendsTiesFromBothSides, HalfSpaceResponse)
+        ]
+        found = [f"{epsilon_of(realised_distribution(each)):.4f}" for each in responses]
+        variance = responses[-1].scale ** 2
+        of_coin = dimensions * float(c.variance(np.zeros(1))[0])
+        yield f"| {dimensions} | {found[0]} | {found[1]} | {found[2]} | {variance:.2f} | {of_coin:.2f} |"
+
+
+def harmony() -> Iterator[str]:
+    """Yield n x variance of a value of 90 % in one of d attributes of 4 values, Hadamard with a sign each."""
+    yield "| attributes | epsilon | times d, as printed | divided by the reports of the attribute |"
+    yield "|---:|---:|---:|---:|"
+    share = 0.9
+    for attributes, epsilon in ((2, 1.0), (8, 1.0), (16, 2.0), (16, 4.0)):
+        p, q = value_oracle("hadamard", 4, epsilon=epsilon).support
+        c = 1 / (2 * p - 1)
+        supported = q + share * (p - q)
+        by_reports = attributes * supported * (1 - supported) / (p - q) ** 2
+        yield f"| {attributes} | {epsilon:g} | {attributes * c**2 - share:.2f} | {by_reports:.2f} |"
+
+
+if __name__ == "__main__":
+    for name, lines in tables().items():
+        sys.stdout.write("\n".join([f"<!-- {name} -->", "", *lines, "", f"<!-- /{name} -->", "", ""]))

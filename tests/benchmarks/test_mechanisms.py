@@ -1,0 +1,28 @@
+"""These tests hold docs/mechanisms.md against the code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stream_ldp.kinds import parse_collection
+from stream_ldp.sampled.collection import SampledCollection
+from tests.benchmarks.mechanisms import tables
+from tests.paths import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+TABLES = tables()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
+    (found,) = re.findall(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- /{name} -->", PAGE, flags=re.DOTALL)
+    assert found.splitlines() == TABLES[name]
+
+
+def test_the_example_of_the_page_is_a_collection() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    collection = parse_collection(text)
+    assert isinstance(collection, SampledCollection)
+    assert [each.name for each in collection.attributes] == ["diet", "sleep"]

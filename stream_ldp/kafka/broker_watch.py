@@ -44,13 +44,8 @@ class BrokerWatch:
         self._clock = clock
         self._addresses = settings.broker_addresses
         self._connection: Connection | None = None
-        self._changed_at = self._answered_at = clock()
+        self._answered_at = clock()
         self._why = ""
-
-    @property
-    def seconds_connected(self) -> float:
-        """Seconds since a broker began to answer; 0 while none does."""
-        return self._clock() - self._changed_at if self.connected else 0.0
 
     def problems(self) -> list[str]:
         """Say that no broker answers, since when and why; empty if one does."""
@@ -104,7 +99,7 @@ class BrokerWatch:
     def _answered(self, address: str, brokers: list[str]) -> None:
         now = self._clock()
         if not self.connected:
-            self.connected, self._changed_at = True, now
+            self.connected = True
             log.warning("broker %s answers again, after %.0f s", address, now - self._answered_at)
         self._answered_at = now
         self._addresses = list(dict.fromkeys([address, *self._settings.broker_addresses, *brokers]))
@@ -113,7 +108,7 @@ class BrokerWatch:
         now, outage = self._clock(), self._settings.outage_seconds
         self._why = why
         if self.connected:
-            self.connected, self._changed_at = False, now
+            self.connected = False
             log.error("no broker answers: %s; waiting for up to %s (--outage)", why, self._settings.outage)
         if now - self._answered_at > outage:
             raise BrokerUnreachable(f"no broker has answered for {self._settings.outage} (--outage): {why}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -53,6 +54,8 @@ class LogReader:
         self._group = group
         self._from_beginning = from_beginning
         self._consumer: Any = None
+        # Records that have been read past one that cannot be read, and are still to be returned.
+        self._read_past: deque[ConsumerRecord] = deque()
 
     async def start(
         self, *, check: Callable[[Container[str]], None] | None = None, since_ms: int | None = None
@@ -128,8 +131,14 @@ class LogReader:
         return list(fetched.get(self._partition, ()))
 
     async def next(self) -> ConsumerRecord:
-        """Wait for the next record, however long it takes to come, and return it."""
-        return await self._consumer.getone()
+        """Wait for the next record, however long it takes to come, and return it, as `fetch` does."""
+        while not self._read_past:
+            try:
+                return await self._consumer.getone()
+            except Exception as error:  # noqa: BLE001  raised again unless it is about a record
+                places = {each: await self._consumer.position(each) for each in self._consumer.assignment()}
+                self._read_past.extend((await read_past(error, self._consumer, places)).get(self._partition, ()))
+        return self._read_past.popleft()
 
     async def commit(self, offset: int) -> None:
         """Let the group go on at this offset.

@@ -13,6 +13,7 @@ import faust
 
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_transport import WorkerTransport, fault_of
+from stream_ldp.service.ownership import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,8 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
         broker_session_timeout=settings.session_timeout_ms / 1_000,
         broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
         broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
+        # A consumer that has not fetched for so long, as during an outage, does not join its group again.
+        broker_max_poll_interval=2 * settings.outage_seconds + MAX_POLL_INTERVAL_MS / 1_000,
         consumer_auto_offset_reset="earliest",
         datadir=datadir,
         **_OFF,

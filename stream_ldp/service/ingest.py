@@ -33,7 +33,7 @@ from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import RejectionLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from aiokafka import ConsumerRecord, TopicPartition
     from aiokafka.admin import AIOKafkaAdminClient
@@ -119,6 +119,7 @@ class Ingest(Service):
         self._outage_seconds = settings.outage_seconds
         self._running = False
         self._finished = asyncio.Event()
+        self._asking_since: float | None = None
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
@@ -128,7 +129,7 @@ class Ingest(Service):
         """Say why the ingest is not ready; empty when it is."""
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
-        unanswered = self._clock() - self._answered_at
+        unanswered = max(self._clock() - self._answered_at, self.seconds_asking)
         if unanswered > UNANSWERED_SECONDS:
             return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
         waiting, standstill = self._seen[0], self._clock() - self._progressed_at
@@ -136,6 +137,11 @@ class Ingest(Service):
             return [f"{self.collection.name}: {waiting} records wait, and none has been read for {standstill:.0f} s"]
         replaying = sum(owned.state.replaying for owned in self._ownership.partitions.values())
         return [f"{self.collection.name}: {replaying} partitions are reading open windows again"] if replaying else []
+
+    @property
+    def seconds_asking(self) -> float:
+        """Seconds for which it has been waiting for brokers; 0 if it does something else."""
+        return 0.0 if self._asking_since is None else self._clock() - self._asking_since
 
     @property
     def seconds_since_turn(self) -> float:
@@ -182,29 +188,37 @@ class Ingest(Service):
         # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
         passed_ms = min(1_000 * self.seconds_since_turn, 2 * POLL_MS)
         async with self._ownership.lock:
-            partitions = self._ownership.partitions
-            known = partitions.copy()
+            self._asking_since = self._clock()
             try:
-                await self._ownership.take_over()
-                for partition, records in fetched.items():
-                    # Records that were fetched before a partition was taken over may be of an earlier generation.
-                    if partitions.get(partition) is known.get(partition):
-                        await self._count(partition, records)
-            except KafkaError as error:
-                self._bear(error)
-                self._ownership.read_again()
-            idle = [
-                partition
-                for partition, owned in partitions.items()
-                if partition not in fetched and owned.state.observe_silence(passed_ms)
-            ]
-            if self._clock() >= self._checked_at + CHECK_SECONDS:
-                await self._check_broker(idle)
-            if self._clock() >= self._flushed_at + FLUSH_SECONDS:
-                await self._flush()
+                await self._process(fetched, passed_ms)
+            finally:
+                self._asking_since = None
         self._rejections.look(now=self._clock())
         self._observe()
         self._turned_at = self._clock()
+
+    async def _process(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]], passed_ms: float) -> None:
+        """Do all of a turn that waits for brokers, which ends by itself when an outage lasts too long."""
+        partitions = self._ownership.partitions
+        known = partitions.copy()
+        try:
+            await self._ownership.take_over()
+            for partition, records in fetched.items():
+                # Records that were fetched before a partition was taken over may be of an earlier generation.
+                if partitions.get(partition) is known.get(partition):
+                    await self._count(partition, records)
+        except KafkaError as error:
+            self._bear(error)
+            self._ownership.read_again()
+        idle = [
+            partition
+            for partition, owned in partitions.items()
+            if partition not in fetched and owned.state.observe_silence(passed_ms)
+        ]
+        if self._clock() >= self._checked_at + CHECK_SECONDS:
+            await self._check_broker(idle)
+        if self._clock() >= self._flushed_at + FLUSH_SECONDS:
+            await self._flush()
 
     async def _count(self, partition: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
         """Count the fetched records if they are the next of their partition."""

@@ -36,6 +36,12 @@ __all__ = ["Owned", "Ownership", "ReportsLost"]
 
 log = logging.getLogger(__name__)
 
+#: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
+MAX_POLL_INTERVAL_MS = 300_000
+
+#: Seconds beyond its timeout that a fetch may take, so that the loop goes on turning during an outage.
+ASSIGNMENT_SECONDS = 1.0
+
 #: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds in all, as long
 #: as an election takes, and well within the session, so that no peer has to wait for this worker.
 COORDINATOR_TRIES = 10
@@ -102,6 +108,9 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             session_timeout_ms=self._settings.session_timeout_ms,
             heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
+            # A consumer that has not fetched for so long does not join its group again: not before the end of a
+            # flush that waits for brokers.
+            max_poll_interval_ms=round(2_000 * self._settings.outage_seconds) + MAX_POLL_INTERVAL_MS,
         )
         self._consumer.subscribe([self._topic], listener=self)
         try:
@@ -131,10 +140,13 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
 
         One that cannot be read is an `UnreadableRecord`.
         """
+        fetched: dict[TopicPartition, list[ConsumerRecord]]
         try:
-            fetched: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
-                timeout_ms=timeout_ms, max_records=max_records
-            )
+            # While the group has no coordinator, aiokafka waits for an assignment without end.
+            async with asyncio.timeout(timeout_ms / 1_000 + ASSIGNMENT_SECONDS):
+                fetched = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
+        except TimeoutError:
+            return {}
         except Exception as error:  # noqa: BLE001  raised again unless it is about a record
             owned = self.partitions.copy()
             fetched = await read_past(

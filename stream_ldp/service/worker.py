@@ -59,7 +59,6 @@ class Worker:
         collections: Sequence[Collection],
         *,
         partitions: Mapping[str, int],
-        watch: BrokerWatch,
         metrics: Metrics,
     ) -> None:
         """Make the parts.
@@ -68,7 +67,6 @@ class Worker:
         """
         report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self._settings = settings
-        self._watch = watch
         self._producer = Producer(
             settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
         )
@@ -97,12 +95,11 @@ class Worker:
 
     def live(self) -> list[str]:
         """Say why the process should be restarted; empty when it should not."""
-        # What waits for a broker is not stuck, and a restart would not help it.
-        stuck = [(ingest, min(ingest.seconds_since_turn, self._watch.seconds_connected)) for ingest in self._ingests]
+        # What waits for a broker is not stuck: a restart would not help it, and its wait has an end.
         return [
-            f"{ingest.collection.name}: ingest has not turned for {seconds:.0f} s"
-            for ingest, seconds in stuck
-            if self._started and seconds > LOOP_SECONDS
+            f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
+            for ingest in self._ingests
+            if self._started and not ingest.seconds_asking and ingest.seconds_since_turn > LOOP_SECONDS
         ]
 
     def ready(self) -> list[str]:
@@ -191,7 +188,6 @@ class _Process:
             self._settings,
             list(self._collections.values()),
             partitions=partitions,
-            watch=self.watch,
             metrics=self.metrics,
         )
         await self.worker.start()

@@ -13,6 +13,8 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from stream_ldp.kafka import log
 from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.unreadable import UnreadableRecord
+from tests.service.test_foreign_records import append
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -125,6 +127,19 @@ async def test_a_check_sees_the_topics_and_ends_the_start_by_what_it_raises(sett
 
 async def test_a_reader_that_was_never_started_can_be_stopped(settings: Settings) -> None:
     await LogReader("nowhere", settings=settings).stop()
+
+
+async def test_a_record_that_cannot_be_read_comes_in_its_place_with_its_fault(settings: Settings, topic: str) -> None:
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        await append(producer, TopicPartition(topic, PARTITION), [b"a", b"b", b"c"], spoiled=1)
+    await write(settings, topic, "d")
+    async with asyncio.timeout(30), LogReader(topic, partition=PARTITION, settings=settings) as reader:
+        one_by_one = [await reader.next() for _ in range(4)]
+    async with asyncio.timeout(30), LogReader(topic, partition=PARTITION, settings=settings) as reader:
+        together = [record async for record in reader.read_to_end()]
+    for records in (one_by_one, together):
+        assert [record.value for record in records] == [b"a", b"b", b"c", b"d"]
+        assert [isinstance(record, UnreadableRecord) for record in records] == [False, True, False, False]
 
 
 async def test_a_group_goes_on_at_its_last_commit(settings: Settings, topic: str, prefix: str) -> None:

@@ -217,6 +217,27 @@ async def test_it_is_not_ready_while_the_brokers_do_not_answer_and_goes_on_turni
     assert ingest.problems() == []
 
 
+async def test_a_flush_that_waits_for_brokers_is_told_as_such(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = kafka_in_memory
+
+    async def late(_: object) -> bool:
+        memory.seconds += 20
+        assert ingest.seconds_asking == 20.0
+        (problem,) = ingest.problems()
+        assert problem.startswith(f"survey: the brokers of {memory.topic} have not answered for 2")
+        return True
+
+    await ingest.turn()
+    assert ingest.seconds_asking == 0.0
+    monkeypatch.setattr(ingest._ownership, "commit", late)
+    memory.seconds += FLUSH_SECONDS - memory.turn_seconds
+    ingest.begin()
+    await ingest.turn()
+    assert ingest.seconds_asking == 0.0
+
+
 async def test_what_could_not_be_counted_in_an_outage_is_read_again(
     ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:

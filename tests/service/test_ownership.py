@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -182,6 +183,18 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
     asked, after = 0, ownership_module.COORDINATOR_TRIES + 1
     with pytest.raises(KafkaError):
         await ownership.commits()
+
+
+async def test_a_fetch_ends_even_while_the_group_has_no_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wait_for_an_assignment(**_: int) -> None:
+        await asyncio.sleep(3_600)
+
+    memory = MemoryKafka()
+    ownership = await joined(memory, monkeypatch)
+    monkeypatch.setattr(memory, "getmany", wait_for_an_assignment)
+    monkeypatch.setattr(ownership_module, "ASSIGNMENT_SECONDS", 0.01)
+    async with asyncio.timeout(5):
+        assert await ownership.fetch(timeout_ms=10, max_records=1) == {}
 
 
 async def test_a_worker_leaves_the_group_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from rich.text import Text
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
 from stream_ldp.cli.running import run_client
-from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.settings import Settings
@@ -104,7 +103,6 @@ class _Demo:
                 self._settings,
                 collections,
                 partitions={each.name: each.partitions for each in specs},
-                watch=BrokerWatch(self._settings),
                 metrics=Metrics(each.name for each in collections),
             )
             await worker.start()

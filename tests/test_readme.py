@@ -37,7 +37,8 @@ from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.pipeline.answer import Plausibility, Published, WindowBounds
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import Spending, attribute_reports
 from stream_ldp.records.answer import Estimate
@@ -237,6 +238,13 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
             per_epoch=epoch_epsilon(collection.method),
             phases=tuple(phase.epsilon for phase in collection.method.phases),
             assumption="any two sets of items; another epoch costs as much again",
+            published=Published(
+                epsilon=max(
+                    shuffled_epsilon(3.0, reports=reports, delta=DELTA / 3) for reports in (7_983, 1_983, 10_034)
+                ),
+                delta=DELTA,
+                assumption="",
+            ),
         ),
     ).model_copy(update={"items": tuple(items)})
     truth = ItemTruth(
@@ -273,6 +281,14 @@ def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:
         node = called[name]
         inspect.signature(names[name]).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})
     assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "RankingSubscriber", "Terms"}
+
+
+def test_what_readers_of_answers_could_learn_is_as_stated() -> None:
+    (reports, local, stated) = re.findall(
+        r"of ([\d,]+) reports at epsilon (\d) it is ([\d.]+\d), but for", README.replace("\n", " ")
+    )[0]
+    exact = shuffled_epsilon(float(local), reports=int(reports.replace(",", "")), delta=DELTA)
+    assert exact <= float(stated) < exact + 0.001
 
 
 def terms_of_the_application() -> Terms:

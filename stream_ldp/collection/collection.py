@@ -227,6 +227,7 @@ class Collection(Part):
     """The part of a collection that every kind has; subclasses add what the reports are about.
 
     topics: the topics of its kind.
+    min_reports: the fewest reports of a window about which anything is published; None for one.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -236,6 +237,7 @@ class Collection(Part):
 
     name: Name = Field(alias="collection")
     window: Window
+    min_reports: Annotated[int, Field(ge=1)] | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

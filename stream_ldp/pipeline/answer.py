@@ -14,6 +14,7 @@ __all__ = [
     "MessagePart",
     "Plausibility",
     "Probability",
+    "Published",
     "WindowBounds",
     "answer_key",
     "final_of",
@@ -67,6 +68,17 @@ class Plausibility(MessagePart):
     flagged: bool = Field(
         description="whether honest reports would so rarely look like this that they are not all honest"
     )
+
+
+class Published(MessagePart):
+    """What a reader of final answers alone, who sees no report, could learn of one user.
+
+    It needs trust in the service, which sees the reports; against the service itself, the local epsilon holds.
+    """
+
+    epsilon: Finite = Field(ge=0, description="in nats, by amplification by shuffling; never above the local one")
+    delta: Probability = Field(description="chance that it is more")
+    assumption: str
 
 
 class Answer(Protocol):

@@ -14,6 +14,7 @@ from stream_ldp.pipeline.answer import (
     MessagePart,
     Plausibility,
     Probability,
+    Published,
     WindowBounds,
     answer_key,
 )
@@ -96,6 +97,10 @@ class Privacy(MessagePart):
     per_report: float
     for_ever: float
     assumption: str
+    published: Published | None = Field(
+        default=None,
+        description="for readers of final answers who trust the service; null where no theorem says how much less",
+    )
 
 
 class Estimate(Message):

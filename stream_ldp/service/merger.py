@@ -235,6 +235,14 @@ class Merger(Service):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
     async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> None:
+        collection = merge.collection
+        if _too_few(collection, question):
+            log.info(
+                "%s/%s: nothing is published of %d reports", collection.name, question.series.name, question.reports
+            )
+            self._metrics.windows_withheld.labels(collection.name).inc()
+            merge.skip(question.series.name, question.window_ms + collection.window.size_ms)
+            return
         answer = (await self._solve(merge.collection, question)).answer
         await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
@@ -284,7 +292,9 @@ class Merger(Service):
                         100 * SHARE,
                         each.series.every_ms / 1_000,
                     )
-            if question is not None:
+            if question is not None and _too_few(merge.collection, question):
+                each.answer(question, seconds=0.0, now=time.monotonic())
+            elif question is not None:
                 solved = await self._solve(merge.collection, question)
                 await self._publish(merge.collection, solved.answer)
                 each.answer(question, seconds=solved.seconds, now=time.monotonic())
@@ -327,6 +337,11 @@ class Merger(Service):
         took = time.monotonic() - began
         self._metrics.rebuild_duration.labels(name).observe(took)
         log.info("%s: windows rebuilt from the log in %.1f s", name, took)
+
+
+def _too_few(collection: Collection, question: Question[Any, Any]) -> bool:
+    """Decide whether a window has too few reports for anything to be published of it."""
+    return question.reports < (collection.min_reports or 0)
 
 
 def _holding(name: str, held: Sequence[Unread]) -> str:

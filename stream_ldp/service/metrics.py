@@ -75,6 +75,9 @@ class Metrics:
         self.windows_implausible = self._counter(
             "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
         )
+        self.windows_withheld = self._counter(
+            "windows_withheld", "Windows with fewer reports than `min_reports`, of which no final was published."
+        )
         self.window_plausibility = self._gauge(
             "window_plausibility_statistic",
             "Test statistic of the last final estimate's reports against the mechanism.",
@@ -133,6 +136,7 @@ class Metrics:
             self.records_holding,
             self.batches_implausible,
             self.windows_implausible,
+            self.windows_withheld,
             self.panes_open,
             self.rebalances,
             self.partials_published,

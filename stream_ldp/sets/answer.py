@@ -7,7 +7,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, Published, WindowBounds, answer_key
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
@@ -56,6 +56,11 @@ class EpochPrivacy(MessagePart):
     per_epoch: float = Field(description="of all reports of one user to one epoch")
     phases: tuple[float, ...] = Field(description="of one report to each phase")
     assumption: str
+    published: Published | None = Field(
+        default=None,
+        description="of all reports of one user to the epoch so far, for readers of final answers who trust the "
+        "service; null in provisional ones",
+    )
 
 
 class Ranking(Message):

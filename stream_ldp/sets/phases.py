@@ -13,6 +13,8 @@ from stream_ldp.collection import fingerprint_of
 from stream_ldp.mechanisms import RESOLUTION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
@@ -25,6 +27,7 @@ __all__ = [
     "RankingEstimate",
     "Target",
     "epoch_epsilon",
+    "most_spent",
     "phase_name",
 ]
 
@@ -174,8 +177,12 @@ def epoch_epsilon(method: Method) -> float:
     The reports are independent, given the set, so their losses add up (Dwork and Roth, 2014, theorem 3.14). Phases
     with disjoint shares do not add up for anybody, since the choice of users does not depend on the set.
     """
-    starts = {phase.share[0] for phase in method.phases}
+    return most_spent(method.phases)
+
+
+def most_spent(phases: Sequence[Phase]) -> float:
+    """Compute the most that phases cost a user: the largest sum of the epsilons of those that ask the same users."""
+    starts = {phase.share[0] for phase in phases}
     return max(
-        math.fsum(phase.epsilon for phase in method.phases if phase.share[0] <= start < phase.share[1])
-        for start in starts
+        math.fsum(phase.epsilon for phase in phases if phase.share[0] <= start < phase.share[1]) for start in starts
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import epoch_epsilon
+from stream_ldp.sets.phases import epoch_epsilon, most_spent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import RankingEstimate
+    from stream_ldp.sets.phases import Method, RankingEstimate
     from stream_ldp.sets.series import PhaseSeries
 
 __all__ = ["solve"]
@@ -39,6 +43,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     estimate, following = method.solve(
         inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
     )
+    ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -49,7 +54,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + schedule.size_ms),
         final=question.final,
         reports=sums.reports,
-        reports_per_phase=(*(() if before is None else before.reports_per_phase), sums.reports),
+        reports_per_phase=ranking_reports,
         items=_heavy_hitters(collection, estimate),
         candidates=tuple(
             Candidate(number=number, frequency=frequency, standard_error=error)
@@ -63,7 +68,26 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
             assumption="any two sets of items; another epoch costs as much again",
+            published=_published(method, ranking_reports) if question.final else None,
         ),
+    )
+
+
+def _published(method: Method, reports_per_phase: Sequence[int]) -> Published:
+    """State what readers of an epoch's final answers could learn of a user: that of each phase, added up.
+
+    The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them.
+    """
+    delta = DELTA / len(method.phases)
+    phases = [
+        replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=delta) if reports else 0.0)
+        for phase, reports in zip(method.phases, reports_per_phase, strict=False)
+    ]
+    return Published(
+        epsilon=most_spent(phases),
+        delta=DELTA,
+        assumption="any two sets of items, for readers of this epoch's final answers alone who trust the service; "
+        "another epoch costs as much again",
     )
 
 

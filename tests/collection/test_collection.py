@@ -69,3 +69,13 @@ def test_a_rounded_time_stays_in_its_pane_and_in_its_order(
 def test_event_times_cannot_be_rounded_out_of_their_window() -> None:
     (problem,) = problems_of(TEXT.replace("60s", "60s, hop: 20s, time_precision: 21s"))
     assert problem.endswith("window.time_precision: event times keep their window: at most 20000 ms, got 21000 ms")
+
+
+def test_the_fewest_reports_to_publish_of_are_a_positive_number_that_changes_no_meaning() -> None:
+    plain, shy = JointCollection.parse(TEXT), JointCollection.parse(TEXT + "min_reports: 1000\n")
+    assert (plain.min_reports, shy.min_reports) == (None, 1_000)
+    assert plain.fingerprint == shy.fingerprint
+    assert "min_reports" not in plain.document
+    for wrong in ("0", "-3", "few"):
+        (problem,) = problems_of(f"{TEXT}min_reports: {wrong}\n")
+        assert "min_reports: " in problem

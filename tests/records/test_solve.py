@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.shuffling import shuffled_epsilon
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.question import Question
@@ -139,3 +141,35 @@ def test_a_provisional_estimate_learns_from_the_past_and_leaves_nothing() -> Non
     assert provisional.temporal is not None
     assert provisional.temporal.users > 0
     assert provisional.temporal.filter is None
+
+
+def solved(window: str, *, final: bool = True, reports: int = 10_000) -> Estimate:
+    """Solve a window of so many reports, whatever they say."""
+    collection = collection_with(MECHANISMS[0])
+    changed = JointCollection.model_validate({**collection.document, "window": yaml.safe_load(window)})
+    (spec,) = changed.estimates
+    bits = len(changed.bits_of(spec.of))
+    counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=bits)
+    windows = tuple((0.5**age, (counts,)) for age in range(changed.window.memory_windows))
+    return solve(changed, Question(series=spec, window_ms=0, final=final, windows=windows, before=None))
+
+
+def test_a_final_states_what_readers_of_finals_could_learn_beside_what_the_service_could() -> None:
+    privacy = solved("{size: 60s}").privacy
+    assert privacy.published is not None
+    assert privacy.published.epsilon == shuffled_epsilon(privacy.per_report, reports=10_000, delta=1e-8)
+    assert privacy.published.epsilon < privacy.per_report
+    assert privacy.published.delta == 1e-8
+    assert "who trust the service" in privacy.published.assumption
+
+
+@pytest.mark.parametrize(
+    "window",
+    ["{size: 60s, hop: 20s}", "{size: 60s, memory: 0.5}", "{size: 60s, reports_per_user: 2}"],
+)
+def test_where_the_theorem_does_not_hold_nothing_is_stated(window: str) -> None:
+    assert solved(window).privacy.published is None
+
+
+def test_differences_of_provisional_answers_are_of_few_reports_and_nothing_is_stated() -> None:
+    assert solved("{size: 60s}", final=False).privacy.published is None

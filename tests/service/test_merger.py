@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
 
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
+SHY = JointCollection.parse(SURVEY.format(name="shy") + "min_reports: 3\n")
 
 #: Longest wait, in seconds, before a test fails.
 SOON = 20.0
@@ -91,14 +92,19 @@ def reports_topics() -> ReportsTopics:
 
 
 @pytest.fixture
-async def merger(published: Published, reports_topics: ReportsTopics) -> AsyncIterator[Merger]:
+def metrics() -> Metrics:
+    return Metrics(["small", "wide", "shy"])
+
+
+@pytest.fixture
+async def merger(published: Published, reports_topics: ReportsTopics, metrics: Metrics) -> AsyncIterator[Merger]:
     merger = Merger(
-        [SMALL, WIDE],
+        [SMALL, WIDE, SHY],
         settings=Settings.load(),
-        report_partitions={"small": 1, "wide": 1},
+        report_partitions={"small": 1, "wide": 1, "shy": 1},
         producer=published,  # type: ignore[arg-type]
         cluster=reports_topics,  # type: ignore[arg-type]
-        metrics=Metrics(["small", "wide"]),
+        metrics=metrics,
     )
     await merger.take_over(set(range(64)))
     yield merger
@@ -221,3 +227,12 @@ async def test_a_partition_that_has_been_added_is_no_junk_and_ends_the_worker_wi
     reports_topics.partitions = 2
     with pytest.raises(PartitionsAdded, match=r"small\.reports has 2 partitions, and had 1 .*: start it again"):
         await merger.apply(entry(SMALL, 1, key, value))
+
+
+async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_published(
+    merger: Merger, published: Published, metrics: Metrics
+) -> None:
+    await tell(merger, SHY, windows=5)  # of one to five reports
+    assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
+    assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}
+    assert metrics.windows_withheld.labels("shy")._value.get() == 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.sets.item_sets import ItemSets
@@ -49,3 +51,28 @@ def test_a_window_that_does_not_ask_the_phase_is_refused(phase: int, window_ms: 
 def test_counts_of_rows_are_refused_and_not_left_out() -> None:
     with pytest.raises(TypeError, match="answered from ReportSums"):
         solve(COLLECTION, question(RowCounts.empty(8)))
+
+
+def test_a_final_states_what_readers_of_the_epochs_finals_could_learn() -> None:
+    collection = collection_of("ldpminer", options="k_max: 4, set_size: 2", epsilon=2)
+    method, reports = collection.method, (5_000, 3_000)
+    before, losses = None, 0.0
+    for phase, count in zip(method.phases, reports, strict=True):
+        inquiry = method.first() if before is None else before.next_inquiry
+        assert inquiry is not None
+        sums = ReportSums(reports=count, values=method.oracle(inquiry).neutral_sums(count))
+        asked: Question[Any, Any] = Question(
+            series=collection.series[phase.number - 1],
+            window_ms=(phase.number - 1) * SIZE_MS,
+            final=True,
+            windows=((1.0, (sums,)),),
+            before=before,
+        )
+        before = solve(collection, asked)
+        # Both phases ask all users, and share the chance that it is more.
+        losses += shuffled_epsilon(1.0, reports=count, delta=DELTA / 2)
+        assert before.privacy.published is not None
+        assert before.privacy.published.epsilon == pytest.approx(losses, rel=1e-12)
+        assert before.privacy.published.delta == DELTA
+        assert solve(collection, replace(asked, final=False)).privacy.published is None
+    assert losses < before.privacy.per_epoch if before else False

@@ -23,10 +23,21 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.simulation.truth import WindowTruth
-    from stream_ldp.pipeline.answer import Answer, WindowBounds
+    from stream_ldp.pipeline.answer import Answer, Published, WindowBounds
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["BAR_WIDTH", "LINE_CELLS", "framed", "panel", "plain_line", "span", "state", "truth_line", "word"]
+__all__ = [
+    "BAR_WIDTH",
+    "LINE_CELLS",
+    "framed",
+    "panel",
+    "plain_line",
+    "published_line",
+    "span",
+    "state",
+    "truth_line",
+    "word",
+]
 
 #: Width of the longest bar, in columns.
 BAR_WIDTH = 30
@@ -105,6 +116,12 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
     return " ".join([*words, *_cells(joint, labels, error)])
 
 
+def published_line(published: Published) -> str:
+    """Say what readers of answers could learn, beside what the service could."""
+    epsilon = shown_epsilon(published.epsilon)
+    return f"epsilon {epsilon}, but for {published.delta:g}, where the service is trusted and only finals are read"
+
+
 def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
     """Show the truth of one estimate in one window, in the form in which `plain_line` shows the estimate."""
     joint = np.array(truth.probability, dtype=np.float64)
@@ -136,6 +153,8 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
     yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"
+    if privacy.published is not None:
+        yield published_line(privacy.published)
     if truth is not None:
         yield f"distance to the truth {estimate.distance(truth):.4f}"
 

@@ -8,7 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, span, state, word
+from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, published_line, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
         yield "whether these reports are honest cannot be tested"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch: {privacy.assumption}"
+    if privacy.published is not None:
+        yield published_line(privacy.published)
     if truth is not None:
         yield (
             f"{truth.found(ranking)} of the true top {len(ranking.items)} found; their frequencies are "

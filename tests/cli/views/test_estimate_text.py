@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stream_ldp.cli.simulation.truth import WindowTruth
-from stream_ldp.cli.views.estimate_text import panel, plain_line, truth_line
-from stream_ldp.pipeline.answer import Plausibility, WindowBounds
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence
+from stream_ldp.cli.views.estimate_text import panel, plain_line, published_line, truth_line
+from stream_ldp.pipeline.answer import Plausibility, Published, WindowBounds
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy
 from tests.cli.views.examples import SURVEY_TRUTH, shown
 from tests.client.examples import estimate_of
 
@@ -105,3 +105,12 @@ def test_the_truth_is_shown_in_the_form_of_the_estimate() -> None:
     assert truth_line("one", [("a", "b")], truth) == (
         "1970-01-01T00:00:00.500Z/1970-01-01T00:00:01.500Z one truth reports=4 b=0.7500 a=0.2500"
     )
+
+
+def test_what_readers_could_learn_is_shown_beside_what_the_service_could_and_not_where_it_is_not_known() -> None:
+    published = Published(epsilon=0.1189, delta=1e-8, assumption="")
+    known = estimate_of(privacy=Privacy(per_report=1.5, for_ever=7.8, assumption="any", published=published))
+    line = "epsilon 0.119, but for 1e-08, where the service is trusted and only finals are read"
+    assert published_line(published) == line
+    assert line in panel_text(known)
+    assert "trusted" not in panel_text(estimate_of())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
+import tempfile
 import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,6 +47,13 @@ def audit(
     exact: Annotated[
         bool, typer.Option("--exact", help="Enumerate all inputs and outputs instead of attacking.")
     ] = False,
+    client: Annotated[
+        bool,
+        typer.Option(
+            "--client",
+            help="Run the collection's clients on a broker in memory, and look at all that leaves them.",
+        ),
+    ] = False,
     trials: Annotated[
         int | None,
         typer.Option(
@@ -70,14 +80,22 @@ def audit(
     Every epsilon is in nats. Without --exact, simulated users with two different records or sets report, and an
     attacker derives a lower bound of epsilon from their reports, which is shown beside the claimed epsilon. It comes
     close to epsilon where the reports that tell the two apart are frequent enough. With --exact, epsilon is
-    enumerated from the probabilities with which the code produces its outputs.
+    enumerated from the probabilities with which the code produces its outputs. With --client, the reporters of a
+    collection run as in an application, with restarts, for users who hold something else, and whatever is seen of
+    them beside their perturbed rows must not depend on it.
     """
+    if exact and client:
+        fail("--exact enumerates the mechanism, and --client runs the clients: give one of them", code=2)
     if exact and not (trials is confidence is seed is None):
         fail("--exact draws nothing at random: leave out --trials, --confidence and --seed", code=2)
+    if client and not (trials is confidence is seed is None):
+        fail("--client has no number of trials: leave out --trials, --confidence and --seed", code=2)
     if confidence is not None and not 0 < confidence < 1:
         fail(f"--confidence must be above 0 and below 1, got {confidence}", code=2)
     audited = read(subject)
-    if exact:
+    if client:
+        _run_client(audited, subject, as_json=as_json)
+    elif exact:
         _enumerate(audited, as_json=as_json)
     else:
         _attack(
@@ -119,6 +137,42 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states{where}")
     if not as_json:
         typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
+
+
+def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
+    with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
+        found = audited.findings(Path(directory))
+    if found is None:
+        fail(
+            f"{subject}: --client audits the reporters of records and of item sets: give the collection file of one",
+            code=2,
+        )
+    rows = [{"promise": each.promise, "chance": each.chance, "result": each.problem or "holds"} for each in found]
+    if as_json:
+        _print_json({"results": rows})
+    else:
+        table = Table(title="All that leaves the collection's clients", title_justify="left", box=box.SIMPLE)
+        for name in ("promise", "fails by chance", "result"):
+            table.add_column(name)
+        for row in rows:
+            chance = f"at most {row['chance']:g}" if row["chance"] else "never"
+            table.add_row(str(row["promise"]), chance, "holds" if row["result"] == "holds" else "BROKEN")
+        Console().print(table)
+    if broken := [each for each in found if each.problem is not None]:
+        where = "".join(f"\n  {each.promise}: {each.problem}" for each in broken)
+        fail(f"DISPROVED: {len(broken)} of {len(found)} promises of the client{where}")
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep back what clients tell their users, such as that a new ledger was made: the audit's users are nobody."""
+    logger = logging.getLogger("stream_ldp")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -40,6 +41,7 @@ from stream_ldp.sets.methods import METHODS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from stream_ldp.client.audit.finding import Finding
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.privacy.audit.attacks import Attack
@@ -105,6 +107,13 @@ class Audited(Protocol):
         """Return the attacks to try on it."""
         ...
 
+    def findings(self, directory: Path) -> list[Finding] | None:
+        """Return what an audit of its clients has found; None if there is no audit of them.
+
+        directory: an empty directory, for the files of the audit's users.
+        """
+        ...
+
 
 def read(subject: str) -> Audited:
     """Read a collection file or a mechanism, or end the command with what is wrong with it."""
@@ -133,12 +142,12 @@ def read(subject: str) -> Audited:
 
 def audited_records(collection: JointCollection) -> Audited:
     """Return the mechanism of a collection of records, with the permanent words of its clients."""
-    return _Records(mechanism=collection.mechanism, words=collection.permanent_words())
+    return _Records(mechanism=collection.mechanism, words=collection.permanent_words(), collection=collection)
 
 
 def audited_sets(collection: ItemCollection) -> Audited:
     """Return the method of a collection of item sets."""
-    return _Sets(method=collection.method)
+    return _Sets(method=collection.method, collection=collection)
 
 
 def audited_sampled(collection: SampledCollection) -> Audited:
@@ -148,10 +157,11 @@ def audited_sampled(collection: SampledCollection) -> Audited:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Records:
-    """A mechanism for records, and the permanent words of its clients."""
+    """A mechanism for records, the permanent words of its clients, and their collection if there is one."""
 
     mechanism: Mechanism
     words: PermanentWords
+    collection: JointCollection | None = None
 
     def enumerated(self) -> Exact:
         small = self.mechanism.small()
@@ -180,6 +190,12 @@ class _Records:
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
         return attacks(self.mechanism, self.words, noise=noise, secrets=secrets)
+
+    def findings(self, directory: Path) -> list[Finding] | None:
+        # Imported here, since other audits need not wait for the import of clients.
+        from stream_ldp.client.audit.reporter import audit_reporter  # noqa: PLC0415
+
+        return None if self.collection is None else asyncio.run(audit_reporter(self.collection, directory))
 
 
 def _both(wide: WideLoss) -> tuple[float, float]:
@@ -252,6 +268,9 @@ class OneReport:
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return randomizer_attacks(self.randomizer, noise=noise)
 
+    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
+        return None
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Questions:
@@ -297,12 +316,16 @@ class _Questions:
             for attack in randomizer_attacks(question.randomizer, noise=noise)
         )
 
+    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
+        return None
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sets:
-    """A heavy-hitter method."""
+    """A heavy-hitter method, and its collection."""
 
     method: Method
+    collection: ItemCollection
 
     def enumerated(self) -> Exact:
         realised = ItemEnumeration.realised(self.method)
@@ -343,3 +366,8 @@ class _Sets:
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return set_attacks(self.method, noise=noise)
+
+    def findings(self, directory: Path) -> list[Finding] | None:
+        from stream_ldp.client.audit.item_reporter import audit_item_reporter  # noqa: PLC0415
+
+        return asyncio.run(audit_item_reporter(self.collection, directory))

@@ -18,6 +18,7 @@ from aiokafka.errors import (
 from aiokafka.protocol.metadata import MetadataRequest
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.memory import CONNECTED
 from stream_ldp.kafka.settings import SaslMechanism, SecurityProtocol
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
         BrokerUnreachable: no given address answers, or none of the advertised ones.
         SettingsError: a TLS file cannot be used.
     """
+    if CONNECTED.get() is not None:
+        return
     advertised = await _first_answer(settings.broker_addresses, settings, timeout_seconds)
     if not advertised:
         raise BrokerUnreachable(f"{settings.brokers} answers, but knows no broker yet: it is still starting")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
+from stream_ldp.kafka.memory import CONNECTED, MemoryConsumer
 from stream_ldp.kafka.unreadable import read_past
 
 if TYPE_CHECKING:
@@ -69,11 +70,16 @@ class LogReader:
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        self._consumer = AIOKafkaConsumer(
-            **self._settings.client_options(),
-            group_id=self._group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest" if self._from_beginning else "latest",
+        broker = CONNECTED.get()
+        self._consumer = (
+            AIOKafkaConsumer(
+                **self._settings.client_options(),
+                group_id=self._group,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest" if self._from_beginning else "latest",
+            )
+            if broker is None
+            else MemoryConsumer(broker)
         )
         try:
             await self._consumer.start()

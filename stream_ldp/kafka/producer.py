@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
+from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
@@ -84,13 +85,15 @@ class Producer:
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        self._producer = AIOKafkaProducer(
+        options: dict[str, Any] = {
             **self._settings.client_options(),
-            enable_idempotence=self._idempotent,
-            acks="all",
-            max_request_size=self._max_record_bytes,
-            request_timeout_ms=round(1_000 * max(self._patience, REQUEST_SECONDS)),
-        )
+            "enable_idempotence": self._idempotent,
+            "acks": "all",
+            "max_request_size": self._max_record_bytes,
+            "request_timeout_ms": round(1_000 * max(self._patience, REQUEST_SECONDS)),
+        }
+        broker = CONNECTED.get()
+        self._producer = AIOKafkaProducer(**options) if broker is None else MemoryProducer(broker, options)
         await self._producer.start()
 
     async def topics(self) -> set[str]:

@@ -243,3 +243,37 @@ def test_a_user_asked_by_two_phases_that_should_share_nobody_is_a_finding(
 def test_the_help_names_the_unit_and_the_table_explains_its_columns(collection: Path) -> None:
     assert "in nats" in " ".join(run("--help").stdout.split())
     assert "`if constant` is what so many reports cost" in run(collection, "--exact").stdout
+
+
+def test_the_audit_of_a_client_says_of_each_promise_that_it_holds(collection: Path, item_collection: Path) -> None:
+    """It fails by chance in 6 of 10^6 runs."""
+    for subject in (collection, item_collection):
+        rows = document(subject, "--client")["results"]
+        assert len(rows) >= 8
+        assert {row["result"] for row in rows} == {"holds"}
+        assert {row["chance"] for row in rows} <= {0.0, 1e-6, 2e-6}
+
+
+def test_the_audit_of_a_client_says_which_promise_is_broken(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RRLDP, "perturb", lambda self, values, **_: self.packed(broken.one_hot(self, values)))
+    result = run(collection, "--client")
+    assert result.exit_code == 1
+    assert "BROKEN" in result.stdout
+    assert "DISPROVED: " in result.stderr
+    assert "noise is fresh in every report: 64 reports of the same record are all the same" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([MECHANISM, "--client"], "give the collection file of one"),
+        ([MECHANISM, "--client", "--exact"], "give one of them"),
+        ([MECHANISM, "--client", "--seed", 1], "--client has no number of trials"),
+    ],
+)
+def test_a_client_audit_that_cannot_be_is_refused(arguments: list[object], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -1,0 +1,276 @@
+"""The audit of `ItemReporter` and `ItemPopulation`: all that leaves them, for users with sets of every size.
+
+The reporters run unchanged, on a broker in memory whose time passes while they wait. Their randomness comes from a
+source that answers the same request alike, so that what is seen of two users with different sets can be compared
+exactly: to which phases they report, when, how often, and how much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
+from stream_ldp.client.audit.finding import Finding, finding
+from stream_ldp.client.audit.repeatable import RepeatableEntropy
+from stream_ldp.client.audit.sending import (
+    SETTINGS,
+    START_MS,
+    around,
+    broker_of,
+    differences,
+    pseudonyms,
+    rows_of,
+)
+from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.kafka.memory import connected
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.mechanisms.randomness.user_partition import partition_words
+from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.privacy.audit.item_enumeration import inquiries
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.rounds import Round
+from stream_ldp.sets.sampling import respond
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from stream_ldp.kafka.memory import Sent
+    from stream_ldp.sets.collection import ItemCollection
+
+__all__ = ["audit_item_reporter"]
+
+_TERMS = Terms(budget=math.inf)
+
+#: Windows of the audit for each phase, and the secrets among which a user is sought whom every phase asks in one.
+_EPOCHS = 4
+_SECRETS = 2_000
+
+#: Most items of a set, and users of a population whose order and ids are looked at.
+_MOST_ITEMS = 4_096
+_POPULATION = 4_096
+
+#: Milliseconds after the beginning of a phase's window at which its round is published.
+_PUBLISHED_MS = 1
+
+
+async def audit_item_reporter(collection: ItemCollection, directory: Path) -> list[Finding]:
+    """Return what was found of each promise of the reporters.
+
+    directory: an empty directory, for the ledgers of the audit's users.
+    """
+    auditor = _Auditor(collection, directory)
+    lasting, restarted = await auditor.runs()
+    order, ids = await auditor.population()
+    return [
+        finding("who is asked reports once to each phase, whatever the set", auditor.answers(lasting, restarted)),
+        finding("nothing but the rows depends on the set", auditor.surroundings(lasting)),
+        finding("nor after restarts in every window", auditor.surroundings(restarted)),
+        finding("no restart reports to a phase again", auditor.repeats),
+        finding("a row is the method's response to the set", auditor.rows(restarted)),
+        finding("the ledger charges each report exactly, before it leaves", auditor.mischarged),
+        finding("a population's reports tell nothing of their users' places", order, chance=CHANCE),
+        finding("batch ids are random", ids, chance=CHANCE),
+        finding("brokers store nothing that tells whose a batch is", pseudonyms(auditor.seen)),
+    ]
+
+
+#: What one user sends, by the set held.
+_Runs = dict[tuple[int, ...], list["Sent"]]
+
+
+class _Auditor:
+    """A user of a collection, whom all phases ask, and the broker that sees what their reporters send."""
+
+    def __init__(self, collection: ItemCollection, directory: Path) -> None:
+        self._collection = collection
+        self._directory = directory
+        self._files = itertools.count()
+        schedule = collection.schedule
+        first = schedule.window_of(-(-START_MS // schedule.size_ms // schedule.stride), 1)
+        self._windows = [first + number * schedule.size_ms for number in range(_EPOCHS * schedule.phases)]
+        self._rounds = [
+            Round.of(collection, inquiry, epoch=epoch)
+            for window_ms in self._windows
+            for inquiry in inquiries(collection.method)
+            if (epoch := schedule.epoch_at(window_ms, inquiry.phase)) is not None
+        ]
+        layouts = [PhaseLayout(collection, None if each.phase == 1 else each) for each in self._rounds]
+        self._formats = {layout.fingerprint: layout for layout in layouts}
+        self._secret, self._asked = self._user()
+        self.seen = broker_of(collection)
+        self._costs: dict[Path, list[Fraction]] = {}
+        self.repeats: list[str] = []
+        self.mischarged: list[str] = []
+
+    async def runs(self) -> tuple[_Runs, _Runs]:
+        """Let the user report with each set: without a break, and with a restart in every window."""
+        windows = self._windows
+        size_ms = self._collection.schedule.size_ms
+        lasting: _Runs = {}
+        restarted: _Runs = {}
+        for held in self._sets():
+            lasting[held] = await self._run(held, self._ledger(), windows[0], windows[-1] + size_ms)
+            path, restarted[held] = self._ledger(), []
+            for start_ms in windows:
+                restarted[held] += await self._run(held, path, start_ms, start_ms + size_ms)
+                # The clock is set back, and the topic has the same rounds again.
+                if await self._run(held, path, start_ms, start_ms + size_ms):
+                    self.repeats.append("a client that starts again in a window reports to the same phase again")
+        return lasting, restarted
+
+    def answers(self, *runs: _Runs) -> Iterator[str]:
+        """Compare the phases that got a report with those that ask the user."""
+        wanted = sorted((each.epoch, each.phase) for each in self._asked)
+        for run in runs:
+            for held, sent in run.items():
+                answered = sorted((each.epoch, each.phase) for each in map(self._round_of, sent))
+                if answered != wanted:
+                    yield (
+                        f"with a set of {len(held)} items, the user whom {len(wanted)} phases ask reports to "
+                        f"{answered}, not to {wanted} (epoch, phase)"
+                    )
+
+    def surroundings(self, run: _Runs) -> Iterator[str]:
+        """Compare what is seen around the rows with every set."""
+        seen = {held: around(sent, self._formats) for held, sent in run.items()}
+        (first, alone), *others = seen.items()
+        for held, other in others:
+            for each in differences(alone, other):
+                yield f"sets of {len(first)} and of {len(held)} items: {each}"
+
+    def rows(self, restarted: _Runs) -> Iterator[str]:
+        """Compare the first row after each restart with the method's response, from the same randomness."""
+        for held, sent in restarted.items():
+            windows: set[int] = set()
+            for each in sent:
+                asked = self._round_of(each)
+                if asked.start_ms in windows:
+                    continue
+                windows.add(asked.start_ms)
+                made = respond(
+                    self._collection.method, asked.inquiry, ItemSets.of([held]), entropy=self._entropy(asked.start_ms)
+                )
+                if made.tobytes() != b"".join(rows_of([each], self._width(asked))):
+                    yield f"phase {asked.phase}: what is sent of a set of {len(held)} items is not `respond` of it"
+
+    async def population(self) -> tuple[list[str], list[str]]:
+        """Let users with one set come before as many with another; return problems of their order, and of ids."""
+        asked = next(each for each in self._rounds if each.phase == 1)
+        slots = asked.padding
+        sets = list(range(min(slots, self._collection.items.count // 2)))
+        others = list(range(len(sets), min(2 * len(sets), self._collection.items.count)))
+        broker = broker_of(self._collection)
+        broker.now_ms = asked.start_ms
+        held = ItemSets.of([sets] * (_POPULATION // 2) + [others] * (_POPULATION // 2))
+        with connected(broker):
+            async with ItemPopulation(
+                self._collection, held, settings=SETTINGS, clock=broker.clock, spread=False, max_reports=1
+            ) as population:
+                await population.report(asked)
+        self.seen.producers += broker.producers
+        ids = list(id_problems([each.key or b"" for each in broker.sent])) if broker.sent else []
+        rows = np.array([list(row) for row in rows_of(broker.sent, self._width(asked))], dtype=np.uint8)
+        if not len(rows):
+            return [], ids
+        oracle = self._collection.method.oracle(asked.inquiry)
+        supported = oracle.supported(rows, np.array([*sets, *others]))
+        features = np.concatenate([rows, np.packbits(supported, axis=1, bitorder="little")], axis=1)
+        bit = differing_bit(features[: len(rows) // 2], features[len(rows) // 2 :])
+        return ([] if bit is None else ["the first half of the reports is of other sets than the second"]), ids
+
+    def _sets(self) -> list[tuple[int, ...]]:
+        """Return sets of many sizes, from none to all items; one of them may have no candidate."""
+        count = self._collection.items.count
+        slots = {each.padding for each in self._rounds}
+        sizes = {0, 1, 2, 4, 9, 17, 33, count // 2, count, *slots, *(each + 1 for each in slots)}
+        whole = [tuple(range(size)) for size in sorted(sizes) if size <= min(count, _MOST_ITEMS)]
+        return list(dict.fromkeys([*whole, (count - 1,)]))
+
+    def _user(self) -> tuple[bytes, list[Round]]:
+        """Return the secret of a user whom as many different phases ask as possible, and their rounds."""
+        phases, fingerprint = self._collection.method.phases, self._collection.fingerprint
+        best: tuple[bytes, list[Round]] = (bytes(SECRET_BYTES), [])
+        for number in range(_SECRETS):
+            secret = number.to_bytes(SECRET_BYTES, "big")
+            epochs = {each.epoch for each in self._rounds}
+            words = {each: partition_words([secret], fingerprint=fingerprint, epoch=each) for each in epochs}
+            asked = [each for each in self._rounds if phases[each.phase - 1].asks(words[each.epoch])[0]]
+            best = max(best, (secret, asked), key=lambda user: len({each.phase for each in user[1]}))
+            if len({each.phase for each in best[1]}) == len(phases):
+                break
+        return best
+
+    def _ledger(self) -> Path:
+        path = self._directory / f"ledger-{next(self._files)}"
+        PrivacyLedger.create(path, secret=self._secret, terms=_TERMS)
+        return path
+
+    async def _run(self, held: Sequence[int], path: Path, begin_ms: int, end_ms: int) -> list[Sent]:
+        """Start a client at one time, end it at another, and return what it sends."""
+        broker = broker_of(self._collection)
+        broker.now_ms, broker.end_ms, broker.on_send = begin_ms, end_ms, self._charge_of(path)
+        topic = SETTINGS.topic_names.rounds(self._collection.name)
+        for asked in sorted(self._rounds, key=lambda each: each.start_ms):
+            if asked.phase > 1:
+                broker.put(topic, asked.to_bytes(), at_ms=asked.start_ms + _PUBLISHED_MS)
+        ledger = PrivacyLedger.open(path, secret=self._secret)
+        with connected(broker):
+            async with ItemReporter(
+                self._collection,
+                settings=SETTINGS,
+                secret=self._secret,
+                ledger=ledger,
+                entropy=self._entropy(begin_ms),
+                clock=broker.clock,
+            ) as reporter:
+                await reporter.hold(self._collection.items.name(item) for item in held)
+                ends = [asyncio.create_task(broker.ended.wait()), asyncio.create_task(reporter.stopped())]
+                done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for each in ends:
+                    each.cancel()
+                for each in done:
+                    each.result()
+        self.seen.producers += broker.producers
+        return broker.sent
+
+    def _charge_of(self, path: Path) -> Callable[[Sent], None]:
+        """Return what compares the ledger's file, when a record arrives, with the cost of all so far."""
+        phases = self._collection.method.phases
+        costs = self._costs.setdefault(path, [])
+
+        def on_send(each: Sent) -> None:
+            costs.append(Fraction(phases[self._round_of(each).phase - 1].epsilon))
+            charged, owed = (
+                PrivacyLedger.open(path, secret=self._secret).spending.epsilon,
+                round_up(sum(costs, Fraction())),
+            )
+            if charged != owed:
+                self.mischarged.append(f"after {len(costs)} reports the ledger has charged {charged!r}, not {owed!r}")
+
+        return on_send
+
+    def _round_of(self, sent: Sent) -> Round:
+        """Return the round to which a record reports: of the first phases, by its time."""
+        for each in self._rounds:
+            if each.fingerprint in sent.value and (each.phase > 1 or each.start_ms <= sent.at_ms < each.end_ms):
+                return each
+        raise ValueError("what was sent belongs to no round")
+
+    def _width(self, asked: Round) -> int:
+        return row_width(self._collection.method.oracle(asked.inquiry).bits)
+
+    @staticmethod
+    def _entropy(begin_ms: int) -> Any:
+        return RepeatableEntropy(begin_ms)

@@ -1,0 +1,121 @@
+"""What left a client, and what of it may be seen beside the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.kafka.memory import MemoryBroker
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.wire import HEADER_BYTES, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.memory import Sent
+    from stream_ldp.pipeline.wire import RowFormat
+
+__all__ = ["SETTINGS", "START_MS", "Around", "around", "broker_of", "differences", "pseudonyms", "rows_of"]
+
+#: A header's checksum covers the rows: what is seen around them begins after it.
+_CHECKED_FROM = 8
+
+#: Settings of the audited clients: the broker in memory takes the place of the one that they name.
+SETTINGS = Settings(brokers="127.0.0.1:9092")
+
+#: The time at which audits begin: 2024-01-01, 00:00 UTC.
+START_MS = 1_704_067_200_000
+
+
+def broker_of(collection: Collection) -> MemoryBroker:
+    """Return a broker in memory that has the topics of a collection, and its registration."""
+    names = SETTINGS.topic_names
+    topics = {names.reports(collection.name), names.rounds(collection.name), names.collections}
+    broker = MemoryBroker(topics=topics, now_ms=START_MS)
+    registered = Registration.of(collection)
+    broker.put(names.collections, registered.value, key=registered.key)
+    return broker
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """All that can be seen of a record, but not what is in its rows, nor its batch id.
+
+    others: what the producer was given beside key and value.
+    at_ms, time_ms: when it was sent, and its event time.
+    key: length of the key, and whether it is the batch id.
+    header: of the batch, without checksum and batch id.
+    """
+
+    topic: str
+    others: tuple[tuple[str, Any], ...]
+    at_ms: int
+    time_ms: int
+    key: tuple[int, bool]
+    length: int
+    reports: int
+    header: bytes
+
+    def difference(self, other: Around) -> str | None:
+        """Return the first of the things that differ, in words."""
+        for each in fields(self):
+            one, two = getattr(self, each.name), getattr(other, each.name)
+            if one != two:
+                return f"{_NAMES.get(each.name, each.name)} is {one} with one, and {two} with the other"
+        return None
+
+
+_NAMES = {"at_ms": "the time of sending", "time_ms": "the event time", "others": "what is sent beside key and value"}
+
+
+def around(sent: Sequence[Sent], formats: Mapping[bytes, RowFormat]) -> list[Around]:
+    """Return what can be seen around the rows of each record.
+
+    Raises:
+        ValueError: a record is not a batch that a worker takes.
+    """
+    decoded = decode([each.value for each in sent], formats=formats)
+    if decoded.rejected:
+        raise ValueError(f"workers would reject what was sent: {decoded.rejected[0]}")
+    return [
+        Around(
+            topic=each.topic,
+            others=each.others,
+            at_ms=each.at_ms,
+            time_ms=int(time_ms),
+            key=(len(each.key or b""), each.key == batch_id),
+            length=len(each.value),
+            reports=int(count),
+            header=each.value[_CHECKED_FROM:HEADER_BYTES].replace(batch_id, b""),
+        )
+        for each, batch_id, time_ms, count in zip(
+            sent, decoded.batch_ids, decoded.time_ms, decoded.counts, strict=True
+        )
+    ]
+
+
+def differences(first: Sequence[Around], second: Sequence[Around]) -> Iterator[str]:
+    """Yield what can be seen of two users' records that differs."""
+    if len(first) != len(second):
+        yield f"{len(first)} batches are sent of one, and {len(second)} of the other"
+    for number, (one, other) in enumerate(zip(first, second, strict=False), start=1):
+        if (what := one.difference(other)) is not None:
+            yield f"of batch {number}, {what}"
+
+
+def rows_of(sent: Sequence[Sent], width: int) -> list[bytes]:
+    """Return the rows of each record one after another, so many bytes each."""
+    return [
+        each.value[start : start + width] for each in sent for start in range(HEADER_BYTES, len(each.value), width)
+    ]
+
+
+def pseudonyms(broker: MemoryBroker) -> Iterator[str]:
+    """Yield what lets the brokers store who has sent a batch."""
+    for options in broker.producers:
+        if options.get("enable_idempotence") or options.get("transactional_id"):
+            yield "the producer is idempotent: each stored batch carries its producer id and a sequence number"
+        if options.get("compression_type"):
+            yield "batches are compressed: their size depends on what is in them"

@@ -1,0 +1,188 @@
+"""A broker in memory: clients inside `connected` write to it and read from it, in a time that the caller lets pass.
+
+It has what the clients of this package use of aiokafka, and keeps all that it is sent. So an audit runs the clients
+unchanged and sees everything that leaves them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["CONNECTED", "MemoryBroker", "MemoryConsumer", "MemoryProducer", "Sent", "connected"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """A record as a producer handed it over, and when, in milliseconds since 1970-01-01 UTC.
+
+    others: whatever else was handed over with it, such as headers, a partition or a time.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes
+    at_ms: int
+    others: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(kw_only=True)
+class MemoryBroker:
+    """A broker that keeps what it is sent and acknowledges it at once.
+
+    topics: names of the topics that exist.
+    now_ms: the time; it passes while a consumer waits for records, and as the caller sets it.
+    end_ms: time at which consumers wait for ever, and `ended` is set.
+    on_send: called with every record, before it is acknowledged.
+    sent: all records that were produced.
+    producers: the options of every producer.
+    """
+
+    topics: set[str]
+    now_ms: int
+    end_ms: int | None = None
+    on_send: Callable[[Sent], None] | None = None
+    sent: list[Sent] = field(default_factory=list)
+    producers: list[dict[str, Any]] = field(default_factory=list)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _logs: dict[str, list[tuple[int, bytes | None, bytes]]] = field(default_factory=dict)
+
+    def clock(self) -> int:
+        """Return the time, in milliseconds since 1970-01-01 UTC."""
+        return self.now_ms
+
+    def put(self, topic: str, value: bytes, *, key: bytes | None = None, at_ms: int | None = None) -> None:
+        """Put a record on a topic for consumers, now or later; the records of a topic are put in order of time."""
+        self._logs.setdefault(topic, []).append((self.now_ms if at_ms is None else at_ms, key, value))
+
+    def receive(self, topic: str, *, key: bytes | None, value: bytes, **others: Any) -> None:
+        """Take a record from a producer."""
+        record = Sent(topic=topic, key=key, value=value, at_ms=self.now_ms, others=tuple(sorted(others.items())))
+        if self.on_send is not None:
+            self.on_send(record)
+        self.sent.append(record)
+
+    async def read(self, topic: str, offset: int, timeout_ms: int) -> list[tuple[int, bytes | None, bytes]]:
+        """Return the records from an offset on, or let so much time pass and return those that came meanwhile."""
+        if not self.available(topic)[offset:] and timeout_ms:
+            if self.end_ms is not None and self.now_ms >= self.end_ms:
+                self.ended.set()
+                await asyncio.Event().wait()
+            coming = [at_ms for at_ms, _, _ in self._logs.get(topic, ())[offset:]]
+            ends = [] if self.end_ms is None else [self.end_ms]
+            self.now_ms = max(self.now_ms, min([self.now_ms + timeout_ms, *ends, *coming]))
+        await asyncio.sleep(0)
+        return self.available(topic)[offset:]
+
+    def available(self, topic: str) -> list[tuple[int, bytes | None, bytes]]:
+        """Return the time, key and value of the records of a topic that are there by now."""
+        return [record for record in self._logs.get(topic, []) if record[0] <= self.now_ms]
+
+
+#: The broker in memory that clients use instead of those of their settings, if any.
+CONNECTED: ContextVar[MemoryBroker | None] = ContextVar("connected", default=None)
+
+
+@contextmanager
+def connected(broker: MemoryBroker) -> Iterator[MemoryBroker]:
+    """Let all clients that connect inside the block, also in its tasks, use this broker, whatever their settings."""
+    token = CONNECTED.set(broker)
+    try:
+        yield broker
+    finally:
+        CONNECTED.reset(token)
+
+
+class MemoryProducer:
+    """The part of aiokafka's producer that clients use, on a broker in memory."""
+
+    def __init__(self, broker: MemoryBroker, options: dict[str, Any]) -> None:
+        self._broker = broker
+        self._sender = SimpleNamespace(close=self.stop)
+        self.client = SimpleNamespace(fetch_all_metadata=self._metadata, close=self.stop)
+        broker.producers.append(options)
+
+    async def start(self) -> None:
+        """Connect."""
+
+    async def stop(self) -> None:
+        """Disconnect."""
+
+    async def send(self, topic: str, *, key: bytes | None, value: bytes, **others: Any) -> asyncio.Future[None]:
+        """Hand over a record, which is acknowledged."""
+        self._broker.receive(topic, key=key, value=value, **others)
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        acknowledged.set_result(None)
+        return acknowledged
+
+    async def _metadata(self) -> Any:
+        return SimpleNamespace(topics=lambda: self._broker.topics)
+
+
+class MemoryConsumer:
+    """The part of aiokafka's consumer that clients without a group use, on a broker in memory."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self._broker = broker
+        self._offset = 0
+        self._partition: Any = None
+
+    async def start(self) -> None:
+        """Connect."""
+
+    async def stop(self) -> None:
+        """Disconnect."""
+
+    async def topics(self) -> set[str]:
+        """Return the names of all topics."""
+        return self._broker.topics
+
+    def assign(self, partitions: list[Any]) -> None:
+        """Read this partition, from its beginning."""
+        (self._partition,) = partitions
+
+    def seek(self, partition: Any, offset: int) -> None:  # noqa: ARG002
+        """Read on at this offset."""
+        self._offset = offset
+
+    async def position(self, partition: Any) -> int:  # noqa: ARG002
+        """Return the offset of the record that is read next."""
+        return self._offset
+
+    async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        """Return the offset after the last record."""
+        return {each: len(self._broker.available(each.topic)) for each in partitions}
+
+    async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
+        """Return the first record of this time or later, for each partition."""
+        found: dict[Any, Any] = {}
+        for partition, since_ms in times.items():
+            records = self._broker.available(partition.topic)
+            later = [offset for offset, (at_ms, _, _) in enumerate(records) if at_ms >= since_ms]
+            found[partition] = SimpleNamespace(offset=later[0]) if later else None
+        return found
+
+    async def getmany(
+        self,
+        partition: Any,
+        *,
+        timeout_ms: int,
+        max_records: int | None = None,  # noqa: ARG002
+    ) -> dict[Any, list[Any]]:
+        """Return the next records, or none after so many milliseconds."""
+        records = await self._broker.read(partition.topic, self._offset, timeout_ms)
+        found = [
+            SimpleNamespace(
+                topic=partition.topic, partition=0, offset=self._offset + place, timestamp=at_ms, key=key, value=value
+            )
+            for place, (at_ms, key, value) in enumerate(records)
+        ]
+        self._offset += len(found)
+        return {partition: found}

@@ -1,0 +1,575 @@
+"""39 ways to break the privacy of this package, each a patch of today's code, and what has to catch it.
+
+`python -m tests.breaks` prints which of the audits catches each, and `python -m tests.breaks 18 33` does so of some.
+Most are one slip away from the code; all state the epsilon of the honest code. As a plugin of pytest, this module
+breaks the package before any test is imported: `pytest -p tests.breaks --break 31 tests/privacy/ledger`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from stream_ldp.cli import app
+from stream_ldp.client import batcher, item_population, item_reporter
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.outbox import Outbox
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.mechanisms import (
+    RESOLUTION,
+    RRLDP,
+    DirectResponse,
+    FrequencyOracle,
+    GivenWords,
+    HadamardResponse,
+    OSEntropy,
+    PermanentWords,
+    SetHadamardResponse,
+    UnaryResponse,
+    direct,
+)
+from stream_ldp.mechanisms.packing import pack, unpack
+from stream_ldp.mechanisms.randomness import user_partition
+from stream_ldp.mechanisms.randomness.entropy import WordEntropy
+from stream_ldp.privacy.ledger import ledger_file, private_file, secret
+from stream_ldp.privacy.ledger.ledger import PhaseAccount, PhaseReport
+from stream_ldp.records import collection as record_collection
+from stream_ldp.sets.phases import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ATTACK", "BREAKS", "CLIENT", "EXACT", "Break", "caught", "caught_by_test"]
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+ATTACK, EXACT, CLIENT = "audit", "audit --exact", "audit --client"
+
+SURVEY = """
+collection: care-survey
+mechanism: {kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}
+attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+window: {size: 10s, grace: 2s, idle_timeout: 5s}
+estimates: [{name: mobility, of: [mobility]}]
+"""
+#: An attribute of more bits than a block of keyed words has.
+WIDE = SURVEY.replace("[none, some, full]", "[{}]".format(", ".join(f"v{value}" for value in range(18))))
+#: Direct responses, of which none has a round epsilon.
+FILMS = """
+collection: films
+mechanism: {kind: svim, epsilon: 2.345, k: 3, set_size: 4}
+items: {names: [alien, brazil, casablanca, dune, eraserhead, fargo, gravity, heat]}
+window: {size: 10s, grace: 1s, idle_timeout: 2s}
+"""
+#: More than 40 choices, and more than 8 items.
+BOOKS = """
+collection: books
+mechanism: {kind: gfim, epsilon: 2.345, k: 3, k_max: 8, set_size: 4, split: [0.9, 0.1]}
+items: {size: 48}
+window: {size: 10s, grace: 1s, idle_timeout: 2s}
+"""
+HASHED = BOOKS.replace("set_size: 4", "set_size: 2, hash_bits: 3")
+MINED = BOOKS.replace("gfim", "ldpminer").replace(", split: [0.9, 0.1]", "")
+WHEEL = "set-hadamard:size=16,slots=4,epsilon=3,hash_bits=3"
+LARGE_DIRECT = "direct:size=50,dummies=4,epsilon=2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Break:
+    """One way to break the package.
+
+    number: as the hostile review of the package numbers them.
+    what: what is broken, in words.
+    patch: breaks it.
+    subject: a mechanism, or a collection file's text, whose audits look at the broken code.
+    by: the audits that have to catch it.
+    test: a test that has to catch it, where no audit can see it or beside one that does.
+    """
+
+    number: int
+    what: str
+    patch: Patch
+    subject: str
+    by: tuple[str, ...]
+    test: str | None = None
+
+
+def _replacing(target: Any, name: str, make: Callable[[Any], Any]) -> Patch:
+    """Return the patch that replaces something by what `make` makes of it."""
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(target, name, make(getattr(target, name)))
+
+    return patch
+
+
+def _perturb(broken: Callable[[RRLDP, Any, Any, Any], Any]) -> Patch:
+    """Return the patch of `RRLDP.perturb` by a function of mechanism, values, entropy and permanent words."""
+
+    def make(original: Any) -> Any:
+        def perturb(self: RRLDP, values: Any, *, entropy: Any, permanent_words: Any = None) -> Any:
+            found = broken(self, self._checked(values), entropy, permanent_words)
+            if found is None:
+                return original(self, values, entropy=entropy, permanent_words=permanent_words)
+            return self.packed(found)
+
+        return perturb
+
+    return _replacing(RRLDP, "perturb", make)
+
+
+def _permanent(mechanism: RRLDP, values: Any, entropy: Any, words: Any) -> Any:
+    return mechanism.permanent(values, entropy if words is None else GivenWords(words))
+
+
+def _one_hot(mechanism: RRLDP, values: Any, *_: Any) -> Any:
+    return np.concatenate(
+        [values[:, [place]] == np.arange(size) for place, size in enumerate(mechanism.sizes)], axis=1
+    ).astype(np.uint8)
+
+
+def _reuses_words(mechanism: RRLDP, values: Any, entropy: Any, words: Any) -> Any:
+    if words is None:
+        return None
+    return mechanism.instantaneous(_permanent(mechanism, values, entropy, words), GivenWords(words))
+
+
+def _twice(mechanism: RRLDP, values: Any, entropy: Any, words: Any) -> Any:
+    once = mechanism.instantaneous(_permanent(mechanism, values, entropy, words), entropy)
+    return mechanism.instantaneous(once, entropy)
+
+
+def _singly(mechanism: RRLDP, values: Any, entropy: Any, words: Any) -> Any:
+    return _permanent(mechanism, values, entropy, words) if len(values) == 1 else None
+
+
+def _keyed_without(**nothing: Any) -> Patch:
+    """Return the patch that leaves something out of the key of permanent words."""
+
+    def make(original: Any) -> Any:
+        def init(self: PermanentWords, **given: Any) -> None:
+            less = {name: each(given[name]) if callable(each) else each for name, each in nothing.items()}
+            original(self, **{**given, **less})
+
+        return init
+
+    return _replacing(PermanentWords, "__init__", make)
+
+
+def _repeating(original: Any) -> Any:
+    def words(self: PermanentWords, secret: bytes, values: Any) -> Any:
+        found = original(self, secret, values)
+        starts = np.cumsum([0, *self._counts[:-1]])
+        places = [start + np.arange(count) % 16 for start, count in zip(starts, self._counts, strict=True)]
+        return found[np.concatenate(places)]
+
+    return words
+
+
+def _coarse(original: Any) -> Any:
+    return lambda *arguments, **options: original(*arguments, **options) & np.uint32(0xFF000000)
+
+
+def _padded(slots: Callable[[int], int]) -> Patch:
+    def make(original: Any) -> Any:
+        def sampled(self: Any, *sets: Any, padding: int, entropy: Any) -> Any:
+            return original(self, *sets, padding=slots(padding), entropy=entropy)
+
+        return sampled
+
+    return _replacing(FrequencyOracle, "sampled", make)
+
+
+def _rounded_to_nearest(original: Any) -> Any:
+    def kept(choices: int, epsilon: float) -> int:
+        floor = original(choices, epsilon)
+        exact = RESOLUTION * math.exp(epsilon) / (math.exp(epsilon) + choices - 1)
+        # The parameters of some oracles are rounded up, as many of others down.
+        return int(floor + (exact - floor >= 0.5))
+
+    return kept
+
+
+def _one_word_more(original: Any) -> Any:
+    def respond(self: DirectResponse, values: Any, *, entropy: Any) -> Any:
+        other = DirectResponse(size=self.size, dummies=self.dummies, epsilon=self.epsilon)
+        object.__setattr__(other, "kept", self.kept + 1)
+        return original(other, values, entropy=entropy)
+
+    return respond
+
+
+def _spends_twice(original: Any) -> Any:
+    def respond(self: DirectResponse, values: Any, *, entropy: Any) -> Any:
+        if self.counters <= 40:
+            return original(self, values, entropy=entropy)
+        return original(
+            DirectResponse(size=self.size, dummies=self.dummies, epsilon=2 * self.epsilon), values, entropy=entropy
+        )
+
+    return respond
+
+
+def _alone_in_the_clear(original: Any) -> Any:
+    def perturb(self: DirectResponse, values: Any, *, entropy: Any) -> Any:
+        if len(values) == 1:
+            return pack([np.asarray(values)], [self.bits])
+        return original(self, values, entropy=entropy)
+
+    return perturb
+
+
+def _amplified_hash(original: Any) -> Any:
+    def for_set(cls: Any, size: int, *, padding: int, epsilon: float) -> Any:
+        return cls.for_value(size, epsilon=direct.amplified(epsilon, padding=padding))
+
+    return classmethod(for_set)
+
+
+def _plain_third_bit(original: Any) -> Any:
+    def perturb(self: HadamardResponse, values: Any, *, entropy: Any) -> Any:
+        rows = original(self, values, entropy=entropy)
+        if self.hash_bits < 3:
+            return rows
+        *indices, sent = unpack(rows, self._widths)
+        plain = (np.bitwise_count(indices[2] & np.asarray(values)) & np.int64(1)) << 2
+        return self.packed(np.array(indices), np.where(np.asarray(values) < self.size, sent & ~4 | plain, sent))
+
+    return perturb
+
+
+def _a_hash_too_many(original: Any) -> Any:
+    def of_at_most_slots(self: SetHadamardResponse, favoured: Any, users: int, entropy: Any) -> Any:
+        held = np.bincount(favoured // 2**self.hash_bits, minlength=users)
+        return favoured[entropy.subsets(held, self.slots + (self.slots > 3))]
+
+    return of_at_most_slots
+
+
+def _dummy_is_a_value(original: Any) -> Any:
+    def perturb(self: UnaryResponse, values: Any, *, entropy: Any) -> Any:
+        return original(self, np.minimum(values, self.size - 1), entropy=entropy)
+
+    return perturb
+
+
+def _cached(original: Any) -> Any:
+    cached = functools.lru_cache(lambda n: np.frombuffer(os.urandom(4 * n), dtype="<u4"))
+    return lambda self, n: cached(n)
+
+
+class _Daily:
+    """Permanent words that change with the day."""
+
+    def __init__(self, words: PermanentWords, clock: Callable[[], int]) -> None:
+        self._words, self._clock = words, clock
+
+    def words_of(self, secrets: Any, values: Any) -> Any:
+        day = (self._clock() // 86_400_000).to_bytes(8, "little")
+        return self._words.words_of([each[8:] + day for each in secrets], values)
+
+
+def _daily(original: Any) -> Any:
+    def init(self: Reporter, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        self._words = _Daily(self._words, self._clock)  # type: ignore[assignment]  # the part that is used
+
+    return init
+
+
+def _first_users_words(original: Any) -> Any:
+    return lambda self, secrets, values: original(self, [secrets[0]] * len(secrets), values)
+
+
+def _parity(original: Any) -> Any:
+    async def report_series(self: Reporter, values: Any) -> Any:
+        clock = self._clock
+        self._clock = lambda: clock() // 2_000 * 2_000 + 1_000 * (int(values[0][0]) % 2)
+        try:
+            return await original(self, values)
+        finally:
+            self._clock = clock
+
+    return report_series
+
+
+def _counted(original: Any) -> Any:
+    numbers = itertools.count()
+
+    def words(n: int, *, entropy: Any) -> Any:
+        found = original(n, entropy=entropy)
+        found[-1] = next(numbers)
+        return found
+
+    return words
+
+
+def _sorted(original: Any) -> Any:
+    def batch_of(rows: Any, **options: Any) -> Any:
+        batch = original(rows, **options)
+        return dataclasses.replace(batch, rows=np.array(sorted(batch.rows.tolist()), dtype=np.uint8))
+
+    return batch_of
+
+
+def _larger_earlier(original: Any) -> Any:
+    def plan(self: ItemReporter, asked: Any) -> None:
+        known = set(self._due)
+        original(self, asked)
+        for key in set(self._due) - known:
+            due_ms, round_ = self._due[key]
+            begin = max(self._clock(), asked.start_ms)
+            held = 0 if self._set is None else int(self._set.sizes[0])
+            self._due[key] = (begin + (due_ms - begin) // (1 + held), round_)
+
+    return plan
+
+
+def _other_half(original: Any) -> Any:
+    module: Any = item_reporter
+
+    def plan(self: ItemReporter, asked: Any) -> None:
+        honest = module.partition_words
+        if self._set is not None and self._set.sizes[0] > 8:
+            module.partition_words = lambda *a, **o: honest(*a, **o) ^ np.uint32(2**31)
+        try:
+            original(self, asked)
+        finally:
+            module.partition_words = honest
+
+    return plan
+
+
+def _silent(original: Any) -> Any:
+    async def report(self: ItemReporter, asked: Any) -> None:
+        held = set() if self._set is None else set(self._set.items.tolist())
+        if asked.candidates is None or held & set(asked.candidates):
+            await original(self, asked)
+
+    return report
+
+
+def _two_a_debit(original: Any) -> Any:
+    async def publish(self: Outbox, batches: Any) -> None:
+        await original(self, [*batches, *(dataclasses.replace(each, batch_id=os.urandom(16)) for each in batches)])
+
+    return publish
+
+
+def _unlocked(original: Any) -> Any:
+    def update(self: Any, change: Any) -> None:
+        book = self.read()
+        with ledger_file._locked(self.path):
+            self._write(change(book))
+
+    return update
+
+
+def _one_decimal(original: Any) -> Any:
+    def to(cls: Any, collection: Any, *, phase: int, epoch: int) -> Any:
+        report = original(collection, phase=phase, epoch=epoch)
+        return dataclasses.replace(report, epsilon=round(report.epsilon, 1))
+
+    return classmethod(to)
+
+
+def _coarse_partition(patch: pytest.MonkeyPatch) -> None:
+    coarse = _coarse(user_partition.partition_words)
+    for module in (user_partition, item_reporter, item_population, record_collection):
+        patch.setattr(module, "partition_words", coarse)
+
+
+def _in_order(n: int, *, entropy: Any) -> Any:
+    return np.arange(n)
+
+
+def _readable(original: Any) -> Any:
+    def create(path: Path, content: bytes) -> None:
+        original(path, content)
+        path.chmod(0o640)
+
+    return create
+
+
+_LEDGER_FILE = "tests/privacy/ledger/test_ledger_file.py"
+_PERMANENT = "tests/mechanisms/randomness/test_permanent.py"
+
+BREAKS: tuple[Break, ...] = (
+    Break(number=0, what="perturb sends the one-hot record", patch=_perturb(_one_hot), subject=SURVEY,
+          by=(ATTACK, EXACT, CLIENT)),
+    Break(number=1, what="permanent words keyed without collection", patch=_keyed_without(collection=""),
+          subject=SURVEY, by=(), test=f"{_PERMANENT}::test_different_meanings_share_no_word"),
+    Break(number=2, what="permanent words keyed without f",
+          patch=_keyed_without(noise=lambda noise: [[] for _ in noise]),
+          subject=SURVEY, by=(), test=f"{_PERMANENT}::test_different_meanings_share_no_word"),
+    Break(number=3, what="words repeat every 16 bits", patch=_replacing(PermanentWords, "words", _repeating),
+          subject=WIDE, by=(EXACT, ATTACK)),
+    Break(number=4, what="IRR reuses the PRR's words", patch=_perturb(_reuses_words), subject=SURVEY,
+          by=(EXACT, CLIENT)),
+    Break(number=5, what="IRR twice", patch=_perturb(_twice), subject=SURVEY, by=(EXACT,)),
+    Break(number=6, what="threshold <= instead of <",
+          patch=_replacing(WordEntropy, "below", lambda _: lambda self, thresholds: self.words(
+              thresholds.size).reshape(thresholds.shape) <= thresholds),
+          subject=SURVEY, by=(EXACT,)),
+    Break(number=7, what="PRF with 8 bits a word", patch=_replacing(PermanentWords, "words", _coarse),
+          subject=SURVEY, by=(EXACT,)),
+    Break(number=8, what="a single user gets no IRR", patch=_perturb(_singly), subject=SURVEY, by=(EXACT, CLIENT)),
+    Break(number=9, what="the system's words are cached", patch=_replacing(OSEntropy, "words", _cached),
+          subject=SURVEY, by=(CLIENT,)),
+    Break(number=10, what="p rounded to the nearest", patch=_replacing(direct, "_kept", _rounded_to_nearest),
+          subject=FILMS, by=(EXACT,)),
+    Break(number=11, what="direct response keeps one word too many",
+          patch=_replacing(DirectResponse, "respond", _one_word_more), subject=FILMS, by=(EXACT,)),
+    Break(number=12, what="modulo bias",
+          patch=_replacing(WordEntropy, "integers", lambda _: lambda self, sizes: (
+              self.words(sizes.size).astype(np.int64).reshape(sizes.shape) % sizes)),
+          subject=FILMS, by=(EXACT,)),
+    Break(number=13, what="one padding slot too few", patch=_padded(lambda slots: max(slots - 1, 1)),
+          subject=FILMS, by=(EXACT,)),
+    Break(number=14, what="one padding slot too few for l > 3", patch=_padded(lambda slots: slots - (slots > 3)),
+          subject=FILMS, by=(EXACT,)),
+    Break(number=15, what="amplified with l + 1",
+          patch=_replacing(direct, "amplified", lambda honest: lambda epsilon, *, padding: honest(
+              epsilon, padding=padding + 1)),
+          subject=FILMS, by=(EXACT,)),
+    Break(number=16, what="hashing amplified like direct",
+          patch=_replacing(HadamardResponse, "for_set", _amplified_hash), subject=BOOKS, by=(EXACT,)),
+    Break(number=17, what="third bit of a hash not perturbed",
+          patch=_replacing(HadamardResponse, "perturb", _plain_third_bit), subject=HASHED, by=(EXACT, ATTACK)),
+    Break(number=18, what="wheel does not cut l + 1 hashes for l > 3",
+          patch=_replacing(SetHadamardResponse, "_of_at_most_slots", _a_hash_too_many), subject=WHEEL,
+          by=(EXACT, ATTACK)),
+    Break(number=19, what="unary: a dummy sends a value's code",
+          patch=_replacing(UnaryResponse, "perturb", _dummy_is_a_value), subject=MINED, by=(EXACT,)),
+    Break(number=38, what="direct: a single user is not perturbed",
+          patch=_replacing(DirectResponse, "perturb", _alone_in_the_clear), subject=FILMS, by=(EXACT, ATTACK)),
+    Break(number=39, what="direct spends 2 epsilon where k > 40",
+          patch=_replacing(DirectResponse, "respond", _spends_twice), subject=LARGE_DIRECT, by=(EXACT, ATTACK)),
+    Break(number=41, what="one group is asked by two phases",
+          patch=_replacing(Phase, "asks", lambda _: lambda self, words: (
+              (words >= self.share[0]) & (words <= self.share[1]))),
+          subject=FILMS, by=(EXACT, ATTACK)),
+    Break(number=20, what="Reporter redraws the PRR every day", patch=_replacing(Reporter, "__init__", _daily),
+          subject=SURVEY, by=(CLIENT,)),
+    Break(number=21, what="report_many: the first user's words for all",
+          patch=_replacing(PermanentWords, "words_of", _first_users_words), subject=SURVEY, by=(CLIENT,)),
+    Break(number=22, what="the event time's parity tells a value",
+          patch=_replacing(Reporter, "report_series", _parity), subject=SURVEY, by=(CLIENT,)),
+    Break(number=23, what="batch id with a counter", patch=_replacing(batcher, "random_words", _counted),
+          subject=SURVEY, by=(CLIENT,)),
+    Break(number=25, what="rows of a batch are sorted", patch=_replacing(batcher, "batch_of", _sorted),
+          subject=SURVEY, by=(CLIENT,)),
+    Break(number=26, what="larger sets answer earlier", patch=_replacing(ItemReporter, "_plan", _larger_earlier),
+          subject=BOOKS, by=(CLIENT,)),
+    Break(number=27, what="sets of more than 8 items are asked by another group",
+          patch=_replacing(ItemReporter, "_plan", _other_half), subject=BOOKS, by=(CLIENT,)),
+    Break(number=28, what="silent where no candidate is held", patch=_replacing(ItemReporter, "_report", _silent),
+          subject=BOOKS, by=(CLIENT,)),
+    Break(number=29, what="two answers a debit", patch=_replacing(Outbox, "publish", _two_a_debit),
+          subject=BOOKS, by=(CLIENT,)),
+    Break(number=30, what="answered epochs are forgotten",
+          patch=_replacing(PhaseAccount, "is_over", lambda _: lambda self, epoch: False),
+          subject=BOOKS, by=(CLIENT,)),
+    Break(number=31, what="ledger reads outside its lock",
+          patch=_replacing(ledger_file._FileStore, "update", _unlocked), subject=SURVEY, by=(),
+          test=f"{_LEDGER_FILE}::test_threads_count_all_that_they_send"),
+    Break(number=32, what="directory is not synced",
+          patch=_replacing(private_file, "_sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
+          test=f"{_LEDGER_FILE}::"
+          "test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
+    Break(number=33, what="ledger rounds epsilon to one decimal",
+          patch=_replacing(PhaseReport, "to", _one_decimal), subject=BOOKS, by=(CLIENT,)),
+    Break(number=34, what="partition word of 8 bits", patch=_coarse_partition, subject=BOOKS, by=(),
+          test="tests/mechanisms/randomness/test_user_partition.py"),
+    Break(number=35, what="ItemPopulation answers in order",
+          patch=_replacing(item_population, "random_order", lambda _: _in_order),
+          subject=FILMS, by=(CLIENT,)),
+    Break(number=36, what="secret is readable by the group",
+          patch=_replacing(secret, "create_private", _readable), subject=SURVEY, by=(CLIENT,)),
+)  # fmt: skip
+
+#: Trials of the attacks of the table, a fifth of the default.
+_TRIALS = 20_000
+
+_ARGUMENTS = {ATTACK: ("--seed", "1"), EXACT: ("--exact",), CLIENT: ("--client",)}
+
+
+def caught(broken: Break, audit: str, *, trials: int | None = None) -> bool | None:
+    """Run one audit on the broken package in this process: whether it fails; None if it does not apply."""
+    is_collection = broken.subject.startswith("\n")
+    if audit == CLIENT and not is_collection:
+        return None
+    arguments = [*_ARGUMENTS[audit], *(["--trials", str(trials)] if trials and audit == ATTACK else [])]
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        subject = broken.subject
+        if is_collection:
+            Path(directory, "collection.yaml").write_text(broken.subject)
+            subject = str(Path(directory, "collection.yaml"))
+        broken.patch(patch)
+        result = CliRunner().invoke(app, ["audit", subject, *arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    if result.exit_code not in (0, 1) or (result.exit_code == 1 and "DISPROVED" not in result.stderr):
+        raise RuntimeError(f"the audit has no verdict: {result.stderr}")
+    return result.exit_code == 1
+
+
+def caught_by_test(broken: Break) -> bool:
+    """Run the break's test on the broken package, in a process of its own: whether it fails."""
+    assert broken.test is not None
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "tests.breaks", "--break", str(broken.number)]
+    result = subprocess.run([*command, broken.test], capture_output=True, text=True, check=False)
+    if result.returncode not in (0, 1):
+        raise RuntimeError(f"the test could not be run: {result.stdout}{result.stderr}")
+    return result.returncode == 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let pytest take the number of a break, where this module is one of its plugins."""
+    parser.addoption("--break", type=int, required=True, help="number of the break of the package")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Break the package, before any test is imported."""
+    number = config.getoption("--break")
+    (broken,) = [each for each in BREAKS if each.number == number]
+    broken.patch(pytest.MonkeyPatch())
+
+
+def _columns(broken: Break) -> Iterator[str]:
+    for audit in _ARGUMENTS:
+        found = caught(broken, audit, trials=_TRIALS)
+        yield "-" if found is None else "caught" if found else "passes"
+    if broken.test is None:
+        yield ""
+    else:
+        name = re.sub(r"^tests/|\.py", "", broken.test)
+        yield f"{name} {'fails' if caught_by_test(broken) else 'passes'}"
+
+
+def main(*numbers: str) -> None:
+    """Print what catches each break, as a table."""
+    sys.stdout.write("| # | break | audit | audit --exact | audit --client | test |\n|---|---|---|---|---|---|\n")
+    for broken in BREAKS:
+        if not numbers or str(broken.number) in numbers:
+            sys.stdout.write(f"| {broken.number:02} | {broken.what} | {' | '.join(_columns(broken))} |\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Axis, Independence
+from stream_ldp.sampled.answer import Frequencies
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
+from tests.sampled.examples import collection_of, marginals_of
 from tests.service.harness import JointDeployment
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
@@ -46,8 +49,8 @@ async def page() -> AsyncIterator[Page]:
 
 
 @asynccontextmanager
-async def served(port: int = 0) -> AsyncIterator[PageServer]:
-    server = PageServer(History(KNOWN), host="127.0.0.1", port=port)
+async def served(port: int = 0, known: dict[str, dict[str, Any]] = KNOWN) -> AsyncIterator[PageServer]:
+    server = PageServer(History(known), host="127.0.0.1", port=port)
     await server.start()
     try:
         yield server
@@ -128,6 +131,35 @@ async def test_a_ranking_is_shown_with_intervals_and_what_has_moved(page: Page) 
         assert "0.400 ± 0.020 ▲1" in drawn
         assert "0.300 ± 0.020 ▼1" in drawn
         assert await page.locator("figure").first.locator("line.whisker").count() == 6
+
+
+async def test_frequencies_and_means_are_shown_raw_and_projected(page: Page) -> None:
+    marginals = marginals_of(collection_of())
+    async with served(known={marginals.collection: {"kind": "sampled"}}) as server:
+        server.show(marginals)
+        await page.goto(server.url)
+        for marginal in marginals.attributes:
+            estimate = marginal.estimate
+            assert estimate is not None
+            if isinstance(estimate, Frequencies):
+                shown = await rows(page, marginal.attribute)
+                assert [row[0] for row in shown] == list(estimate.values)
+                assert [float(row[1].split()[0]) for row in shown] == pytest.approx(estimate.raw, abs=0.006)
+                assert [float(row[2]) for row in shown] == pytest.approx(estimate.projected, abs=0.006)
+            else:
+                figure = page.locator("figure").filter(has_text=f"mean {estimate.mean.raw:.1f}"[:7])
+                assert await figure.count() >= 1
+
+
+async def test_a_question_that_nobody_answered_is_told(page: Page) -> None:
+    marginals = marginals_of(collection_of())
+    silent = marginals.model_copy(
+        update={"attributes": tuple(each.model_copy(update={"estimate": None}) for each in marginals.attributes)}
+    )
+    async with served(known={marginals.collection: {"kind": "sampled"}}) as server:
+        server.show(silent)
+        await page.goto(server.url)
+        await expect(page.get_by_text("Nobody has answered this question")).to_have_count(len(silent.attributes))
 
 
 async def test_a_value_that_looks_like_markup_stays_a_value(page: Page) -> None:

@@ -1,10 +1,11 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
 import { records } from "./records.js";
+import { sampled } from "./sampled.js";
 import { sets } from "./sets.js";
 import { anything } from "./anything.js";
 import { el, fill, moment, clock, whole } from "./draw.js";
 
-const VIEWS = { records, sets };
+const VIEWS = { records, sampled, sets };
 const KEPT = 60;
 
 const state = { collections: {}, series: new Map(), cut: "final" };

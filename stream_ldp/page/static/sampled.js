@@ -1,0 +1,79 @@
+// Frequencies and means of attributes of which each user was asked about one.
+import { bars, clock, figure, lines, shown, spread, table, whole } from "./draw.js";
+
+const TRACKS = 6;
+const BINS = 16;
+const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
+
+// What bars show lies between 0 and 1; the intervals are those of the raw estimates.
+function frequencies(marginal) {
+  const { values, raw, standard_error: errors, projected } = marginal.estimate;
+  const rows = values.map((name, index) => ({ name, value: projected[index], error: errors[index] }));
+  return figure(marginal.attribute, bars(marginal.attribute, rows), {
+    note: `${whole(marginal.reports)} answers by ${marginal.mechanism}`,
+    data: table(marginal.attribute, [marginal.attribute, "raw", "projected"],
+      values.map((name, index) => [name, spread(raw[index], errors[index]), shown(projected[index], errors[index])])),
+  });
+}
+
+function binned({ points, probability }) {
+  const size = Math.ceil(points.length / BINS);
+  const bins = [];
+  for (let first = 0; first < points.length; first += size) {
+    const last = Math.min(first + size, points.length) - 1;
+    const value = probability.slice(first, last + 1).reduce((a, b) => a + b, 0);
+    bins.push({ name: first === last ? points[first].toPrecision(3) : `${points[first].toPrecision(3)} to ${points[last].toPrecision(3)}`, value });
+  }
+  return bins;
+}
+
+function numbers(marginal) {
+  const { mean, distribution, range } = marginal.estimate;
+  const note = `mean ${spread(mean.raw, mean.standard_error)}, between ${range[0]} and ${range[1]}; ${whole(marginal.reports)} answers by ${marginal.mechanism}`;
+  const rows = distribution ? binned(distribution) : [{ name: "mean", value: mean.projected, error: mean.standard_error }];
+  return figure(marginal.attribute, bars(marginal.attribute, rows), { note,
+    data: table(marginal.attribute, [distribution ? "value" : "", distribution ? "probability" : "mean"], rows.map((row) => [row.name, shown(row.value, row.error ?? 0)])) });
+}
+
+function drawn(marginal) {
+  if (marginal.estimate === null) return figure(marginal.attribute, "Nobody has answered this question in the window.");
+  return marginal.estimate.kind === "frequencies" ? frequencies(marginal) : numbers(marginal);
+}
+
+// The lines of an attribute over the windows: its most frequent values, or its mean.
+function tracksOf(attribute, answer, past) {
+  const of = (each) => each.attributes.find((one) => one.attribute === attribute)?.estimate;
+  const now = of(answer);
+  if (!now) return [];
+  if (now.kind === "numbers") return [{ name: "mean", points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).mean.projected]] : [])) }];
+  const order = now.values.map((_, index) => index).sort((a, b) => now.projected[b] - now.projected[a]).slice(0, TRACKS);
+  return order.map((value) => ({ name: now.values[value], points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).projected[value]]] : [])) }));
+}
+
+export const sampled = {
+  series: () => "",
+  track: () => "",
+  label: () => "",
+  settled: (answers) => answers.filter((each) => each.final).at(-1),
+
+  facts: ({ privacy }) => [
+    ["epsilon a report", epsilon(privacy.per_report)],
+    ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`],
+  ],
+
+  figures(answer, tools) {
+    const found = answer.attributes.map(drawn);
+    if (tools.past.length > 1) {
+      const names = answer.attributes.map((each) => [each.attribute, each.attribute]);
+      const attribute = tools.choice("attribute", "Over the windows", names, names[0][0]);
+      const tracks = tracksOf(attribute, answer, tools.past);
+      if (tracks.length) {
+        const times = tracks[0].points.map(([time]) => time);
+        found.push(figure(`${attribute} over the windows`, lines(`${attribute} over the windows`, tracks), { wide: true,
+          data: table("windows", ["window ends", ...tracks.map((track) => track.name)],
+            times.map((time, index) => [clock(new Date(time)), ...tracks.map((track) => shown(track.points[index][1], 0))])) }));
+      }
+    }
+    return found;
+  },
+};

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter, deque
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ from aiokafka import TopicPartition
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run
+from stream_ldp.cli.running import run_operation
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
@@ -28,7 +28,7 @@ from stream_ldp.service.dead_letters import DeadLetter
 from stream_ldp.service.preflight import preflight
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from stream_ldp.collection import Collection
 
@@ -74,7 +74,7 @@ def list_(
 
     What a batch holds is not shown.
     """
-    _run(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
+    run_operation(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
 
 
 @app.command()
@@ -103,12 +103,7 @@ def replay(
             f"what can be mended is {', '.join(CURABLE)}",
             code=2,
         )
-    _run(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
-
-
-def _run(work: Coroutine[None, None, None]) -> None:
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
-    run(work)
+    run_operation(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
 
 
 async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
@@ -134,40 +129,73 @@ async def _replay(
     settings: Settings, file: Path, *, reasons: frozenset[Reason], hopeless: bool, dry_run: bool
 ) -> None:
     (collection,) = (collections := load_collections([file])).values()
-    partitions = await preflight(settings, collections)
     topic = settings.topic_names.reports(collection.name)
-    watermarks = await _watermarks(settings, collection, partitions[topic])
-    batches: list[Record] = []
-    sent = reports = 0
-    kept: Counter[str] = Counter()
+    partitions = (await preflight(settings, collections))[topic]
+    watermarks = await _watermarks(settings, collection, partitions)
+    selection = _Selection(collection=collection, topic=topic, watermarks=watermarks, hopeless=hopeless)
+    chosen = (record async for each in _letters(settings, collection, reasons) if (record := selection.take(each)))
+    if dry_run:
+        async for _ in chosen:
+            pass
+    else:
+        await _publish(chosen, settings)
+    typer.echo(
+        f"{selection.batches:,} batches of {selection.reports:,} reports "
+        f"{'would be sent' if dry_run else 'sent'} again to {topic}"
+    )
+    for why_not, count in selection.kept.most_common():
+        typer.echo(f"{count:,} not sent: {why_not}")
+
+
+async def _publish(records: AsyncIterator[Record], settings: Settings) -> None:
     # Without idempotence, as clients send: repeats have the same batch id.
     producer = Producer(settings, idempotent=False)
+    chunk: list[Record] = []
     try:
-        if not dry_run:
-            await producer.start()
-        async for letter in _letters(settings, collection, reasons):
-            header = Header.of(letter.value)
-            watermark = watermarks.get(letter.source_partition)
-            why_not = "not reports" if letter.topic != topic else _why_not(header, collection, watermark_ms=watermark)
-            if why_not is not None and not (hopeless and letter.topic == topic):
-                kept[why_not] += 1
-                continue
-            sent += 1
-            reports += header.count if header else 0
-            if dry_run:
-                continue
-            key = header.batch_id if header else b""
-            batches.append(Record(topic=topic, key=key, value=letter.value, partition=letter.source_partition))
-            if len(batches) == CHUNK:
-                await producer.publish(batches)
-                batches.clear()
-        await producer.publish(batches)
+        await producer.start()
+        async for record in records:
+            chunk.append(record)
+            if len(chunk) == CHUNK:
+                await producer.publish(chunk)
+                chunk.clear()
+        await producer.publish(chunk)
     finally:
         await producer.stop()
-    would = "would be sent" if dry_run else "sent"
-    typer.echo(f"{sent:,} batches of {reports:,} reports {would} again to {topic}")
-    for why_not, count in kept.most_common():
-        typer.echo(f"{count:,} not sent: {why_not}")
+
+
+@dataclass(kw_only=True, slots=True)
+class _Selection:
+    """The batches that are sent again, and those that are not.
+
+    topic: the reports topic.
+    watermarks: by its partition, in milliseconds.
+    hopeless: whether to choose what would be refused again.
+    kept: number of batches that are not sent, by why.
+    """
+
+    collection: Collection
+    topic: str
+    watermarks: Mapping[int, int]
+    hopeless: bool
+    batches: int = 0
+    reports: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+
+    def take(self, letter: DeadLetter) -> Record | None:
+        """Return the record to send, or None."""
+        if letter.topic != self.topic:
+            self.kept["not reports"] += 1
+            return None
+        header = Header.of(letter.value)
+        watermark_ms = self.watermarks.get(letter.source_partition)
+        why_not = _why_not(header, self.collection, watermark_ms=watermark_ms, now_ms=now_ms())
+        if why_not is not None and not self.hopeless:
+            self.kept[why_not] += 1
+            return None
+        self.batches += 1
+        self.reports += header.count if header else 0
+        key = header.batch_id if header else b""
+        return Record(topic=self.topic, key=key, value=letter.value, partition=letter.source_partition)
 
 
 async def _letters(
@@ -201,16 +229,16 @@ async def _watermarks(settings: Settings, collection: Collection, partitions: in
     return {number: each.watermark_ms for number, each in checkpoints.items() if each.watermark_ms is not None}
 
 
-def _why_not(header: Header | None, collection: Collection, *, watermark_ms: int | None) -> str | None:
+def _why_not(header: Header | None, collection: Collection, *, watermark_ms: int | None, now_ms: int) -> str | None:
     """Say why a batch would be refused again; None if it may count."""
-    window, now = collection.window, now_ms()
+    window = collection.window
     if header is None:
         return "not batches of reports"
     if not collection.topics.rounds and header.fingerprint != collection.fingerprint:
         return "made with another collection file"
-    if header.time_ms > now + window.ahead_ms:
+    if header.time_ms > now_ms + window.ahead_ms:
         return "too far in the future"
-    if header.time_ms < now - window.max_age_ms:
+    if header.time_ms < now_ms - window.max_age_ms:
         return "older than max_age"
     if watermark_ms is not None and closes_at(pane_of(header.time_ms, window), window) <= watermark_ms:
         return "late: their windows have closed"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run
+from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.releases import release as release_all
 from stream_ldp.kafka.releases import released
@@ -20,7 +19,7 @@ from stream_ldp.service.preflight import preflight
 from stream_ldp.service.windows_log import partials_log, read_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Mapping
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.quarantine import Unread
@@ -41,7 +40,7 @@ Files = Annotated[
 @with_settings(SETTINGS)
 def list_(files: Files, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
-    _run(_list(settings, load_collections(files)))
+    run_operation(_list(settings, load_collections(files)))
 
 
 @app.command()
@@ -51,12 +50,7 @@ def release(files: Files, *, settings: Settings) -> None:
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
     """
-    _run(_release(settings, load_collections(files)))
-
-
-def _run(work: Coroutine[None, None, None]) -> None:
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
-    run(work)
+    run_operation(_release(settings, load_collections(files)))
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:

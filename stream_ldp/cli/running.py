@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.client import PrivacyLedger
 
-__all__ = ["run", "run_client", "spent_line", "until_signal"]
+__all__ = ["run", "run_client", "run_operation", "spent_line", "until_signal"]
 
 
 def run(work: Coroutine[None, None, None]) -> None:
@@ -34,6 +34,13 @@ def run_client(work: Coroutine[None, None, None]) -> None:
     """Run the work of a command that produces or consumes; see `run`."""
     # aiokafka would repeat, many times a second, what the client says once.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    run(work)
+
+
+def run_operation(work: Coroutine[None, None, None]) -> None:
+    """Run the work of a command that looks after topics; see `run`."""
+    # aiokafka warns of every attempt that it will repeat; a final failure is raised.
+    logging.getLogger("aiokafka").setLevel(logging.ERROR)
     run(work)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from rich.table import Table
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run
+from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
 from stream_ldp.kafka.settings import Settings
@@ -21,7 +20,7 @@ from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_spec
 from stream_ldp.service.preflight import CHANGE_TOPIC, preflight
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from stream_ldp.collection import Collection
 
@@ -56,14 +55,14 @@ def create(
     unsuitable. A registered collection may change its windows and estimates while no worker runs, but not the meaning
     of its reports.
     """
-    _run(_create(settings, load_collections(files), partitions, replication))
+    run_operation(_create(settings, load_collections(files), partitions, replication))
 
 
 @app.command(name="list")
 @with_settings(TOPICS)
 def list_(files: Files, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
-    _run(_list(settings, load_collections(files)))
+    run_operation(_list(settings, load_collections(files)))
 
 
 async def _create(
@@ -106,12 +105,6 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
         existing = await cluster.topics([spec.name for spec in specs])
     _show(specs, existing, absent="missing")
     await preflight(settings, collections)
-
-
-def _run(work: Coroutine[None, None, None]) -> None:
-    # aiokafka warns of every attempt that it will repeat; a final failure is raised.
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
-    run(work)
 
 
 def _specs(

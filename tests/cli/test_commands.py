@@ -19,6 +19,7 @@ GROUPS = {
         "dead-letters",
         "quarantine",
         "watch",
+        "gateway",
         "page",
         "audit",
         "broker",
@@ -27,7 +28,7 @@ GROUPS = {
         "topics",
     ],
     "dead-letters": ["list", "replay"],
-    "evaluate": ["joint", "heavy-hitters"],
+    "evaluate": ["joint", "frequency", "mean", "heavy-hitters"],
     "quarantine": ["list", "release"],
     "topics": ["create", "list"],
 }

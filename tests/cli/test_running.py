@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
+import pytest
+import typer
 from aiokafka.admin import NewTopic
+from aiokafka.errors import KafkaTimeoutError
 
+from stream_ldp.cli.running import run, run_client, run_operation
 from stream_ldp.kafka.settings import Settings
 from tests.cli.films import data_file, written
 from tests.client.test_on_kafka import admin
@@ -69,3 +75,22 @@ async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_
     assert " reports of 100 simulated users in " in lines[-4]
     assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
     assert errors == ""
+
+
+@pytest.mark.parametrize("how", [run, run_client, run_operation])
+def test_an_error_of_the_brokers_ends_the_command_with_one_line(
+    how: Callable[[Coroutine[None, None, None]], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work() -> None:
+        logging.getLogger("aiokafka").warning("it is tried again")
+        raise KafkaTimeoutError("nobody answers")
+
+    logger = logging.getLogger("aiokafka")
+    level = logger.level
+    try:
+        with pytest.raises(typer.Exit):
+            how(work())
+    finally:
+        logger.setLevel(level)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "the brokers returned an error: KafkaTimeoutError: nobody answers"

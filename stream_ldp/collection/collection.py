@@ -119,7 +119,7 @@ class Window(Part):
         a client's clock does not show; by default a tenth of a pane, and at most a minute. Windows close up to so
         much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
-        reports twice. The test of plausibility allows for the permanent noise that a user's reports share.
+        reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
         the permanent noise that their windows share. None, if it is not known, counts as 1: errors are then never
         too small.

@@ -308,25 +308,6 @@ class RRLDP(Mechanism):
         implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
         return implausible
 
-    def design_effect(self, *, reports_per_user: float) -> float:
-        """Bound from above how much the variance of counts grows because users report more than once.
-
-        reports_per_user: sum m^2 / sum m for users with m reports each in what is checked: how many reports the user
-            of an average report has sent. Reports do not say, but the operator of the clients knows their interval.
-
-        The reports of a user share the permanent response and are otherwise independent. For a function h of the
-        numbers of set bits, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last
-        is at most `permanent_share` times Var h.
-
-        Raises:
-            ValueError: fewer than one report per user.
-        """
-        if reports_per_user < 1:
-            raise ValueError(
-                f"a user who is counted has sent at least 1 report, got reports_per_user={reports_per_user}"
-            )
-        return 1 + (reports_per_user - 1) * self.permanent_share
-
 
 @lru_cache
 def _first_bits(sizes: tuple[int, ...]) -> NDArray[np.intp]:

@@ -115,7 +115,9 @@ class Estimate(Message):
     final: bool = Field(description="false while the window is open; a final estimate never changes")
     reports: int = Field(ge=0, description="reports counted in the window, each once")
     effective_reports: Finite = Field(
-        ge=0, description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
+        ge=0,
+        description="number of reports of different users, all of one window, that would say as much: with memory, "
+        "Kish's effective number over the windows remembered; with reports_per_user, less for their permanent noise",
     )
     axes: tuple[Axis, ...]
     probability: list[Any] = Field(description="nested lists, one level an axis; sums to 1")

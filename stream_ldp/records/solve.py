@@ -32,9 +32,10 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
     spec, window = question.series, collection.window
     mechanism = collection.mechanism
     counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
+    informative = _informative(counts, mechanism, reports_per_user=window.reports_per_user)
     positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
-        supported(counts, mechanism, positions),
+        supported(informative, mechanism, positions),
         sizes=sizes,
         supports=[mechanism.supports[position] for position in positions],
         start=warm_start(question, sizes=sizes),
@@ -49,7 +50,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
         final=question.final,
         reports=question.reports,
-        effective_reports=float(counts.reports),
+        effective_reports=float(informative.reports),
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),
@@ -66,7 +67,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             assumption=for_ever.assumption,
             published=_amplified(collection, question, one.epsilon),
         ),
-        temporal=_published(solution.temporal, final=question.final),
+        temporal=_temporal(solution.temporal, final=question.final),
     )
 
 
@@ -106,6 +107,12 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
     squared = sum(weight**2 * counts.reports for weight, counts in sums)
     scale = weighted / squared if squared else 1.0
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
+
+
+def _informative(counts: RowCounts, mechanism: Mechanism, *, reports_per_user: float) -> RowCounts:
+    """Scale counts to the number of reports of as many users that would have as much noise."""
+    effect = mechanism.design_effect(reports_per_user=reports_per_user)
+    return counts if effect == 1.0 else counts.scaled(1.0 / effect)
 
 
 def supported(counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]) -> RowCounts:
@@ -152,7 +159,7 @@ def _recurrence(collection: JointCollection, question: Question[EstimateSpec, Es
     )
 
 
-def _published(temporal: Solved | None, *, final: bool) -> Temporal | None:
+def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
     if temporal is None:
         return None
     left = temporal.past

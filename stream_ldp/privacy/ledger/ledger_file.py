@@ -259,7 +259,7 @@ def load_or_create_user(
     if not secret_file.parent.is_dir():
         _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
         try:
-            secret_file.parent.mkdir(parents=True, exist_ok=True)
+            secret_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise SecretError(f"{secret_file}: {error.strerror}") from error
     # Without the lock, one of two processes that both start first would find a secret without a ledger.

@@ -24,7 +24,7 @@ def load_or_create_secret(path: str | Path) -> bytes:
     path = Path(path).resolve()
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             create_private(path, new_secret().hex().encode() + b"\n")
         content = read_private(path)
     except OthersMayRead:

@@ -17,6 +17,7 @@ def test_a_new_secret_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path
     secret = load_or_create_secret(path)
     assert len(secret) == SECRET_BYTES
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert load_or_create_secret(path) == secret
     assert load_or_create_secret(tmp_path / "another") != secret
     assert sorted(each.name for each in path.parent.iterdir()) == ["secret"]

@@ -7,7 +7,7 @@ SECONDS ?=
 # up is set up once. A pool of threads in each would only be in the way of the others.
 TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-all check format install clean
+.PHONY: help demo test test-all bench check format install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,6 +20,10 @@ test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven ar
 
 test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples
 	$(TEST) -m "" --hypothesis-profile=full
+
+bench: $(VENV)/.installed  ## Measure the kernels beside their plain forms and peers, and keep the table
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.speed --write
 
 check: $(VENV)/.installed  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.statistics import RowCounts, RowTally
+from stream_ldp.records.bit_selection import BitSelection, Pieces
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.benchmarks.speed import before
@@ -33,6 +35,7 @@ def comparisons(scale: float) -> Iterator[Comparison]:
         yield _evaluation(counts, mechanism, joint)
         if len(sizes) <= 3:
             yield from _estimates(counts, mechanism, joint)
+    yield _all_pairs(round(scale * 1_000_000))
 
 
 def _evaluation(counts: RowCounts, mechanism: RRLDP, joint: FloatArray) -> Comparison:
@@ -71,6 +74,31 @@ def _estimates(counts: RowCounts, mechanism: RRLDP, start: FloatArray) -> Iterat
             now=work,
             against={"one evaluation": Work(run=lambda: likelihood.score(joint))},
         )
+
+
+def _all_pairs(reports: int) -> Comparison:
+    """Compare the solving of all pairs of eight attributes with one evaluation for each of them."""
+    mechanism = RRLDP(sizes=(8,) * 8, f=0.25, p=0.25, q=0.75)
+    rng = np.random.default_rng(1)
+    kind = rng.integers(4, size=reports)
+    values = np.stack([(kind * shift + rng.binomial(5, 0.3, size=reports)) % 8 for shift in range(1, 9)], axis=1)
+    rows = mechanism.perturb(values, entropy=SeededEntropy(1))
+    pieces, pairs = Pieces(rows), list(combinations(range(8), 2))
+    counted = []
+    for pair in pairs:
+        tally = RowTally(16)
+        tally.update(BitSelection(mechanism.columns(pair)).of(pieces))
+        counted.append(tally.take_changed(closing=True)[0])
+    certified = estimator("em", stop="certificate", delta=1e-3)
+    supports = mechanism.supports[:2]
+    likelihoods = [Likelihood.of(each, sizes=(8, 8), supports=supports) for each in counted]
+    uniform = np.full((8, 8), 1 / 64)
+    return Comparison(
+        work=f"28 pairs of 8 x 8 values, {reports:,} reports, from counts to the certificates",
+        unit="s",
+        now=Work(run=lambda: [certified.estimate(each, sizes=(8, 8), supports=supports) for each in counted]),
+        against={"one evaluation each": Work(run=lambda: [each.score(uniform) for each in likelihoods])},
+    )
 
 
 def _reports(sizes: tuple[int, ...], reports: int) -> tuple[RowCounts, RRLDP]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
-from stream_ldp.pipeline.answer import Published, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Filter, Privacy, Temporal
 from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
@@ -65,29 +65,9 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             per_report=one.epsilon,
             for_ever=for_ever.epsilon,
             assumption=for_ever.assumption,
-            published=_amplified(collection, question, one.epsilon),
+            published=published_of_window(question, window, epsilon=one.epsilon, inputs=one.assumption),
         ),
         temporal=_temporal(solution.temporal, final=question.final),
-    )
-
-
-def _amplified(
-    collection: JointCollection, question: Question[EstimateSpec, Estimate], epsilon: float
-) -> Published | None:
-    """State what readers of a window's final answers could learn of a user; None where it is not known.
-
-    The theorem is about reports of different users, each counted once. So it does not cover users who report several
-    times in a window, windows that share reports, answers that remember earlier windows, and provisional ones, whose
-    differences are sums of a few reports. What permanent noise shows over several windows is beyond it, too.
-    """
-    window = collection.window
-    if not question.final or not question.reports or window.reports_per_user > 1 or window.panes > 1 or window.memory:
-        return None
-    return Published(
-        epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=DELTA),
-        delta=DELTA,
-        assumption="any two records, for readers of this window's final answers alone who trust the service; a user "
-        "reports once",
     )
 
 

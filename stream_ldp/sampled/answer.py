@@ -12,6 +12,7 @@ from stream_ldp.pipeline.answer import (
     MessagePart,
     Plausibility,
     Probability,
+    Published,
     WindowBounds,
     answer_key,
 )
@@ -82,6 +83,10 @@ class AnswerPrivacy(MessagePart):
     per_report: float
     for_ever: float
     assumption: str
+    published: Published | None = Field(
+        default=None,
+        description="for readers of final answers who trust the service; null where no theorem says how much less",
+    )
 
 
 class Marginals(Message):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sampled.answer import AnswerPrivacy, Distribution, Frequencies, Marginal, Marginals, Mean, Numbers
 from stream_ldp.sampled.estimates import estimate_distribution, estimate_frequencies, estimate_mean, gathered
@@ -44,7 +45,14 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
         reports=question.reports,
         attributes=tuple(_marginal(collection, place, windows) for place in range(len(collection.attributes))),
         plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
-        privacy=AnswerPrivacy(per_report=questions.epsilon, for_ever=questions.epsilon, assumption=ASSUMPTION),
+        privacy=AnswerPrivacy(
+            per_report=questions.epsilon,
+            for_ever=questions.epsilon,
+            assumption=ASSUMPTION,
+            published=published_of_window(
+                question, collection.window, epsilon=questions.epsilon, inputs="any two users"
+            ),
+        ),
     )
 
 

@@ -20,7 +20,6 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
-from tests.records.examples import TEXT
 
 MECHANISMS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.25}", "{kind: k-rr, epsilon: 2}"]
 
@@ -162,46 +161,3 @@ def test_a_final_states_what_readers_of_finals_could_learn_beside_what_the_servi
     assert privacy.published.epsilon < privacy.per_report
     assert privacy.published.delta == 1e-8
     assert "who trust the service" in privacy.published.assumption
-
-
-@pytest.mark.parametrize(
-    "window",
-    ["{size: 60s, hop: 20s}", "{size: 60s, memory: 0.5}", "{size: 60s, reports_per_user: 2}"],
-)
-def test_where_the_theorem_does_not_hold_nothing_is_stated(window: str) -> None:
-    assert solved(window).privacy.published is None
-
-
-def test_differences_of_provisional_answers_are_of_few_reports_and_nothing_is_stated() -> None:
-    assert solved("{size: 60s}", final=False).privacy.published is None
-
-
-@pytest.mark.parametrize(("reports_per_user", "covered"), [(16.0, True), (1.0, False)])
-def test_errors_cover_the_users_who_report_again_and_again_if_that_is_stated(
-    reports_per_user: float, covered: bool
-) -> None:
-    """20 draws of 2,000 users with 16 reports of one permanent response each; 95 % intervals of 6 cells."""
-    text = TEXT.replace("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5}")
-    collection = JointCollection.parse(text.replace("60s}", f"60s, reports_per_user: {reports_per_user}}}"))
-    within = []
-    for seed in range(20):
-        cells = np.random.default_rng(seed).choice(6, size=2_000, p=[0.4, 0.1, 0.1, 0.15, 0.05, 0.2])
-        records = np.stack(np.unravel_index(cells, (2, 3)), axis=1)
-        once = RowCounts.of(
-            collection.mechanism.perturb(records, entropy=SeededEntropy(seed)), bits=collection.mechanism.bits
-        )
-        estimate = solve(
-            collection,
-            Question(
-                series=collection.estimates[0],
-                window_ms=0,
-                final=True,
-                windows=((1.0, (RowCounts.sum([once] * 16, bits=once.bits),)),),
-                before=None,
-            ),
-        )
-        assert estimate.reports == 32_000
-        assert estimate.effective_reports == 32_000 / reports_per_user
-        truth = np.bincount(cells, minlength=6).reshape(2, 3) / len(cells)
-        within.append(np.abs(estimate.joint() - truth) <= 1.96 * estimate.standard_errors())
-    assert bool(np.mean(within) >= 0.88) is covered

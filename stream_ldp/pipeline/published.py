@@ -1,0 +1,36 @@
+"""What readers of the final answer to one window, who see no report, could learn of one user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.pipeline.answer import Published
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Window
+    from stream_ldp.pipeline.question import Question
+
+__all__ = ["published_of_window"]
+
+
+def published_of_window(
+    question: Question[Any, Any], window: Window, *, epsilon: float, inputs: str
+) -> Published | None:
+    """State what readers of a window's final answers could learn of a user; None where it is not known.
+
+    The theorem is about reports of different users, each counted once. So it does not cover users who report several
+    times in a window, windows that share reports, answers that remember earlier windows, and provisional ones, whose
+    differences are sums of a few reports. What permanent noise shows over several windows is beyond it, too.
+
+    epsilon: of one report, in nats.
+    inputs: what is not distinguished, in words, such as `any two records`.
+    """
+    if not question.final or not question.reports or window.reports_per_user > 1 or window.panes > 1 or window.memory:
+        return None
+    return Published(
+        epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=DELTA),
+        delta=DELTA,
+        assumption=f"{inputs}, for readers of this window's final answers alone who trust the service; "
+        "a user reports once",
+    )

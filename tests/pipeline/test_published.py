@@ -1,0 +1,44 @@
+"""What readers of finals could learn is stated where the theorem holds, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.collection import Window
+from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.pipeline.answer import Published
+from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.collection import JointCollection
+from tests.records.examples import TEXT
+
+(SERIES,) = JointCollection.parse(TEXT).series
+
+
+def published(*, final: bool = True, reports: int = 10_000, **window: Any) -> Published | None:
+    counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=5)
+    question: Question[Any, Any] = Question(
+        series=SERIES, window_ms=0, final=final, windows=((1.0, (counts,)),), before=None
+    )
+    return published_of_window(question, Window(size_ms=60_000, **window), epsilon=2.0, inputs="any two records")
+
+
+def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
+    found = published()
+    assert found is not None
+    assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=DELTA) < 2.0
+    assert found.delta == DELTA
+    assert found.assumption.startswith("any two records, for readers of this window's final answers alone who trust")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"hop_ms": 20_000}, {"memory": 0.5}, {"reports_per_user": 2.0}, {"final": False}, {"reports": 0}],
+    ids=lambda where: next(iter(where)),
+)
+def test_where_the_theorem_does_not_hold_nothing_is_stated(where: dict[str, Any]) -> None:
+    assert published(**where) is None

@@ -130,7 +130,7 @@ def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -
 
 def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterable[str]:
     yield f"{estimate.reports:,} reports" + (
-        f", worth {estimate.effective_reports:,.0f} with those of earlier windows"
+        f", worth {estimate.effective_reports:,.0f} of different users in one window"
         if estimate.effective_reports != estimate.reports
         else ""
     )
@@ -140,6 +140,12 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
         f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats at most, "
         f"{within} tolerance"
     )
+    if (temporal := estimate.temporal) is not None and temporal.users:
+        distance = estimate.distance(np.array(temporal.alone))
+        yield (
+            f"the windows before weigh as much as {temporal.users:,.0f} users without noise, and move the answer by "
+            f"{distance:.4f}"
+        )
     independence = estimate.independence
     if len(estimate.axes) > 1:
         verdict = (
@@ -147,7 +153,9 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
             if independence.dependent
             else "no dependence can be shown: prefer the product of the marginals"
         )
-        yield f"{verdict} (p = {independence.p_value:.2g})"
+        # The test takes 999 samples, so it can say no less.
+        relation = "=" if independence.p_value > 0.001 else "at most"
+        yield f"{verdict} (p {relation} {independence.p_value:.2g})"
     if estimate.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
     privacy = estimate.privacy

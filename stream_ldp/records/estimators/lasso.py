@@ -12,6 +12,7 @@ It is then projected to the simplex. One pass over the reports, and no EM on the
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,7 +47,8 @@ class PairLasso:
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
         """Solve once; there is no start."""
-        return _fit(problem, pair_lasso(problem), problem.prior.strength)
+        joint, gap = _pair_lasso(problem, most=problem.tolerance)
+        return _fit(problem, joint, problem.prior.strength)._replace(certificate=gap)
 
 
 class PaperLasso:
@@ -59,6 +61,15 @@ class PaperLasso:
 
 def pair_lasso(problem: Problem) -> FloatArray:
     """Estimate the joint from single bits, pairs of bits and the prior."""
+    joint, _ = _pair_lasso(problem, most=math.inf)
+    return joint
+
+
+def _pair_lasso(problem: Problem, *, most: float) -> tuple[FloatArray, float]:
+    """Return the estimate, and the duality gap: nats, like the objective, which is at most so far above its least.
+
+    most: nats; the wanted gap, if it is smaller than the usual one.
+    """
     # Imported here, since SciPy and scikit-learn take seconds to import and only LASSO needs them.
     from scipy import sparse  # noqa: PLC0415
 
@@ -69,8 +80,8 @@ def pair_lasso(problem: Problem) -> FloatArray:
     design = sparse.vstack([sparse.diags_array(1.0 / data.error) @ _design(sizes), sparse.diags_array(spring)])
     response = np.concatenate([data.frequency / data.error, spring * centre])
     # Lasso averages the squares over the rows, so a penalty of 1 is one of 1 / rows.
-    weights = _non_negative(design.tocsc(), response, 1.0 / len(response), centre)
-    return on_simplex(weights).reshape(sizes)
+    weights, gap = _non_negative(design.tocsc(), response, 1.0 / len(response), centre, most=most)
+    return on_simplex(weights).reshape(sizes), gap
 
 
 def paper_lasso(problem: Problem) -> FloatArray:
@@ -78,7 +89,7 @@ def paper_lasso(problem: Problem) -> FloatArray:
     sizes = problem.likelihood.sizes
     singles = sum(sizes)
     response = _Response.of(problem).frequency[:singles]
-    weights = _non_negative(_design(sizes)[:singles].tocsc(), response, _PAPER_ALPHA, None)
+    weights, _ = _non_negative(_design(sizes)[:singles].tocsc(), response, _PAPER_ALPHA, None, most=math.inf)
     total = float(weights.sum())
     joint = weights / total if total else np.full(len(weights), 1.0 / len(weights))
     return joint.reshape(sizes)
@@ -135,17 +146,23 @@ def _design(sizes: tuple[int, ...]) -> sparse.csr_array:
 
 
 def _non_negative(
-    design: sparse.csc_array, response: FloatArray, alpha: float, start: FloatArray | None
-) -> FloatArray:
+    design: sparse.csc_array, response: FloatArray, alpha: float, start: FloatArray | None, *, most: float
+) -> tuple[FloatArray, float]:
+    """Solve by coordinate descent, from `start` if there is one; return the weights and the duality gap.
+
+    most: the wanted gap, if it is smaller than `_GAP` allows.
+    """
     from sklearn.linear_model import Lasso  # noqa: PLC0415  see pair_lasso
 
+    tolerance = min(_GAP, most / float(response @ response))
     lasso = Lasso(
-        alpha=alpha, positive=True, fit_intercept=False, tol=_GAP, max_iter=_PASSES, warm_start=start is not None
+        alpha=alpha, positive=True, fit_intercept=False, tol=tolerance, max_iter=_PASSES, warm_start=start is not None
     )
     if start is not None:
         lasso.coef_ = start.copy()
     weights: FloatArray = lasso.fit(design, response).coef_
-    return weights
+    # The solver's objective, and so its gap, is a mean over the rows.
+    return weights, len(response) * float(lasso.dual_gap_)
 
 
 def _fit(problem: Problem, joint: FloatArray, prior_users: float) -> Fit:

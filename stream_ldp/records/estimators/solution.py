@@ -106,7 +106,8 @@ class Solution:
         reported, noise and shrinkage included (see standard_error.py).
     iterations: evaluations of the EM map; 0 for lasso.
     certificate: nats; an upper bound of what the maximised objective could still gain. The objective is the
-        log-posterior of `Objective` for em and lremh with stop "certificate", the log-likelihood for the others.
+        log-posterior of `Objective` for em and lremh with stop "certificate", that of lasso.py for lasso, and the
+        log-likelihood for the published forms.
     tolerance: nats; a certificate within it adds at most 0.1 % to the expected squared error.
     certified: whether the certificate is within the tolerance; never without reports.
     start: starting point of the iteration.

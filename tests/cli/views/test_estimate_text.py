@@ -9,7 +9,7 @@ import numpy as np
 from stream_ldp.cli.simulation.truth import WindowTruth
 from stream_ldp.cli.views.estimate_text import panel, plain_line, published_line, truth_line
 from stream_ldp.pipeline.answer import Plausibility, Published, WindowBounds
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy
+from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy, Temporal
 from tests.cli.views.examples import SURVEY_TRUTH, shown
 from tests.client.examples import estimate_of
 
@@ -36,7 +36,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
         "bathing, mobility",
         "12,345 reports",
         "lremh from previous, 7 iterations; could gain 1e-07 nats at most, within tolerance",
-        "the attributes depend on each other (p = 0.0001)",
+        "the attributes depend on each other (p at most 0.0001)",
         "epsilon 1.500 a report, 7.800 for ever: the record does not change",
         "distance to the truth 0.0500",
     ]:
@@ -45,6 +45,15 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
     (row,) = (line for line in text.splitlines() if "no, full" in line)
     assert row.split()[1:3] == ["no,", "full"]
     assert row.split()[-4:-1] == ["0.3000", "0.0100", "0.2500"], "probability, standard error, truth"
+
+
+def test_a_panel_says_what_the_windows_before_have_contributed() -> None:
+    alone = [[0.15, 0.2, 0.25], [0.0, 0.15, 0.25]]
+    temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False, filter=None)
+    line = "the windows before weigh as much as 1,234 users without noise, and move the answer by 0.0500"
+    assert line in panel_text(estimate_of(temporal=temporal))
+    assert "the windows before" not in panel_text(estimate_of(temporal=temporal.model_copy(update={"users": 0.0})))
+    assert "the windows before" not in panel_text(estimate_of())
 
 
 def test_bars_are_as_long_as_their_cells_are_probable() -> None:
@@ -65,7 +74,7 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
     )
     text = panel_text(doubtful)
     assert "provisional" in text
-    assert "worth 20,000 with those of earlier windows" in text
+    assert "worth 20,000 of different users in one window" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
     assert "no dependence can be shown: prefer the product of the marginals (p = 0.42)" in text
     assert "WARNING: honest reports hardly ever look like this (p = 1e-09)" in text

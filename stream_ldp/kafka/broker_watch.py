@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two questions.
 ASK_SECONDS = 1.0
-#: Seconds to wait for an answer: as long as an election takes, and longer than a busy broker needs.
-ANSWER_SECONDS = 3.0
+#: Seconds to wait for an answer, longer than a busy broker needs; twice as many until a frozen one is told.
+ANSWER_SECONDS = 2.0
 
 
 class BrokerWatch:
@@ -72,24 +72,30 @@ class BrokerWatch:
         Raises:
             BrokerUnreachable: see `run`.
         """
+        if self._connection is not None and await self._ask(self._addresses[0]) is None:
+            return
+        # What ended a connection says less than why there is no new one.
         problems = []
         for address in list(self._addresses):
-            try:
-                async with asyncio.timeout(ANSWER_SECONDS):
-                    brokers = await self._brokers(address)
-            except UNREACHABLE as error:
-                problems.append(f"{address}: {explain(error, self._settings, ANSWER_SECONDS)}")
-                await self._disconnect()
-            else:
-                self._answered(address, brokers)
+            why = await self._ask(address)
+            if why is None:
                 return
+            problems.append(f"{address}: {why}")
         self._lost("; ".join(problems))
 
-    async def _brokers(self, address: str) -> list[str]:
-        if self._connection is None:
-            self._connection = Connection(address, self._settings)
-            await self._connection.open()
-        return await self._connection.brokers()
+    async def _ask(self, address: str) -> str | None:
+        """Ask one broker, and return why it does not answer; None if it does."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if self._connection is None:
+                    self._connection = Connection(address, self._settings)
+                    await self._connection.open()
+                brokers = await self._connection.brokers()
+        except UNREACHABLE as error:
+            await self._disconnect()
+            return explain(error, self._settings, ANSWER_SECONDS)
+        self._answered(address, brokers)
+        return None
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -113,7 +113,7 @@ async def test_another_broker_of_the_cluster_is_asked_before_anything_is_told(
     await watch.ask()
     assert watch.connected
     assert caplog.records == []
-    assert brokers.asked == ["first:9092", "first:9092", "second:9092", "second:9092"]
+    assert brokers.asked == ["first:9092", "first:9092", "first:9092", "second:9092", "second:9092"]
     assert brokers.open_connections == 1, "the one that is kept"
 
 

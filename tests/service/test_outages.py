@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.service.harness import WorkerProcess
 
-#: Seconds within which a worker tells of an outage: a question a second, and three seconds to wait for an answer.
+#: Seconds within which a worker tells of an outage: a question a second, and two seconds to wait for each answer.
 TOLD_SECONDS = 8.0
 
 
@@ -38,6 +38,12 @@ def thaw(broker: EmbeddedKafka) -> None:
 HOW: dict[str, tuple[Callable[[EmbeddedKafka], None], Callable[[EmbeddedKafka], None]]] = {
     "killed": (EmbeddedKafka.kill, EmbeddedKafka.restart),
     "frozen": (freeze, thaw),
+}
+
+
+WHY = {
+    "killed": "connection refused: no broker listens on this port",
+    "frozen": "no answer within 2 s",
 }
 
 
@@ -73,6 +79,7 @@ async def through_an_outage(directory: Path, prefix: str, *, how: str, seconds: 
             await assert_finals_are_exact(deployment, reports=40_000)
             for worker in workers:
                 assert worker.log.count("no broker answers: ") == 1
+                assert f"no broker answers: {broker.bootstrap}: {WHY[how]}; waiting for up to 10m" in worker.log
                 assert f"broker {broker.bootstrap} answers again, after" in worker.log
                 assert "Traceback" not in worker.log
                 assert worker.process.poll() is None

@@ -344,11 +344,6 @@ class Ingest(Service):
 
 def _value(record: ConsumerRecord) -> bytes | Rejected:
     """Return the value of a record, or why the record cannot be read."""
-    if not isinstance(record, UnreadableRecord):
-        return record.value or b""
-    log.warning(
-        "%s partition %d offset %d cannot be read and is passed over: %s; a dead letter has its place, and its value "
-        "as far as that can be read",
-        *(record.topic, record.partition, record.offset, record.fault),
-    )
-    return Rejected(Reason.UNREADABLE_RECORD, record.fault)
+    if isinstance(record, UnreadableRecord):
+        return Rejected(Reason.UNREADABLE_RECORD, record.fault)
+    return record.value or b""

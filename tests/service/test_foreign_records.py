@@ -74,7 +74,6 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
 ) -> None:
     topic = deployment.names.reports("survey")
     values = batches_of_now(deployment, 9, reports=1)
-    damaged = TopicPartition(topic, 1)
     async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
         # In one record batch: a good record, one with a header whose name is not UTF-8, a good one.
         await append(producer, TopicPartition(topic, 0), values[:3], spoiled=1)
@@ -98,7 +97,7 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
         ("1", "1"): ("unreadable_record", "offsets 1 to 1: the batch is damaged, its checksum does not match", b""),
     }
     assert 'batches_rejected_total{collection="survey",reason="unreadable_record"} 2.0' in metrics
-    assert f"{topic} partition {damaged.partition} offset 1 cannot be read and is passed over" in worker.log
+    assert f"survey: a batch is refused as unreadable_record, at {topic} partition" in worker.log
 
 
 def key_of(deployment: JointDeployment, partition: int, pane_ms: int, *, writer: str) -> tuple[bytes, bytes]:

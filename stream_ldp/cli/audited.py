@@ -279,7 +279,12 @@ class _Questions:
     questions: QuestionSet
 
     def enumerated(self) -> Exact:
-        found = [OneReport(randomizer=each.randomizer).enumerated() for each in self.questions.questions]
+        # Cohorts share their randomizer.
+        enumerated = {
+            each: OneReport(randomizer=each).enumerated()
+            for each in dict.fromkeys(each.randomizer for each in self.questions.questions)
+        }
+        found = [enumerated[each.randomizer] for each in self.questions.questions]
         small = [in_miniature(each.randomizer) for each in self.questions.questions]
         results: list[Row] = [
             {

@@ -30,6 +30,9 @@ class Frequencies(MessagePart):
     raw: tuple[Finite, ...] = Field(description="unbiased estimates, which may be negative or above 1")
     standard_error: tuple[Error, ...] = Field(description="of each raw estimate: noise, and the sampling of users")
     projected: tuple[Probability, ...] = Field(description="the nearest distribution to the raw estimates (norm-sub)")
+    others: Probability | None = Field(
+        default=None, description="projected share of users with none of these values; null where there are no others"
+    )
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:

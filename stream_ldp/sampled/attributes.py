@@ -1,4 +1,4 @@
-"""The attributes of sampled collections: values in a list, or numbers in a range."""
+"""The attributes of sampled collections: values in a list, any text, or numbers in a range."""
 
 from __future__ import annotations
 
@@ -17,26 +17,36 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SampledAttribute"]
+__all__ = ["MAX_TEXT_BYTES", "SampledAttribute"]
+
+#: Longest text, as long as any label of a file may be: 200 characters of at most 4 bytes.
+MAX_TEXT_BYTES = 800
 
 
 class SampledAttribute(Part):
-    """An attribute of a user: a name, and either the values or the range of numbers that it may have.
+    """An attribute of a user: a name, and the values or the range of numbers that it may have.
 
     values: the possible values, whose frequencies are estimated.
+    candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
+        the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
     """
 
     name: Label
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
+    candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        if (self.values is None) == (self.range is None):
+        given = [each for each in (self.values, self.candidates, self.range) if each is not None]
+        if len(given) != 1:
             raise ParameterError(
-                f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`"
+                f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
+                "`candidates`, a list of some texts"
             )
+        if self.candidates is not None:
+            require_distinct(self.candidates, f"candidates of attribute {self.name!r}", "candidates")
         if self.values is not None:
             require_distinct(self.values, f"values of attribute {self.name!r}", "values")
         if self.range is not None and not (all(map(math.isfinite, self.range)) and self.range[0] < self.range[1]):
@@ -60,26 +70,31 @@ class SampledAttribute(Part):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values in the list.
+        """The values, or candidates, in the list.
 
         Raises:
             TypeError: the attribute is a number.
         """
-        if self.values is None:
+        labels = self.candidates if self.values is None else self.values
+        if labels is None:
             raise TypeError(f"attribute {self.name!r} is a number, and has no list of values")
-        return self.values
+        return labels
 
     @property
     def dtype(self) -> str:
-        """The type of its column in a table of users: numbers of values, or the numbers themselves."""
+        """The type of its column in a table of users: numbers of values, texts, or the numbers themselves."""
+        if self.candidates is not None:
+            return "O"
         return "<i8" if self.range is None else "<f8"
 
-    def encode(self, value: str) -> int | float:
-        """Convert a value to its number in the list, or a number in text to itself.
+    def encode(self, value: str) -> int | float | str:
+        """Convert a value to its number in the list, a number in text to itself, and leave any text as it is.
 
         Raises:
             DataError: it is not in the list, not a number, or not in the range. The message never repeats the value.
         """
+        if self.candidates is not None:
+            return self._text(value)
         if self.range is None:
             if value in self._positions:
                 return self._positions[value]
@@ -99,6 +114,17 @@ class SampledAttribute(Part):
         least, largest = self.bounds
         scaled: NDArray[np.float64] = (numbers - least) / (largest - least) * 2 - 1
         return scaled.clip(-1, 1)
+
+    def _text(self, value: str) -> str:
+        try:
+            length = len(value.encode())
+        except UnicodeEncodeError:
+            raise DataError(f"attribute {self.name!r}: the given text is not valid Unicode") from None
+        if not 0 < length <= MAX_TEXT_BYTES:
+            raise DataError(
+                f"attribute {self.name!r}: the given text is empty or longer than {MAX_TEXT_BYTES} bytes of UTF-8"
+            )
+        return value
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -68,15 +68,16 @@ class SampledCollection(Collection):
     def _meaning(self) -> list[Any]:
         """The fingerprint's input, which says all that the meaning of a report depends on.
 
-        It is [name, "sampled", [[attribute, [value, ...] or [least, largest]], ...], [question, ...], [end, ...]]. A
-        question is [[position of an attribute, ...], kind of randomizer, [parameter, ...]], and its users are those
-        with words from the end before to its own.
+        It is [name, "sampled", [[attribute, [value, ...] or [least, largest] or null], ...], [question, ...],
+        [end, ...]]. A question is [[position of an attribute, ...], kind of randomizer, [parameter, ...]], with the
+        number of its cohort where values are hashed, and its users are those with words from the end before to its
+        own.
         """
         questions = self.questions
         return [
             self.name,
             self.mechanism_spec.kind,
-            [[each.name, list(each.bounds if each.values is None else each.values)] for each in self.attributes],
+            [[each.name, _domain(each)] for each in self.attributes],
             [each.meaning for each in questions.questions],
             list(questions.ends),
         ]
@@ -108,3 +109,10 @@ class SampledCollection(Collection):
             return records
         columns = [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
         return np.array([tuple(record) for record in records], dtype=columns)
+
+
+def _domain(attribute: SampledAttribute) -> list[Any] | None:
+    """Return what an attribute may be, as plain data; None for any text, whatever the candidates are."""
+    if attribute.candidates is not None:
+        return None
+    return list(attribute.bounds if attribute.values is None else attribute.values)

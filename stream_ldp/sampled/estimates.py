@@ -9,6 +9,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, frequencies, standard_errors
 from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
 from stream_ldp.sampled.questions import NumberQuestion
 
 if TYPE_CHECKING:
@@ -55,11 +56,13 @@ class FrequencyEstimate:
     raw: unbiased.
     standard_error: of each, with the sampling of users.
     projected: the nearest distribution.
+    others: the share of users with none of the candidates, projected; None where values are in a list.
     """
 
     raw: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     projected: NDArray[np.float64]
+    others: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,11 +101,14 @@ def gathered(
 
 
 def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
-    """Estimate the frequencies of an attribute from the answers to the one question about it.
+    """Estimate the frequencies of an attribute from the answers to the one question about it, or of its cohorts.
 
     Raises:
         TypeError: they are no answers of a frequency oracle.
     """
+    hashed = [(each, each.question) for each in answers if isinstance(each.question, BucketQuestion)]
+    if hashed:
+        return _from_cohorts(hashed)
     (of_values,) = answers
     oracle: Any = of_values.question.randomizer
     if not isinstance(oracle, FrequencyOracle):
@@ -112,6 +118,30 @@ def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
         raw=raw,
         standard_error=standard_errors(oracle, raw, reports=of_values.reports),
         projected=on_simplex(raw),
+    )
+
+
+def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> FrequencyEstimate:
+    """Solve for the frequencies of candidates; a cohort that nobody has answered has no equations.
+
+    If the cohorts that are left do not tell the candidates apart, the solution of least norm is taken.
+    """
+    questions = [question for _, question in answers]
+    (attribute,), oracle = questions[0].attributes, questions[0].randomizer
+    is_open = attribute.candidates is not None
+    raw, errors = solve_cohorts(
+        equations(questions, attribute.labels, others=is_open),
+        np.stack([frequencies(oracle, each.sums, reports=each.reports) for each, _ in answers]),
+        oracle,
+        reports=np.array([each.reports for each, _ in answers]),
+    )
+    projected = on_simplex(raw)
+    count = len(attribute.labels)
+    return FrequencyEstimate(
+        raw=raw[:count],
+        standard_error=errors[:count],
+        projected=projected[:count],
+        others=float(projected[-1]) if is_open else None,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, random_words
+from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
 from stream_ldp.sampled.estimates import estimate_frequencies, estimate_mean, gathered
 from stream_ldp.sampled.questions import NumberQuestion
 
@@ -144,8 +145,7 @@ def _errors(questions: QuestionSet, sums: NDArray[np.int64], *, of: int, people:
     answers = gathered(questions, [(1.0, sums)], of=of)
     column = people[str(of)]
     if column.dtype.kind == "i":
-        size = _oracle(questions, of).size
-        truth = np.bincount(column, minlength=size) / len(people)
+        truth = np.bincount(column, minlength=_values(questions, of)) / len(people)
         if not answers:
             return float((truth**2).mean()), 0.5
         frequencies = estimate_frequencies(answers)
@@ -171,10 +171,17 @@ def _expected(questions: QuestionSet, *, of: int, people: Table) -> float:
         if of in each.of
     ]
     asked = sum(share for share, _ in about)
+    hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
     if column.dtype.kind == "i":
-        oracle = _oracle(questions, of)
-        p, q = oracle.support
-        truth = np.bincount(column, minlength=oracle.size) / len(people)
+        truth = np.bincount(column, minlength=_values(questions, of)) / len(people)
+    if hashed:
+        design = equations(hashed, hashed[0].attributes[0].labels, others=False)
+        reports = np.full(len(design), asked * len(people) / len(design))
+        _, errors = solve_cohorts(design, design @ truth, hashed[0].randomizer, reports=reports)
+        # Which users there are is given; only who of them is in which cohort is drawn.
+        return float((errors**2 - truth * (1 - truth) / len(people)).mean())
+    if column.dtype.kind == "i":
+        p, q = _oracle(questions, of).support
         noise = float((truth * p * (1 - p) + (1 - truth) * q * (1 - q)).mean()) / (p - q) ** 2
         held = float((truth * (1 - truth)).mean())
     else:
@@ -187,6 +194,12 @@ def _expected(questions: QuestionSet, *, of: int, people: Table) -> float:
             elif isinstance(each.randomizer, HalfSpaceResponse):
                 noise += share / asked * float((each.randomizer.scale**2 - numbers**2).mean())
     return (noise + (1 - asked) * held) / (asked * len(people))
+
+
+def _values(questions: QuestionSet, of: int) -> int:
+    """Return the number of values of an attribute."""
+    question = next(each for each in questions.questions if of in each.of)
+    return len(question.attributes[question.of.index(of)].labels)
 
 
 def _oracle(questions: QuestionSet, of: int) -> FrequencyOracle:

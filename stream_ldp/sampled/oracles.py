@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse, UnaryResponse
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.mechanisms.subset import MAX_SIZE
 
@@ -95,6 +95,10 @@ def _all(size: int, epsilon: float) -> Iterable[FrequencyOracle]:
         yield from _subsets(size, epsilon)
 
 
+def _unary(size: int, epsilon: float) -> list[FrequencyOracle]:
+    return [UnaryResponse(size=size, epsilon=epsilon)]
+
+
 #: The forms of each oracle by the name in a collection file: for a number of values and an epsilon.
 VALUE_ORACLES: dict[str, Callable[[int, float], Iterable[FrequencyOracle]]] = {
     "auto": _all,
@@ -103,4 +107,5 @@ VALUE_ORACLES: dict[str, Callable[[int, float], Iterable[FrequencyOracle]]] = {
     "k-subset": _subsets,
     "hadamard": _one_sign,
     "s-hist": _one_sign,
+    "rappor": _unary,
 }

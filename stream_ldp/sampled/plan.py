@@ -11,6 +11,7 @@ import numpy as np
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,10 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
     share = sum(each for each, _ in about)
     unit, variance = 1.0, 0.0
     response = about[0][1].randomizer
-    if isinstance(response, FrequencyOracle):
+    hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
+    if hashed:
+        variance = _cohort_variance(hashed)
+    elif isinstance(response, FrequencyOracle):
         p, q = response.support
         supported = q + (p - q) / response.size
         variance = supported * (1 - supported) / (p - q) ** 2
@@ -121,9 +125,20 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
             )
     return AttributePlan(
         name=attribute.name,
-        estimated="mean" if attribute.values is None else "frequencies",
-        mechanism=" and ".join(each.randomizer.title for _, each in about),
+        estimated="frequencies" if attribute.range is None else "mean",
+        mechanism=" and ".join(dict.fromkeys(each.title for _, each in about)),
         share=share,
         epsilon=max(each.randomizer.epsilon for _, each in about),
         errors=tuple((users, unit * math.sqrt(variance / (users * share))) for users in populations),
     )
+
+
+def _cohort_variance(questions: Sequence[BucketQuestion]) -> float:
+    """Return the variance of a candidate's frequency, times the number of reports, where all are equally frequent."""
+    (attribute,) = questions[0].attributes
+    design = equations(questions, attribute.labels, others=attribute.candidates is not None)
+    uniform = np.full(design.shape[2], 1 / design.shape[2])
+    _, errors = solve_cohorts(
+        design, design @ uniform, questions[0].randomizer, reports=np.full(len(design), 1 / len(design))
+    )
+    return float((errors[: len(attribute.labels)] ** 2).mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +53,11 @@ class Question(ABC):
         """Return the inputs of the randomizer for users, int64, shape (n,)."""
 
     @property
+    def title(self) -> str:
+        """Name of what is answered with, in plans."""
+        return self.randomizer.title
+
+    @property
     def meaning(self) -> list[Any]:
         """All that the meaning of an answer depends on, as plain data."""
         return [list(self.of), self.randomizer.kind, self.randomizer.parameters]
@@ -59,7 +65,7 @@ class Question(ABC):
     def held(self, table: Table) -> list[bytes]:
         """Return what each user holds of the attributes in question, as bytes that are equal for equal values."""
         columns = [table[str(position)] for position in self.of]
-        return [b"".join(value.tobytes() for value in values) for values in zip(*columns, strict=True)]
+        return [b"".join(map(_bytes_of, values)) for values in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +161,8 @@ class QuestionSet:
         rows = np.zeros((len(table), -(-self.bits // 8)), dtype=np.uint8)
         for byte in range(self.number_bytes):
             rows[:, byte] = numbers >> (8 * byte)
-        for number in np.unique(numbers).tolist():
-            question, users = self.questions[number], np.flatnonzero(numbers == number)
+        for number, users in _grouped(numbers):
+            question = self.questions[number]
             inputs = question.inputs(table[users], entropy=entropy)
             answers = question.randomizer.perturb(inputs, entropy=entropy)
             rows[users, self.number_bytes : self.number_bytes + answers.shape[1]] = answers
@@ -216,6 +222,14 @@ class QuestionSet:
         """Return the answers in rows that answer one question, and the bytes after them."""
         end = self.number_bytes + -(-self.questions[number].randomizer.bits // 8)
         return rows[:, self.number_bytes : end], rows[:, end:]
+
+
+def _bytes_of(value: Any) -> bytes:
+    """Return a number as its own bytes, and text as a digest, so that all values of a column have the same length."""
+    if isinstance(value, str):
+        return hashlib.sha256(value.encode()).digest()
+    held: bytes = value.tobytes()
+    return held
 
 
 def _grouped(numbers: NDArray[np.int64]) -> Sequence[tuple[int, Any]]:

@@ -65,7 +65,7 @@ def _marginal(
     about = [number for number, each in enumerate(questions.questions) if place in each.of]
     return Marginal(
         attribute=attribute.name,
-        mechanism=" and ".join(questions.questions[number].randomizer.title for number in about),
+        mechanism=" and ".join(dict.fromkeys(questions.questions[number].title for number in about)),
         reports=int(questions.draws(current)[about].sum()),
         effective_reports=sum(each.reports for each in answers),
         estimate=_estimate(attribute, place, answers) if answers else None,
@@ -73,13 +73,14 @@ def _marginal(
 
 
 def _estimate(attribute: SampledAttribute, place: int, answers: Sequence[Answers]) -> Frequencies | Numbers:
-    if attribute.values is not None:
+    if attribute.range is None:
         found = estimate_frequencies(answers)
         return Frequencies(
-            values=attribute.values,
+            values=attribute.labels,
             raw=tuple(found.raw.tolist()),
             standard_error=tuple(found.standard_error.tolist()),
             projected=tuple(found.projected.tolist()),
+            others=found.others,
         )
     mean, distribution = estimate_mean(answers, of=place), estimate_distribution(answers)
     least, largest = attribute.bounds

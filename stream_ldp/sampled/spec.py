@@ -10,6 +10,14 @@ from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import HalfSpaceResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.sampled.cohorts import (
+    COHORT_ORACLES,
+    COHORTS,
+    MAX_COHORTS,
+    BucketQuestion,
+    cohort_oracle,
+    require_told_apart,
+)
 from stream_ldp.sampled.oracles import epsilon_of_distortion, value_oracle
 from stream_ldp.sampled.questions import NumberQuestion, Question, QuestionSet, SignsQuestion, ValueQuestion
 
@@ -23,6 +31,10 @@ __all__ = ["MEAN_ORACLES", "SampledSpec"]
 #: What may perturb numbers, by the name in a collection file.
 MEAN_ORACLES = ("auto", "harmony-mean", "mean-est")
 
+#: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
+#: than unknowns, values that often share a bucket have large errors.
+_EQUATIONS = 4
+
 
 class SampledSpec(Part):
     """The questions of a sampled collection as its file writes them.
@@ -32,6 +44,8 @@ class SampledSpec(Part):
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values: `auto`, the one of least mean variance, or another name of
         `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    cohorts: number of cohorts of an attribute whose values are hashed: by o-rr and o-rappor, and wherever there are
+        candidates in place of values, then by o-rr unless it is o-rappor.
     hash_bits: t of oracle hadamard.
     mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
         numbers of a user at once.
@@ -43,7 +57,8 @@ class SampledSpec(Part):
         default=None, gt=0, lt=1, description="probability that k-rr sends another value, in place of epsilon"
     )
     ask: Literal["attributes"] = "attributes"
-    oracle: Literal["auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist"] = "auto"
+    oracle: Literal["auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist", "rappor", "o-rr", "o-rappor"] = "auto"
+    cohorts: int | None = Field(default=None, ge=1, le=MAX_COHORTS)
     hash_bits: int | None = None
     mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
 
@@ -53,6 +68,8 @@ class SampledSpec(Part):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
         if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr"):
             raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
+        if self.cohorts is not None and self.oracle not in ("auto", *COHORT_ORACLES):
+            raise ParameterError(f"`cohorts` is for o-rr, o-rappor and candidates; leave it out for {self.oracle}")
         if self.hash_bits is not None and self.oracle not in ("hadamard", "s-hist"):
             raise ParameterError(f"`hash_bits` is for oracle hadamard; leave it out for {self.oracle}")
         return self
@@ -69,7 +86,9 @@ class SampledSpec(Part):
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
-            if attribute.range is None:
+            if attribute.candidates is not None or (attribute.range is None and self.oracle in COHORT_ORACLES):
+                yield from self._bucket_questions(place, attribute)
+            elif attribute.range is None:
                 yield self._value_question(place, attribute)
             elif not together:
                 yield from self._number_questions(place, attribute)
@@ -87,6 +106,19 @@ class SampledSpec(Part):
             oracle = value_oracle("k-rr" if name == "auto" else name, size, epsilon=epsilon)
         return ValueQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1)
 
+    def _bucket_questions(self, place: int, attribute: SampledAttribute) -> Iterator[BucketQuestion]:
+        oracle = cohort_oracle(self.oracle if self.oracle in COHORT_ORACLES else "o-rr", epsilon=self._given_epsilon)
+        cohorts = self.cohorts or COHORTS
+        if attribute.values is not None and self.cohorts is None:
+            # Clients have the list as well, so that the number of cohorts may depend on it.
+            cohorts = min(max(COHORTS, _EQUATIONS * -(-len(attribute.values) // (oracle.size - 1))), MAX_COHORTS)
+        questions = [
+            BucketQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1 / cohorts, cohort=cohort)
+            for cohort in range(cohorts)
+        ]
+        require_told_apart(questions, attribute.labels, others=attribute.candidates is not None)
+        yield from questions
+
     def _number_questions(self, place: int, attribute: SampledAttribute) -> Iterator[NumberQuestion]:
         response, share = least_worst_case(self._given_epsilon)
         if self.mean == "harmony-mean":
@@ -98,5 +130,5 @@ class SampledSpec(Part):
     @property
     def _given_epsilon(self) -> float:
         if self.epsilon is None:
-            raise ParameterError("`distortion` is for values; numbers need `epsilon`")
+            raise ParameterError("`distortion` is for values; numbers and candidates need `epsilon`")
         return self.epsilon

@@ -10,12 +10,14 @@ from stream_ldp.errors import DataError
 from stream_ldp.sampled.attributes import SampledAttribute
 
 DIET = SampledAttribute(name="diet", values=("meat", "fish"))
+SITE = SampledAttribute(name="site", candidates=("a.example",))
 AGE = SampledAttribute(name="age", range=(0, 120))
 
 
 def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
     assert DIET.encode("fish") == 1
     assert AGE.encode("41.5") == 41.5
+    assert SITE.encode("unlisted") == "unlisted"
     assert AGE.scaled(np.array([0, 60, 120.0])).tolist() == [-1, 0, 1]
 
 
@@ -29,6 +31,9 @@ def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
         (AGE, "inf", "attribute 'age': the given number is not from 0 to 120"),
         (AGE, "", "attribute 'age': the given value is not a number"),
         (AGE, "old", "attribute 'age': the given value is not a number"),
+        (SITE, "", "attribute 'site': the given text is empty or longer than 800 bytes of UTF-8"),
+        (SITE, "x" * 801, "attribute 'site': the given text is empty or longer than 800 bytes of UTF-8"),
+        (SITE, "\ud800", "attribute 'site': the given text is not valid Unicode"),
     ],
 )
 def test_what_it_may_not_have_is_refused_and_not_repeated(
@@ -46,6 +51,8 @@ def test_what_it_may_not_have_is_refused_and_not_repeated(
         ({"values": ("a", "b"), "range": (0, 1)}, "needs either `values`, a list, or `range"),
         ({"values": ("a", "a")}, "must be distinct, 'a' is given twice"),
         ({"values": ("a",)}, "at least 2"),
+        ({"values": ("a", "b"), "candidates": ("a",)}, "needs either `values`, a list, or `range"),
+        ({"candidates": ("a", "a")}, "must be distinct, 'a' is given twice"),
         ({"range": (1, 1)}, "needs two numbers, the smaller one first"),
         ({"range": (2, 1)}, "needs two numbers, the smaller one first"),
         ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),

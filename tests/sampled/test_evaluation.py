@@ -40,7 +40,7 @@ def scored(people: Table, *candidates: Candidate, repeats: int, users: int | Non
     )
 
 
-@pytest.mark.parametrize("oracle", ["auto", "k-rr", "k-subset", "hadamard", "s-hist"])
+@pytest.mark.parametrize("oracle", ["auto", "k-rr", "k-subset", "hadamard", "s-hist", "rappor", "o-rr", "o-rappor"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_the_error_of_frequencies_is_that_of_the_formula(oracle: str, epsilon: float) -> None:
     """The mean over 1,500 repeats of 8 squared errors has a deviation of 2 %: within 8 % but for 1 seed in 10^4."""

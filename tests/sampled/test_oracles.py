@@ -9,6 +9,7 @@ import pytest
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
+from stream_ldp.sampled.cohorts import COHORT_ORACLES
 from stream_ldp.sampled.oracles import VALUE_ORACLES, epsilon_of_distortion, mean_variance, value_oracle
 from stream_ldp.sampled.spec import SampledSpec
 
@@ -16,7 +17,7 @@ EPSILONS = [0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
 
 
 def test_every_name_in_a_file_has_its_oracle() -> None:
-    assert set(get_args(SampledSpec.model_fields["oracle"].annotation)) == set(VALUE_ORACLES)
+    assert set(get_args(SampledSpec.model_fields["oracle"].annotation)) == {*VALUE_ORACLES, *COHORT_ORACLES}
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 16, 64, 256, 1_000, 4_096])

@@ -22,6 +22,7 @@ from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values, suggestion
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.sampled.attributes import SampledAttribute
+from stream_ldp.sampled.cohorts import COHORT_ORACLES
 from stream_ldp.sampled.evaluation import Candidate, scores, trials
 from stream_ldp.sampled.oracles import VALUE_ORACLES
 from stream_ldp.sampled.spec import MEAN_ORACLES, SampledSpec
@@ -38,6 +39,7 @@ _DATA_HELP = "CSV file with a header line and then one record a line. Read as gz
 _USERS_HELP = (
     "Number of users in each repeat, each with one report; drawn with replacement if there are fewer records."
 )
+_ORACLES = (*VALUE_ORACLES, *COHORT_ORACLES)
 _VALUES = ("auto", "k-rr", "k-subset", "hadamard")
 _NUMBERS = ("auto", "harmony-mean")
 
@@ -61,7 +63,7 @@ def frequency(
     of: Of,
     epsilon: Epsilon,
     oracles: Annotated[
-        str, typer.Option(metavar="ORACLE,...", help=f"Oracles to compare, from {', '.join(VALUE_ORACLES)}.")
+        str, typer.Option(metavar="ORACLE,...", help=f"Oracles to compare, from {', '.join(_ORACLES)}.")
     ] = ",".join(_VALUES),
     users: Users = None,
     repeats: Repeats = 10,
@@ -76,7 +78,7 @@ def frequency(
     Seconds are those of a repeat: to perturb, count and estimate.
     """
     names = distinct(of, "attribute")
-    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, VALUE_ORACLES)
+    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, _ORACLES)
     try:
         columns = read_columns(data, names)
     except DataError as error:
@@ -151,7 +153,7 @@ def mean(
     _evaluate(data, names, people, candidates, settings, users=users, repeats=repeats, seed=seed, as_json=as_json)
 
 
-def _known(listed: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
+def _known(listed: str, known: Sequence[str]) -> list[str]:
     names = distinct(listed, "oracle")
     for name in names:
         if name not in known:

@@ -92,9 +92,11 @@ class MarginalTally:
         found: dict[str, tuple[float, ...]] = {}
         for place, attribute in enumerate(self._collection.attributes):
             column = users[str(place)]
-            if attribute.values is None:
+            if attribute.range is not None:
                 found[attribute.name] = (float(column.mean()),)
+            elif attribute.candidates is not None:
+                found[attribute.name] = tuple(float((column == each).mean()) for each in attribute.candidates)
             else:
-                counts = np.bincount(column, minlength=len(attribute.values))
+                counts = np.bincount(column, minlength=len(attribute.labels))
                 found[attribute.name] = tuple((counts / len(users)).tolist())
         return found

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.errors import DeliveryError, require_topic
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["Outbox"]
 
 log = logging.getLogger(__name__)
+
+#: Milliseconds by which a clock may be ahead of the brokers' without a warning.
+MOST_AHEAD_MS = 60_000
+
+#: Kafka's mark of a record's time that is the broker's own.
+_LOG_APPEND_TIME = 1
 
 #: Seconds for the steps between a checked connection and a producer that can send.
 START_TIMEOUT_SECONDS = 15.0
@@ -54,6 +60,7 @@ class Outbox:
         self._unacknowledged = 0
         self._unsent = 0
         self._cause: BaseException | None = None
+        self._clock_told = False
         self._abandoning: asyncio.Task[None] | None = None
         self._producer = Producer(settings, idempotent=False, patience=delivery_timeout)
 
@@ -163,7 +170,22 @@ class Outbox:
         # amount of its own: topics of reports replace it, but the producer's stays in the stored batch.
         record = Record(topic=self._topic, key=batch.batch_id, value=wire.encode(batch), time_ms=batch.time_ms)
         async with asyncio.timeout(self._delivery_timeout):
-            await (await self._producer.send(record))
+            acknowledged = await (await self._producer.send(record))
+        self._compare_clocks(batch, acknowledged)
+
+    def _compare_clocks(self, batch: Batch, acknowledged: Any) -> None:
+        """Say once that the client's clock is far ahead of the broker's, which stamps a record as it appends it."""
+        if self._clock_told or getattr(acknowledged, "timestamp_type", None) != _LOG_APPEND_TIME:
+            return
+        ahead_ms = batch.time_ms - acknowledged.timestamp
+        if ahead_ms > MOST_AHEAD_MS:
+            self._clock_told = True
+            log.warning(
+                "%s: this machine's clock is %.0f s ahead of the brokers': reports from the future are refused, and "
+                "what they have cost their user is spent\n  -> set the clock",
+                self._topic,
+                ahead_ms / 1_000,
+            )
 
     def _settle(self, reports: int, delivery: asyncio.Task[None]) -> None:
         self._in_flight.discard(delivery)

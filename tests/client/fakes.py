@@ -36,6 +36,7 @@ class FakeBroker:
     """A broker that keeps what it is sent, and acknowledges it at once, with an error, or only when released.
 
     sent: (topic, arguments of send) of every record.
+    appends_at_ms: the broker's clock, where an acknowledgement tells it.
     registered: the registration of each name; those that are not in it are registered as each client has them.
     """
 
@@ -43,19 +44,22 @@ class FakeBroker:
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     registered: dict[str, Registration | None] = field(default_factory=dict)
     error: KafkaError | None = None
+    appends_at_ms: int | None = None
     holding: bool = False
     stopped: list[str] = field(default_factory=list)
     arrival: asyncio.Event = field(default_factory=asyncio.Event)
-    _waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    _waiting: list[asyncio.Future[Any]] = field(default_factory=list)
 
-    def receive(self, topic: str, **arguments: Any) -> asyncio.Future[None]:
+    def receive(self, topic: str, **arguments: Any) -> asyncio.Future[Any]:
         self.sent.append((topic, arguments))
         self.arrival.set()
-        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self.error is not None:
             answer.set_exception(self.error)
         elif self.holding:
             self._waiting.append(answer)
+        elif self.appends_at_ms is not None:
+            answer.set_result(SimpleNamespace(timestamp=self.appends_at_ms, timestamp_type=1))
         else:
             answer.set_result(None)
         return answer
@@ -90,7 +94,7 @@ class FakeProducer:
     async def start(self) -> None:
         return
 
-    async def send(self, topic: str, **arguments: Any) -> asyncio.Future[None]:
+    async def send(self, topic: str, **arguments: Any) -> asyncio.Future[Any]:
         return self._broker.receive(topic, **arguments)
 
     async def stop(self) -> None:

@@ -13,7 +13,7 @@ import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 
 from stream_ldp.client import DeliveryError, Reporter
-from tests.client.examples import MINUTE_MS
+from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
 from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
 from tests.client.virtual_time import run_in_virtual_time
@@ -296,3 +296,17 @@ async def test_a_caller_that_is_cancelled_while_it_waits_takes_no_report_with_it
         await sender.flush()
         # Two batches were on their way and the third waited for room; it holds half of what the first caller gave.
         assert sender.acknowledged == broker.decoded().counts.sum() == 5 + 3 * 10
+
+
+@pytest.mark.parametrize(("ahead_ms", "told"), [(50 * 365 * 86_400_000, True), (61_000, True), (59_000, False)])
+async def test_a_clock_that_is_far_ahead_of_the_brokers_is_told_once(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture, ahead_ms: int, told: bool
+) -> None:
+    exact = collection_of(window="grace: 5s, time_precision: 1ms")
+    broker.appends_at_ms = 1_000
+    async with reporter(exact, max_reports=1, clock=lambda: 1_000 + ahead_ms) as sender:
+        for _ in range(3):
+            await sender.report(RECORD)
+    warnings = [record.getMessage() for record in caplog.records if "clock" in record.getMessage()]
+    assert len(warnings) == told
+    assert not told or f"clock is {ahead_ms / 1_000:.0f} s ahead of the brokers'" in warnings[0]

@@ -151,6 +151,7 @@ class ItemPopulation(Sender):
             DeliveryError: reports were lost.
         """
         phase = asked.check(self._collection)
+        await self._outbox.check()
         await self._registration.check()
         self._say_uncounted()
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
@@ -167,6 +168,7 @@ class ItemPopulation(Sender):
         for first in range(0, len(users), size):
             due_ms = begin_ms + (last_ms - begin_ms) * first // len(users)
             await asyncio.sleep(max(0, due_ms - self._clock()) / 1_000)
+            await self._outbox.check()
             time_ms = self._clock()
             if time_ms >= end_ms:
                 break

@@ -277,6 +277,22 @@ def test_lost_reports_raise_an_error(broker: FakeBroker, loop_timeline: LoopTime
     assert broker.stopped == ["sender", "client"]
 
 
+def test_after_a_loss_no_more_reports_are_made(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    broker.error = MessageSizeTooLargeError()
+
+    async def scenario() -> None:
+        users = population(loop_timeline, max_reports=100)
+        await users.__aenter__()
+        for _ in range(2):
+            with pytest.raises(DeliveryError, match=r"^100 reports"):
+                await users.report(clear_round(1))
+        with pytest.raises(DeliveryError, match=r"^100 reports"):
+            await users.__aexit__(None, None, None)
+
+    play(scenario())
+    assert len(broker.sent) == 1
+
+
 def test_the_end_of_the_block_waits_for_reports_in_flight(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     async def scenario() -> None:
         broker.holding = True

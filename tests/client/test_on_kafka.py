@@ -14,10 +14,13 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber
+from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber, WrongCollection
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.pipeline import wire
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
@@ -119,6 +122,22 @@ async def test_a_missing_topic_raises_an_error_at_once_and_is_not_created(settin
                 await Subscriber("care-survey", settings=settings).__aenter__()
     async with admin(settings) as client:
         assert not [topic for topic in await client.list_topics() if topic.startswith(settings.topic_prefix)]
+
+
+async def test_a_client_with_another_collection_file_than_the_registered_one_sends_nothing(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    registered = collection_of(mechanism="{kind: k-rr, epsilon: 2}")
+    specs = topic_specs([registered], prefix=settings.topic_prefix, partials_partitions=1)
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)
+    async with Reporter(collection_of(), settings=settings) as early:
+        assert "collection care-survey is not registered" in caplog.text
+        assert await early.flush() == 0
+    await register(settings, [Registration.of(registered)])
+    with pytest.raises(WrongCollection, match=r"mechanism\.kind \(registered: k-rr; here: rr-ldp\)"):
+        await Reporter(collection_of(), settings=settings).__aenter__()
+    assert len((await batches_of(settings)).counts) == 0
 
 
 async def test_an_unreachable_broker_raises_an_error_at_once() -> None:

@@ -40,7 +40,7 @@ class RegistrationCheck:
 
         Raises:
             WrongCollection: another one is registered.
-            RegistryError: the first look finds a registration that cannot be read.
+            RegistryError: at the first look, the registry cannot be read.
         """
         now = asyncio.get_running_loop().time()
         if self._agrees or (self._next_look is not None and now < self._next_look):

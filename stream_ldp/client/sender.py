@@ -82,7 +82,7 @@ class Sender:
             BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
             MissingTopic: a topic of the collection does not exist.
             WrongCollection: the collection is not the one that is registered.
-            RegistryError: the registration cannot be read.
+            RegistryError: the registry cannot be read.
         """
         async with AsyncExitStack() as opened:
             for each in (self._outbox, *self._also):

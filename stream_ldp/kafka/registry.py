@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import TopicAuthorizationFailedError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.log import LogReader
@@ -120,28 +120,32 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
 
 
 async def read_registration(settings: Settings, name: str) -> Registration | None:
-    """Read what one name is registered as; None if it is not, or if this user may not read the registry.
+    """Read what one name is registered as, like `read_registry`.
+
+    Returns:
+        The registration; None if there is none, or if this user may not read the registry.
 
     Raises:
-        RegistryError: the record of this name is not a registration, or the topic cannot be read in time.
-        KafkaError: the brokers cannot be asked.
+        RegistryError: the topic cannot be read, or not in time.
     """
     topic = settings.topic_names.collections
-    log, key = LogReader(topic, settings=settings), name.encode()
+    reader, key = LogReader(topic, settings=settings), name.encode()
     found = None
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await log.start(check=partial(_require, topic))
-            async for record in log.read_to_end():
+            await reader.start(check=partial(_require, topic))
+            async for record in reader.read_to_end():
                 if record.key == key:
-                    found = record
+                    found = _registration(record) or found
     except (_NotToBeSeen, TopicAuthorizationFailedError):
         return None
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
+    except KafkaError as error:
+        raise RegistryError(f"topic {topic} could not be read: {error}") from error
     finally:
-        await log.stop()
-    return None if found is None or found.value is None else _registration(found)
+        await reader.stop()
+    return found
 
 
 class _NotToBeSeen(StreamLDPError, RuntimeError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import TopicAuthorizationFailedError
+from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
@@ -23,17 +23,21 @@ async def create_registry(settings: Settings) -> None:
         await cluster.create(specs, replication=1)
 
 
-async def test_the_registration_of_one_name_is_found_among_others(settings: Settings) -> None:
+async def test_the_registration_of_one_name_is_found_among_others(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     async with asyncio.timeout(30):
         assert await read_registration(settings, "care-survey") is None, "there is no registry yet"
     await create_registry(settings)
     assert await read_registration(settings, "care-survey") is None
     await register(settings, [Registration.of(collection_of(window="hop: 30s")), Registration.of(collection_of())])
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        await producer.send_and_wait(settings.topic_names.collections, key=b"films", value=b"not a registration")
+        for key in (b"films", b"care-survey"):
+            await producer.send_and_wait(settings.topic_names.collections, key=key, value=b"not a registration")
     assert await read_registration(settings, "care-survey") == Registration.of(collection_of())
-    with pytest.raises(RegistryError, match=r"offset 2 of topic .* is not a registration"):
-        await read_registration(settings, "films")
+    assert "offset 3 of topic" in caplog.text, "what was registered before it holds"
+    assert "offset 2 of topic" not in caplog.text, "other names are none of this client's business"
+    assert await read_registration(settings, "films") is None
 
 
 async def test_a_registry_that_this_user_may_not_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +46,15 @@ async def test_a_registry_that_this_user_may_not_read_says_nothing(monkeypatch: 
 
     monkeypatch.setattr(LogReader, "start", refused)
     assert await read_registration(Settings.load(brokers="nowhere:1"), "care-survey") is None
+
+
+async def test_a_registry_that_cannot_be_read_now_is_told_by_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone(self: LogReader, **options: Any) -> None:
+        raise KafkaConnectionError("no broker answers")
+
+    monkeypatch.setattr(LogReader, "start", gone)
+    with pytest.raises(RegistryError, match=r"topic stream-ldp\.collections could not be read: .*no broker answers"):
+        await read_registration(Settings.load(brokers="nowhere:1"), "care-survey")
 
 
 def test_a_difference_in_a_long_list_is_shown_where_it_begins() -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from stream_ldp.cli.views.budgets import budget_documents, budget_table
+from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.phases import Target, epoch_epsilon
 
@@ -54,7 +54,7 @@ def show_plan(planned: Plan) -> None:
         table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
     console.print(table)
     console.print(
-        f"A user who reports whenever asked spends {shown_epsilon(planned.nats_per_day)} nats a day on average.",
+        f"A user who reports whenever asked spends {number(planned.nats_per_day)} nats a day on average.",
         markup=False,
     )
     console.print(budget_table(planned.budgets, of="epochs"))

@@ -62,3 +62,15 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(file: Path) -> No
     done = run(file, "--for-ever", "3")
     assert done.exit_code == 2
     assert "for collections of records" in done.stderr
+
+
+def test_the_table_says_what_a_day_costs_and_how_long_a_budget_lasts(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert "spends 960 nats a day on average" in run(file).stdout
+    file.write_text(text + "sample: 0.001\n", encoding="utf-8")
+    done = run(file)
+    assert done.exit_code == 0, done.output
+    assert "Each epoch asks 0.10% of the users" in done.stdout
+    assert "spends 0.96 nats a day on average" in done.stdout
+    (row,) = (line for line in done.stdout.splitlines() if line.split()[:2] == ["8", "4"])
+    assert row.split() == ["8", "4", "8.3", "days"]

@@ -49,6 +49,7 @@ SUITES = {
     "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
+    "sampled/test_wire.py": "the wire format of sampled collections, with a client written from its specification",
     "schemas/test_schemas.py": "the package of schemas itself",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",

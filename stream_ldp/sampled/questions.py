@@ -15,8 +15,6 @@ from stream_ldp.mechanisms.piecewise import rounded
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
@@ -161,8 +159,10 @@ class QuestionSet:
         rows = np.zeros((len(table), -(-self.bits // 8)), dtype=np.uint8)
         for byte in range(self.number_bytes):
             rows[:, byte] = numbers >> (8 * byte)
-        for number, users in _grouped(numbers):
-            question = self.questions[number]
+        order, groups = _in_order(numbers.astype(np.uint16))
+        ordered = np.arange(len(table))[order]
+        for number, part in groups:
+            question, users = self.questions[number], ordered[part]
             inputs = question.inputs(table[users], entropy=entropy)
             answers = question.randomizer.perturb(inputs, entropy=entropy)
             rows[users, self.number_bytes : self.number_bytes + answers.shape[1]] = answers
@@ -171,19 +171,24 @@ class QuestionSet:
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
         numbers = self._numbers_of(rows)
-        valid = numbers < len(self.questions)
-        for number, users in _grouped(numbers):
-            if number < len(self.questions):
-                answers, rest = self._answers(rows[users], number)
-                valid[users] = self.questions[number].randomizer.valid(answers) & ~rest.any(axis=1)
+        valid: NDArray[np.bool_] = numbers < len(self.questions)
+        for members in self._families:
+            users = valid if len(self._families) == 1 else valid & np.isin(numbers, members)
+            part = rows if users.all() else rows[users]
+            answers, rest = self._answers(part, members[0])
+            found = self.questions[members[0]].randomizer.valid(answers)
+            valid[users] = found & ~rest.any(axis=1) if rest.shape[1] else found
         return valid
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
         sums = np.zeros(self.counters, dtype=np.int64)
-        for number, users in _grouped(self._numbers_of(rows)):
+        order, groups = _in_order(self._numbers_of(rows))
+        # To take rows is several times faster than to index them.
+        ordered = rows if isinstance(order, slice) else rows.take(order, axis=0)
+        for number, part in groups:
             start, end = self._starts[number : number + 2]
-            answers, _ = self._answers(rows[users], number)
+            answers, _ = self._answers(ordered[part], number)
             sums[start] = len(answers)
             sums[start + 1 : end] = self.questions[number].randomizer.sums(answers)
         return sums
@@ -209,14 +214,24 @@ class QuestionSet:
         return compared([(drawn, expected)])
 
     @cached_property
+    def _families(self) -> tuple[list[int], ...]:
+        """The numbers of the questions that share a randomizer, such as cohorts, whose rows are checked together."""
+        families: dict[Randomizer, list[int]] = {}
+        for number, question in enumerate(self.questions):
+            families.setdefault(question.randomizer, []).append(number)
+        return tuple(families.values())
+
+    @cached_property
     def _starts(self) -> NDArray[np.int64]:
         return np.cumsum([0, *(1 + each.randomizer.counters for each in self.questions)])
 
-    def _numbers_of(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        numbers = np.zeros(len(rows), dtype=np.int64)
-        for byte in range(self.number_bytes):
-            numbers |= rows[:, byte].astype(np.int64) << (8 * byte)
-        return numbers
+    def _numbers_of(self, rows: NDArray[np.uint8]) -> NDArray[np.integer]:
+        """Return the number of the question that each row answers, in as few bytes as it has, shape (n,)."""
+        if not self.number_bytes:
+            return np.zeros(len(rows), dtype=np.uint8)
+        if self.number_bytes == 1:
+            return rows[:, 0]
+        return rows[:, 0] | rows[:, 1].astype(np.uint16) << 8
 
     def _answers(self, rows: NDArray[np.uint8], number: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Return the answers in rows that answer one question, and the bytes after them."""
@@ -232,12 +247,19 @@ def _bytes_of(value: Any) -> bytes:
     return held
 
 
-def _grouped(numbers: NDArray[np.int64]) -> Sequence[tuple[int, Any]]:
-    """Return each number that occurs, and the places of those that have it."""
+def _in_order(numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp] | slice, list[tuple[int, slice]]]:
+    """Return an order in which equal numbers are together, and the slice of it for each number that occurs.
+
+    Numbers of at most two bytes are sorted by radix.
+    """
     if not len(numbers):
-        return []
+        return slice(None), []
     if (numbers == numbers[0]).all():
-        return [(int(numbers[0]), slice(None))]
-    order = np.argsort(numbers.astype(np.uint16), kind="stable")  # of 16 bits, sorted by radix
-    found, starts = np.unique(numbers[order], return_index=True)
-    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+        return slice(None), [(int(numbers[0]), slice(0, len(numbers)))]
+    order = np.argsort(numbers, kind="stable")
+    counts = np.bincount(numbers)
+    ends = np.cumsum(counts)
+    return order, [
+        (number, slice(int(ends[number] - counts[number]), int(ends[number])))
+        for number in np.flatnonzero(counts).tolist()
+    ]

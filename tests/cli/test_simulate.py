@@ -141,10 +141,10 @@ def test_without_a_seed_runs_differ_and_noise_comes_from_the_operating_system(
     runs = []
     for _ in range(2):
         broker.sent.clear()
-        command_line(simulate, survey, "--data", table(tmp_path), "--users", 500)
+        command_line(simulate, survey, "--data", table(tmp_path), "--users", 300)
         runs.append(sorted(broker.decoded().rows[0].ravel().tolist()))
     assert runs[0] != runs[1]
-    assert os_words.count(500 * 5) == 4, "permanent and instantaneous words, twice"
+    assert os_words.count(300 * 5) == 4, "permanent and instantaneous words, twice"
 
 
 def test_a_rate_is_not_exceeded(broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path) -> None:

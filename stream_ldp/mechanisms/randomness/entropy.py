@@ -208,6 +208,9 @@ class SeededEntropy(StreamEntropy):
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
+        # A stream apart: bit by bit, noise from the stream that a population of the same seed is drawn from could
+        # follow its values.
+        self._lanes = np.random.PCG64(seed).jumped()
 
     def words(self, n: int) -> NDArray[np.uint32]:
         """Draw `n` words of the seeded stream."""
@@ -215,7 +218,7 @@ class SeededEntropy(StreamEntropy):
 
     def draw(self, n: int) -> NDArray[np.uint64]:
         """Draw `n` integers of the seeded stream."""
-        return self._generator.bit_generator.random_raw(n)
+        return self._lanes.random_raw(n)
 
 
 class GivenWords(WordEntropy):

@@ -7,6 +7,7 @@ import json
 import math
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -27,7 +28,7 @@ from stream_ldp.mechanisms.notation import read_spec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
-from stream_ldp.records.evaluation import scores, trials
+from stream_ldp.records.evaluation import MOST_USERS, scores, trials, users_needed
 from stream_ldp.records.series import NEEDED_BY_TEMPORAL, PRIORS, has_prior
 from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 
@@ -126,6 +127,15 @@ def joint(
             help="Priors to compare, as in a collection file. With --windows.",
         ),
     ] = None,
+    wanted: Annotated[
+        float | None,
+        typer.Option(
+            "--wanted",
+            metavar="DISTANCE",
+            help="Mean distance for which to find the number of users that each method needs. Not with --windows.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Repeat this with every method, and print the mean distance of each.
@@ -140,6 +150,8 @@ def joint(
     """
     if windows is None and (returning, drift_by, priors) != (None, None, None):
         fail("--returning, --drift-by and --priors compare windows: say how many with --windows", code=2)
+    if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
+        fail("--wanted is a distance between 0 and 1, of one window", code=2)
     if windows is not None and methods == ",".join(Method):
         methods = Method.EM.value
     chosen = _estimators(methods, stop=stop, delta=delta)
@@ -171,18 +183,30 @@ def joint(
         "epsilon_for_ever": perturbing.epsilon(reports=math.inf),
     }
     results: Sequence[Score] | Sequence[WindowScore]
+    needed: list[int | None] = []
     if windows is None:
-        outcomes = trials(
-            table.records,
-            mechanism=perturbing,
-            users=users,
-            repeats=repeats,
-            seed=seed,
-            estimators=chosen,
-            clock=time.perf_counter,
-        )
-        results = scores(watched(outcomes, total=repeats * len(chosen), what="estimates"))
+
+        def scored(of: Sequence[Estimator], users: int, what: str) -> list[Score]:
+            outcomes = trials(
+                table.records,
+                mechanism=perturbing,
+                users=users,
+                repeats=repeats,
+                seed=seed,
+                estimators=of,
+                clock=time.perf_counter,
+            )
+            return scores(watched(outcomes, total=repeats * len(of), what=what))
+
+        results = scored(chosen, users, "estimates")
         columns = _COLUMNS
+        if wanted is not None:
+            settings["wanted"] = wanted
+
+            def distance(of: Estimator, users: int) -> float:
+                return scored([of], users, f"estimates of {users:,} users")[0].avd
+
+            needed = [users_needed(wanted, users=users, distance=partial(distance, each)) for each in chosen]
     else:
         shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
         settings |= {"windows": windows, "drift_by": drift_by}
@@ -207,10 +231,16 @@ def joint(
         results = window_scores(watched(of_windows, total=total, what="estimates"))
         columns = _WINDOW_COLUMNS
     documents = [asdict(each) for each in results]
+    for document, number in zip(documents, needed, strict=False):
+        document["users_needed"] = number
     if as_json:
         typer.echo(json.dumps({"settings": settings, "results": documents}, allow_nan=False))
     else:
         _show(settings, documents, columns)
+        for document in documents if needed else ():
+            number = document["users_needed"]
+            said = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
+            typer.echo(f"{document['method']} needs {said} users for a distance of {wanted:g}.")
 
 
 def _shares(listed: str) -> list[float]:

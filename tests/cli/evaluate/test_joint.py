@@ -338,3 +338,23 @@ def test_what_cannot_be_compared_over_windows_ends_the_command(
     result = _run(table, *flags)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_the_users_needed_for_a_wanted_distance_are_found_with_every_method(table: Path) -> None:
+    flags = ("--repeats", "3", "--users", "200", "--methods", "em,lremh", "--wanted", "0.1")
+    document = _json(table, *flags)
+    assert document["settings"]["wanted"] == 0.1
+    for each in document["results"]:
+        number = each["users_needed"]
+        reached = _json(table, "--repeats", "10", "--seed", "5", "--users", str(number), "--methods", each["method"])[
+            "results"
+        ][0]
+        assert 0.05 < reached["avd"] < 0.2
+        assert f"{each['method']} needs about {number:,} users for a distance of 0.1." in _run(table, *flags).stdout
+
+
+@pytest.mark.parametrize("flags", [("--wanted", "0"), ("--wanted", "1.5"), (*WINDOWS, "--wanted", "0.1")])
+def test_a_wanted_distance_that_is_none_ends_the_command(table: Path, flags: tuple[str, ...]) -> None:
+    result = _run(table, *flags)
+    assert result.exit_code == 2
+    assert "--wanted is a distance between 0 and 1, of one window" in result.stderr

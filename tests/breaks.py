@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import math
 import os
 import re
 import subprocess
@@ -18,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,13 @@ from stream_ldp.mechanisms import (
     direct,
 )
 from stream_ldp.mechanisms.packing import pack, unpack
+from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.privacy.ledger import ledger_file, private_file, secret
 from stream_ldp.privacy.ledger.ledger import PhaseAccount, PhaseReport
 from stream_ldp.records import collection as record_collection
+from stream_ldp.sets.methods import oracle_choice
 from stream_ldp.sets.phases import Phase
 
 if TYPE_CHECKING:
@@ -83,9 +85,10 @@ mechanism: {kind: gfim, epsilon: 2.345, k: 3, k_max: 8, set_size: 4, split: [0.9
 items: {size: 48}
 window: {size: 10s, grace: 1s, idle_timeout: 2s}
 """
-HASHED = BOOKS.replace("set_size: 4", "set_size: 2, hash_bits: 3")
 MINED = BOOKS.replace("gfim", "ldpminer").replace(", split: [0.9, 0.1]", "")
+ONE_BIT = "rr-ldp:f=0.25,p=0.25,q=0.75,sizes=2"
 WHEEL = "set-hadamard:size=16,slots=4,epsilon=3,hash_bits=3"
+HASHED_VALUE = "hadamard:size=48,epsilon=2,hash_bits=3"
 LARGE_DIRECT = "direct:size=50,dummies=4,epsilon=2"
 
 
@@ -196,11 +199,11 @@ def _padded(slots: Callable[[int], int]) -> Patch:
 
 
 def _rounded_to_nearest(original: Any) -> Any:
-    def kept(choices: int, epsilon: float) -> int:
-        floor = original(choices, epsilon)
-        exact = RESOLUTION * math.exp(epsilon) / (math.exp(epsilon) + choices - 1)
-        # The parameters of some oracles are rounded up, as many of others down.
-        return int(floor + (exact - floor >= 0.5))
+    def kept(epsilon: float, *, inside: int = 1, outside: int) -> int:
+        floor = original(epsilon, inside=inside, outside=outside)
+        with localcontext(PRECISION):
+            odds = inside * Decimal(epsilon).exp()
+            return int((RESOLUTION * odds / (odds + outside)).to_integral_value()) or int(floor)
 
     return kept
 
@@ -421,7 +424,7 @@ BREAKS: tuple[Break, ...] = (
           subject=WIDE, by=(EXACT, ATTACK)),
     Break(number=4, what="IRR reuses the PRR's words", patch=_perturb(_reuses_words), subject=SURVEY,
           by=(EXACT, CLIENT)),
-    Break(number=5, what="IRR twice", patch=_perturb(_twice), subject=SURVEY, by=(EXACT,)),
+    Break(number=5, what="IRR twice", patch=_perturb(_twice), subject=ONE_BIT, by=(EXACT,)),
     Break(number=6, what="threshold <= instead of <",
           patch=_replacing(WordEntropy, "below", lambda _: lambda self, thresholds: self.words(
               thresholds.size).reshape(thresholds.shape) <= thresholds),
@@ -431,7 +434,7 @@ BREAKS: tuple[Break, ...] = (
     Break(number=8, what="a single user gets no IRR", patch=_perturb(_singly), subject=SURVEY, by=(EXACT, CLIENT)),
     Break(number=9, what="the system's words are cached", patch=_replacing(OSEntropy, "words", _cached),
           subject=SURVEY, by=(CLIENT,)),
-    Break(number=10, what="p rounded to the nearest", patch=_replacing(direct, "_kept", _rounded_to_nearest),
+    Break(number=10, what="p rounded to the nearest", patch=_replacing(direct, "kept_inside", _rounded_to_nearest),
           subject=FILMS, by=(EXACT,)),
     Break(number=11, what="direct response keeps one word too many",
           patch=_replacing(DirectResponse, "respond", _one_word_more), subject=FILMS, by=(EXACT,)),
@@ -450,7 +453,7 @@ BREAKS: tuple[Break, ...] = (
     Break(number=16, what="hashing amplified like direct",
           patch=_replacing(HadamardResponse, "for_set", _amplified_hash), subject=BOOKS, by=(EXACT,)),
     Break(number=17, what="third bit of a hash not perturbed",
-          patch=_replacing(HadamardResponse, "perturb", _plain_third_bit), subject=HASHED, by=(EXACT, ATTACK)),
+          patch=_replacing(HadamardResponse, "perturb", _plain_third_bit), subject=HASHED_VALUE, by=(EXACT, ATTACK)),
     Break(number=18, what="wheel does not cut l + 1 hashes for l > 3",
           patch=_replacing(SetHadamardResponse, "_of_at_most_slots", _a_hash_too_many), subject=WHEEL,
           by=(EXACT, ATTACK)),
@@ -521,12 +524,20 @@ def caught(broken: Break, audit: str, *, trials: int | None = None) -> bool | No
             Path(directory, "collection.yaml").write_text(broken.subject)
             subject = str(Path(directory, "collection.yaml"))
         broken.patch(patch)
+        _forget_oracles()
         result = CliRunner().invoke(app, ["audit", subject, *arguments])
+    _forget_oracles()
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     if result.exit_code not in (0, 1) or (result.exit_code == 1 and "DISPROVED" not in result.stderr):
         raise RuntimeError(f"the audit has no verdict: {result.stderr}")
     return result.exit_code == 1
+
+
+def _forget_oracles() -> None:
+    """Forget the oracles that were chosen by other code than that which runs now."""
+    oracle_choice.item_oracle.cache_clear()
+    oracle_choice.value_oracle.cache_clear()
 
 
 def caught_by_test(broken: Break) -> bool:

@@ -61,6 +61,7 @@ SUITES = {
     "sets/methods/test_methods.py": "every method",
     "sets/test_wire.py": "the wire format of item sets, with a client written from its specification",
     "test_architecture.py": "what docs/architecture.md says",
+    "test_breaks.py": "every known way to break the privacy of the package",
     "test_mirror.py": "the tests",
     "test_public.py": "the public names of the package",
     "test_readme.py": "the README",

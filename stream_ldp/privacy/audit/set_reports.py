@@ -48,6 +48,9 @@ _DRAWS = 2
 #: Most items of a domain among which sets with different codes are sought.
 _SEARCHED = 4_096
 
+#: The most by which the float64 arithmetic of a loss of sets may be wrong, relative to it.
+_ROUNDING = 1e-13
+
 #: Calls of each number of users that are compared draw for draw.
 _USERS = (1, 2, 100)
 
@@ -105,6 +108,9 @@ def method_differences(method: Method) -> Iterator[str]:
     """
     for inquiry in _inquiries(method):
         oracle, phase = method.oracle(inquiry), f"phase {inquiry.phase}, padding {inquiry.padding}"
+        stated, allowed = oracle.set_epsilon(padding=inquiry.padding), method.phases[inquiry.phase - 1].epsilon
+        if stated > allowed * (1 + _ROUNDING):
+            yield f"{phase}: {type(oracle).__name__} states a loss of {stated!r} nats, the phase allows {allowed!r}"
         if method.phases[inquiry.phase - 1].asked is Target.ITEM:
             yield from (f"{phase}: {each}" for each in oracle_differences(oracle, padding=inquiry.padding))
         yield from (f"{phase}: {each}" for each in _draw_for_draw(method, inquiry))

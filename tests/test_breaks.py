@@ -1,0 +1,68 @@
+"""Every known way to break the privacy of the package is caught: by an audit, or by a test that is named for it.
+
+`python -m tests.breaks` prints the table of what catches what.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.breaks import ATTACK, BREAKS, CLIENT, EXACT, Break, caught, caught_by_test
+
+#: Trials of an attack that are enough for what it has to catch.
+_TRIALS = 5_000
+
+
+def named(broken: Break) -> str:
+    return f"{broken.number:02} {broken.what}"
+
+
+def honest(subject: str) -> Break:
+    return Break(number=99, what="nothing", patch=lambda _: None, subject=subject, by=())
+
+
+def by(audit: str) -> list[Break]:
+    return [each for each in BREAKS if audit in each.by]
+
+
+def test_each_break_has_something_that_catches_it() -> None:
+    assert len(BREAKS) == len({each.number for each in BREAKS}) == 39
+    assert [each for each in BREAKS if not each.by and each.test is None] == []
+
+
+@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in by(EXACT)))
+def test_the_exact_audit_accuses_nothing_that_is_not_broken(subject: str) -> None:
+    assert not caught(honest(subject), EXACT)
+
+
+@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in by(CLIENT) if EXACT not in each.by))
+def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str) -> None:
+    """It fails by chance in 4 of 10^6 runs."""
+    assert not caught(honest(subject), CLIENT)
+
+
+@pytest.mark.parametrize("broken", by(EXACT), ids=named)
+def test_the_exact_audit_catches(broken: Break) -> None:
+    assert caught(broken, EXACT)
+
+
+@pytest.mark.parametrize("broken", [each for each in by(CLIENT) if EXACT not in each.by], ids=named)
+def test_the_audit_of_the_client_catches(broken: Break) -> None:
+    assert caught(broken, CLIENT)
+
+
+@pytest.mark.parametrize("broken", [each for each in BREAKS if not each.by], ids=named)
+def test_a_named_test_catches(broken: Break) -> None:
+    assert caught_by_test(broken)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", [each for each in by(CLIENT) if EXACT in each.by], ids=named)
+def test_the_audit_of_the_client_catches_too(broken: Break) -> None:
+    assert caught(broken, CLIENT)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", by(ATTACK), ids=named)
+def test_the_attack_catches(broken: Break) -> None:
+    assert caught(broken, ATTACK, trials=None if broken.number == 39 else _TRIALS)

@@ -114,4 +114,5 @@ def solve(collection: Collection, question: Question[Any, Any]) -> Answer:
     This is slow: run it on a thread of its own, never on an event loop.
     """
     answer: Answer = kind_of(collection).solve(collection, question)
-    return answer
+    silent_until_ms = question.silent_until_ms
+    return answer if silent_until_ms is None else answer.without_reports(until_ms=silent_until_ms)

@@ -15,7 +15,15 @@ from pydantic import Field
 from stream_ldp.cli import main
 from stream_ldp.collection import Collection, Part, Topics
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.answer import Message, Plausibility, Probability, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Plausibility,
+    Probability,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
 
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.collection import Window
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.statistics import Tally
 
@@ -42,6 +51,9 @@ class Heads:
 
     def statistic(self, before: Share | None) -> tuple[str, ...]:
         return (self.name,)
+
+    def period_ms(self, window: Window) -> int:
+        return window.pane_ms
 
     def follows(self, window_ms: int) -> tuple[str, None]:
         return self.name, None
@@ -82,11 +94,12 @@ class CoinsLayout:
         return np.zeros(len(counts), dtype=np.bool_)
 
 
-class Share(Message):
+class Share(AnswerMessage):
     collection: str
     fingerprint: str
     series: str = "heads"
     window: WindowBounds
+    status: StatusField = Status.ANSWERED
     final: bool
     reports: int
     share: Probability

@@ -15,8 +15,10 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
+from stream_ldp.cli.views.silence import silence_line
 from stream_ldp.client import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -104,25 +106,31 @@ async def _show(
     answers = _answers(view, subscriber, once=once)
     if as_json:
         async for answer in answers:
-            typer.echo(view.json(answer))
+            typer.echo(view.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
     elif not console.is_terminal:
         async for answer in answers:
-            typer.echo(view.line(answer))
+            typer.echo(view.line(answer) if answer.status is Status.ANSWERED else silence_line(answer))
     elif once:
         async for answer in answers:
             console.print(view.panel(answer))
     else:
         with Live(Text(f"Waiting for answers of {name} ..."), console=console) as live:
-            async for _ in answers:
-                live.update(view.screen())
+            async for answer in answers:
+                if answer.status is Status.ANSWERED:
+                    live.update(view.screen())
+                else:
+                    console.print(silence_line(answer), markup=False)
 
 
 async def _answers(
     view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool
 ) -> AsyncIterator[AnswerT]:
-    """Yield the newest answers that exist and then each new one, once the view has it."""
+    """Yield the newest answers that exist and then each new one, once the view has it.
+
+    New messages that nobody reported are yielded as well, and are not for the view.
+    """
     # Opened before the history is read, so that nothing falls between the two.
-    async with subscriber() as news:
+    async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
             async for answer in _good(history):
                 view.add(answer)
@@ -132,7 +140,9 @@ async def _answers(
         if once and known:
             return
         async for answer in _good(news):
-            if answer not in known:
+            if answer.status is Status.NO_REPORTS:
+                yield answer
+            elif answer not in known:
                 view.add(answer)
                 yield answer
                 if once:

@@ -19,7 +19,7 @@ from stream_ldp.client.errors import (
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.pipeline.answer import AnswerT
+from stream_ldp.pipeline.answer import AnswerT, Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sets.answer import Ranking
@@ -82,6 +82,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         answers: _Answers[AnswerT],
         *,
         wanted: Callable[[AnswerT], bool],
+        silences: bool,
         settings: Settings,
         from_beginning: bool,
         follow: bool,
@@ -91,7 +92,7 @@ class AnswerSubscriber(Generic[AnswerT]):
 
         answers: the kind of its answers.
         wanted: decides whether to hand out an answer that is not a repeat.
-        from_beginning, follow, group: see `Subscriber`.
+        silences, from_beginning, follow, group: see `Subscriber`.
 
         Raises:
             ValueError: a group is given, but `follow` is False.
@@ -101,6 +102,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         self._collection = collection
         self._answers = answers
         self._wanted = wanted
+        self._silences = silences
         self._settings = settings
         self._follow = follow
         self._in_group = group is not None
@@ -160,7 +162,8 @@ class AnswerSubscriber(Generic[AnswerT]):
                 raise self._answers.unreadable(
                     self._topic, record.partition, record.offset, _explanation(error)
                 ) from error
-            if self._is_news(answer) and self._wanted(answer):
+            says_something = self._silences or answer.status is Status.ANSWERED
+            if self._is_news(answer) and says_something and self._wanted(answer):
                 return answer
 
     def _is_news(self, answer: AnswerT) -> bool:
@@ -207,6 +210,7 @@ class Subscriber(AnswerSubscriber[Estimate]):
         settings: Settings,
         estimates: Container[str] | None = None,
         finals_only: bool = False,
+        silences: bool = False,
         from_beginning: bool = False,
         follow: bool = True,
         group: str | None = None,
@@ -215,6 +219,7 @@ class Subscriber(AnswerSubscriber[Estimate]):
 
         estimates: names of the estimates to hand out; None for all.
         finals_only: leave out the estimates of windows that are still open.
+        silences: hand out, too, the messages that nobody reported in a window or several, of status `no-reports`.
         from_beginning: begin with the oldest estimate that the topic still has, not with the next one.
         follow: wait for more; otherwise stop where the topic ended when the block was entered.
         group: share the estimates with other members of this consumer group, which remembers what has been handed
@@ -232,6 +237,7 @@ class Subscriber(AnswerSubscriber[Estimate]):
             collection,
             _ESTIMATES,
             wanted=wanted,
+            silences=silences,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,
@@ -255,6 +261,7 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         *,
         settings: Settings,
         results_only: bool = False,
+        silences: bool = False,
         from_beginning: bool = False,
         follow: bool = True,
         group: str | None = None,
@@ -263,7 +270,8 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
 
         results_only: hand out one ranking of each epoch, its result; leave out those of earlier phases and of windows
             that are still open.
-        from_beginning, follow, group: see `Subscriber`.
+        silences, from_beginning, follow, group: see `Subscriber`; the epoch of a ranking of status `no-reports` ends
+            without a result.
 
         Raises:
             ValueError: a group is given, but `follow` is False.
@@ -271,7 +279,8 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         super().__init__(
             collection,
             _RANKINGS,
-            wanted=lambda ranking: ranking.complete or not results_only,
+            wanted=lambda ranking: not results_only or ranking.complete or ranking.status is Status.NO_REPORTS,
+            silences=silences,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,
@@ -295,6 +304,7 @@ class MarginalsSubscriber(AnswerSubscriber[Marginals]):
         *,
         settings: Settings,
         finals_only: bool = False,
+        silences: bool = False,
         from_beginning: bool = False,
         follow: bool = True,
         group: str | None = None,
@@ -302,7 +312,7 @@ class MarginalsSubscriber(AnswerSubscriber[Marginals]):
         """Prepare for one collection.
 
         finals_only: leave out the marginals of windows that are still open.
-        from_beginning, follow, group: see `Subscriber`.
+        silences, from_beginning, follow, group: see `Subscriber`.
 
         Raises:
             ValueError: a group is given, but `follow` is False.
@@ -311,6 +321,7 @@ class MarginalsSubscriber(AnswerSubscriber[Marginals]):
             collection,
             _MARGINALS,
             wanted=lambda marginals: marginals.final or not finals_only,
+            silences=silences,
             settings=settings,
             from_beginning=from_beginning,
             follow=follow,

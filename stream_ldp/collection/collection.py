@@ -200,6 +200,10 @@ class Series(Protocol):
         """
         ...
 
+    def period_ms(self, window: Window) -> int | None:
+        """Return the time from one window to the next, in milliseconds; None if an answer decides what is asked."""
+        ...
+
     def follows(self, window_ms: int) -> tuple[str, int | None]:
         """Return the final answer from which the answer to the window beginning at `window_ms` continues.
 

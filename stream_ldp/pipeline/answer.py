@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol, Self, TypeVar
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Answer",
+    "AnswerMessage",
     "AnswerT",
     "Finite",
     "Message",
@@ -15,6 +18,8 @@ __all__ = [
     "Plausibility",
     "Probability",
     "Published",
+    "Status",
+    "StatusField",
     "WindowBounds",
     "answer_key",
     "final_of",
@@ -52,11 +57,24 @@ class Message(MessagePart):
         return cls.model_validate_json(data)
 
 
+class Status(StrEnum):
+    """What an answer says of its window."""
+
+    ANSWERED = "answered"
+    """It is the answer to the reports of the window."""
+    NO_REPORTS = "no-reports"
+    """Nobody reported in the window, or in any of the windows that its bounds span: there is nothing to answer."""
+
+
 class WindowBounds(MessagePart):
     """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
 
     start_ms: int
     end_ms: int
+
+    def __str__(self) -> str:
+        """Show it as an ISO 8601 interval, UTC."""
+        return f"{_moment(self.start_ms)}/{_moment(self.end_ms)}"
 
 
 class Plausibility(MessagePart):
@@ -81,11 +99,33 @@ class Published(MessagePart):
     assumption: str
 
 
+StatusField = Annotated[
+    Status,
+    Field(
+        description="no-reports if nobody reported in the window, or in any of those that its bounds span: the other "
+        "numbers then say nothing"
+    ),
+]
+
+
+class AnswerMessage(Message):
+    """A message that answers one window of one series, or says that nobody reported in some."""
+
+    if TYPE_CHECKING:  # The fields of a message begin with its schema version.
+        window: WindowBounds
+
+    def without_reports(self, *, until_ms: int) -> Self:
+        """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""
+        window = self.window.model_copy(update={"end_ms": until_ms})
+        return self.model_copy(update={"status": Status.NO_REPORTS, "window": window})
+
+
 class Answer(Protocol):
     """The answer to one window of one series, as the message of a topic.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     series: name of the series of answers, one a window, that it belongs to.
+    status: whether anybody reported.
     window: event time of the reports counted in it.
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
@@ -106,6 +146,9 @@ class Answer(Protocol):
     def window(self) -> WindowBounds: ...
 
     @property
+    def status(self) -> Status: ...
+
+    @property
     def final(self) -> bool: ...
 
     @property
@@ -116,6 +159,10 @@ class Answer(Protocol):
 
     @property
     def key(self) -> bytes: ...
+
+    def without_reports(self, *, until_ms: int) -> Self:
+        """See `AnswerMessage`."""
+        ...
 
     def to_bytes(self) -> bytes:
         """See `Message`."""
@@ -128,6 +175,11 @@ class Answer(Protocol):
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
+def _moment(time_ms: int) -> str:
+    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 
 _LIVE = "live"

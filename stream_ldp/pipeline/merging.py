@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.undecided import UndecidedWindows
@@ -55,6 +56,8 @@ class Merge:
         self._starts: list[int] = []  # starts of the panes, ascending
         # By series: the newest final answers, in the order of their windows.
         self._decided: dict[str, list[Answer]] = {}
+        # By series: the end of the newest windows of which a final says that nobody reported in them.
+        self._silent_ms: dict[str, int] = {}
         # By statistic: a tally of its form.
         self._forms: dict[tuple[str, ...], Tally] = {}
         self._forgotten_before: int | None = None
@@ -147,6 +150,11 @@ class Merge:
 
     def decide(self, answer: Answer) -> None:
         """Take note of a final answer that is on the log."""
+        if answer.status is Status.NO_REPORTS:
+            ends_ms = self._silent_ms.get(answer.series, answer.window.end_ms)
+            self._silent_ms[answer.series] = max(ends_ms, answer.window.end_ms)
+            self._undecided.decide(answer.series, answer.window.end_ms)
+            return
         finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
         finals.setdefault(answer.window.end_ms, answer)
         kept = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
@@ -206,11 +214,65 @@ class Merge:
         another window in between: decide this one before the next.
         """
         self._refresh()
-        first = self._undecided.first()
-        if first is None or not self._is_closed(first[0]):
+        due = [(*bounds, series) for series in self._series if (bounds := self._due(series)) is not None]
+        if not due:
             return None
-        start, series = first
-        return self.question(start, series, final=True)
+        start, silent_until_ms, series = min(due, key=lambda each: each[0])
+        if silent_until_ms is None:
+            return self.question(start, series, final=True)
+        # Nothing is taken from the final before, unless it is that which asked.
+        before = None if series.period_ms(self.collection.window) else self._before(start, series)
+        return Question(
+            series=series,
+            window_ms=start,
+            final=True,
+            windows=((1.0, ()),),
+            before=before,
+            silent_until_ms=silent_until_ms,
+        )
+
+    def _due(self, series: Series) -> tuple[int, int | None] | None:
+        """Return the start of the next window of a series that is due, and the end of its silence if it is silent."""
+        start = self._undecided.first_of(series)
+        if start is not None and not self._is_closed(start):
+            start = None
+        silence = self._silence(series, before=start)
+        if silence is not None and (start is None or silence[0] < start):
+            return silence
+        return None if start is None else (start, None)
+
+    def _silence(self, series: Series, *, before: int | None) -> tuple[int, int] | None:
+        """Return the bounds of windows in which nobody reported, and of which that has yet to be said.
+
+        It is said at once of the first such window after one with reports, and of all others together when there is
+        a window with reports after them: so a collection to which nobody reports says nothing more. Of the window of
+        a later phase it is said if a final has asked that phase.
+
+        before: start of the next window that holds reports and is closed; None if there is none.
+        """
+        if self.collection.min_reports is not None:
+            return None  # That there were none is not published either.
+        window, decided_ms = self.collection.window, self._undecided.decided_ms(series)
+        period_ms = series.period_ms(window)
+        if period_ms is None:
+            name, _ = series.follows(0)
+            asked = (final.window.end_ms for final in self._decided.get(name, ()) if series.statistic(final))
+            silent = (
+                start
+                for start in asked
+                if (decided_ms is None or decided_ms < start + window.size_ms)
+                and self._is_closed(start)
+                and not self._undecided.holds(start, series)
+            )
+            start = min(silent, default=None)
+            return None if start is None else (start, start + window.size_ms)
+        if decided_ms is None:
+            return None
+        start = ((decided_ms - window.size_ms) // period_ms + 1) * period_ms
+        if self._silent_ms.get(series.name) != decided_ms:
+            told = self._is_closed(start) and not self._undecided.holds(start, series)
+            return (start, start + window.size_ms) if told else None
+        return None if before is None or before <= start else (start, before - period_ms + window.size_ms)
 
     def changed(self, series: Series) -> list[int]:
         """List the open windows of a series, by their start, whose reports changed since the last call.

@@ -26,6 +26,8 @@ class Question(Generic[SeriesT, AnswerT]):
     final: whether the answer will be final.
     windows: (weight, counts to be added up) of the window itself, with weight 1, then of each remembered window.
     before: the final answer that this one starts from; None if there is none.
+    silent_until_ms: end of the last of some windows, of which this is the first, in which nobody reported; None for a
+        window with reports.
     """
 
     series: SeriesT
@@ -33,6 +35,7 @@ class Question(Generic[SeriesT, AnswerT]):
     final: bool
     windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
     before: AnswerT | None
+    silent_until_ms: int | None = None
 
     @property
     def reports(self) -> int:

@@ -65,10 +65,10 @@ class UndecidedWindows:
     def decide(self, name: str, end_ms: int) -> None:
         """Note that all windows of a series that end at `end_ms` or before are decided.
 
-        end_ms: never less than before for the same series.
+        end_ms: nothing happens if it is less than before for the same series.
         """
-        if name not in self._starts:
-            return  # An earlier version of the collection had a series of this name.
+        if end_ms <= self._decided_ms.get(name, math.inf):
+            return  # An earlier version of the collection had a series of a name that is unknown.
         self._decided_ms[name] = end_ms
         starts = self._starts[name]
         ended = bisect_right(starts, end_ms - self._window.size_ms)
@@ -78,8 +78,18 @@ class UndecidedWindows:
 
     def first(self) -> tuple[int, Series] | None:
         """Return the window, by its start, and series that have to be answered first; None if all is decided."""
-        firsts = [(self._starts[each.name][0], each) for each in self._series if self._starts[each.name]]
+        firsts = [(start, each) for each in self._series if (start := self.first_of(each)) is not None]
         return min(firsts, key=lambda entry: entry[0], default=None)
+
+    def first_of(self, series: Series) -> int | None:
+        """Return the start of the first window of a series; None if all is decided."""
+        starts = self._starts[series.name]
+        return starts[0] if starts else None
+
+    def decided_ms(self, series: Series) -> int | None:
+        """Return the end of the newest decided window of a series; None if none is decided."""
+        end_ms = self._decided_ms[series.name]
+        return None if end_ms == -math.inf else int(end_ms)
 
     def all(self) -> list[tuple[int, Series]]:
         """List the windows, by their start, and series in the order in which they have to be answered."""

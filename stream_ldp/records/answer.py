@@ -9,12 +9,14 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.pipeline.answer import (
+    AnswerMessage,
     Finite,
-    Message,
     MessagePart,
     Plausibility,
     Probability,
     Published,
+    Status,
+    StatusField,
     WindowBounds,
     answer_key,
 )
@@ -105,7 +107,7 @@ class Privacy(MessagePart):
     )
 
 
-class Estimate(Message):
+class Estimate(AnswerMessage):
     """A joint distribution over one window; the message of an estimates topic."""
 
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
@@ -114,6 +116,7 @@ class Estimate(Message):
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     estimate: str
     window: WindowBounds
+    status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; a final estimate never changes")
     reports: int = Field(ge=0, description="reports counted in the window, each once")
     effective_reports: Finite = Field(

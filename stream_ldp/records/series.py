@@ -65,6 +65,10 @@ class EstimateSpec(Part):
         """Name its statistic: the counts of its attributes' rows, in every window."""
         return self.of
 
+    def period_ms(self, window: Window) -> int:
+        """Return the hop of the windows."""
+        return window.pane_ms
+
     def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
         """Name the answer before: its own latest final, from whose joint the solver starts."""
         return self.name, None

@@ -7,12 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import (
+    AnswerMessage,
     Finite,
-    Message,
     MessagePart,
     Plausibility,
     Probability,
     Published,
+    Status,
+    StatusField,
     WindowBounds,
     answer_key,
 )
@@ -92,7 +94,7 @@ class AnswerPrivacy(MessagePart):
     )
 
 
-class Marginals(Message):
+class Marginals(AnswerMessage):
     """The marginals of all attributes over one window; the message of a marginals topic."""
 
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
@@ -100,6 +102,7 @@ class Marginals(Message):
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     window: WindowBounds
+    status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final marginals never change")
     reports: int = Field(ge=0, description="reports counted in the window, each once")
     attributes: tuple[Marginal, ...]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stream_ldp.collection import Window
     from stream_ldp.sampled.answer import Marginals
 
 __all__ = ["STATISTIC", "MarginalSeries"]
@@ -27,6 +28,10 @@ class MarginalSeries:
     def statistic(self, before: Marginals | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic, the same in every window."""
         return STATISTIC
+
+    def period_ms(self, window: Window) -> int:
+        """Return the hop of the windows."""
+        return window.pane_ms
 
     def follows(self, window_ms: int) -> tuple[str, None]:  # noqa: ARG002
         """Name the answer before: its own latest final, which nothing is taken from."""

@@ -23,6 +23,7 @@ from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine
@@ -247,6 +248,11 @@ class Merger(Service):
         await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
         merge.decide(answer)
+        if answer.status is Status.NO_REPORTS:
+            name = merge.collection.name
+            self._metrics.windows_silent.labels(name).inc()
+            log.warning("%s/%s: nobody reported in %s", name, answer.series, answer.window)
+            return
         self._observe_plausibility(answer)
         closed_s = time.time() - answer.window.end_ms / 1_000
         self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
@@ -303,7 +309,8 @@ class Merger(Service):
 
     async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Solved:
         solved = await self._solver.solve(collection, question)
-        if (fit_of := kind_of(collection).fit) is not None:
+        fit_of = kind_of(collection).fit
+        if fit_of is not None and solved.answer.status is Status.ANSWERED:
             fit = fit_of(solved.answer)
             self._metrics.em_iterations.labels(collection.name).observe(fit.iterations)
             self._metrics.em_starts.labels(collection.name, fit.start).inc()

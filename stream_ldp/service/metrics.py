@@ -78,6 +78,10 @@ class Metrics:
         self.windows_withheld = self._counter(
             "windows_withheld", "Windows with fewer reports than `min_reports`, of which no final was published."
         )
+        self.windows_silent = self._counter(
+            "windows_silent",
+            "Messages that nobody reported in a window or in several in a row; an epoch with one has no result.",
+        )
         self.window_plausibility = self._gauge(
             "window_plausibility_statistic",
             "Test statistic of the last final estimate's reports against the mechanism.",
@@ -137,6 +141,7 @@ class Metrics:
             self.batches_implausible,
             self.windows_implausible,
             self.windows_withheld,
+            self.windows_silent,
             self.panes_open,
             self.rebalances,
             self.partials_published,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.answer import is_provisional
+from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
 
@@ -49,7 +49,8 @@ async def read_answers(merge: Merge, quarantine: Quarantine, *, settings: Settin
                 yield _unread(record, f"an answer of another collection, of fingerprint {answer.fingerprint}")
                 continue
             merge.decide(answer)
-            quarantine.note_final(answer.series, answer.window.start_ms)
+            if answer.status is Status.ANSWERED:
+                quarantine.note_final(answer.series, answer.window.start_ms)
             if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
                 merge.expect(kind.rounds.layout(collection, asked))
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.pipeline.answer import Finite, Message, MessagePart, Plausibility, Published, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Finite,
+    MessagePart,
+    Plausibility,
+    Published,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
@@ -63,7 +73,7 @@ class EpochPrivacy(MessagePart):
     )
 
 
-class Ranking(Message):
+class Ranking(AnswerMessage):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
@@ -75,7 +85,14 @@ class Ranking(Message):
     phase: int = Field(ge=1, description="the epoch's phase to which the window's reports belong")
     phases: int = Field(ge=1, description="of an epoch; after the last, the ranking is the epoch's result")
     window: WindowBounds
-    final: bool = Field(description="false while the window is open; a final ranking never changes")
+    status: StatusField = Status.ANSWERED
+    final: bool = Field(
+        description="false while the window is open; a final ranking never changes, and only a complete one is the "
+        "result of its epoch"
+    )
+    complete: bool = Field(
+        default=False, description="whether it is the result of its epoch: final, after the last phase, with reports"
+    )
     reports: int = Field(ge=0, description="reports counted in the window, each once")
     reports_per_phase: tuple[int, ...] = Field(description="of the epoch, up to this phase")
     items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
@@ -90,10 +107,17 @@ class Ranking(Message):
             raise ValueError(f"reports of {len(self.reports_per_phase)} phases, after phase {self.phase}")
         return self
 
-    @property
-    def complete(self) -> bool:
-        """True if this ranking is the result of its epoch."""
-        return self.final and self.phase == self.phases
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_before_it_was_said(cls, data: Any) -> Any:
+        """Tell whether a ranking of an earlier release, which does not say so, is a result."""
+        if not isinstance(data, dict) or "complete" in data:
+            return data
+        return data | {"complete": data.get("final") is True and data.get("phase") == data.get("phases")}
+
+    def without_reports(self, *, until_ms: int) -> Self:
+        """Say that nobody reported: the epoch has no result, and no further phase."""
+        return super().without_reports(until_ms=until_ms).model_copy(update={"complete": False})
 
     @property
     def series(self) -> str:

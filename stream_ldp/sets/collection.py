@@ -137,7 +137,9 @@ class ItemCollection(Collection):
     def series(self) -> tuple[PhaseSeries, ...]:
         """The series of each phase, in order."""
         return tuple(
-            PhaseSeries(number=phase.number, size_ms=self.window.size_ms, every_ms=self.every_ms)
+            PhaseSeries(
+                number=phase.number, size_ms=self.window.size_ms, stride=self.schedule.stride, every_ms=self.every_ms
+            )
             for phase in self.method.phases
         )
 

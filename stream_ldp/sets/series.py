@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stream_ldp.sets.phases import phase_name
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Window
 
 __all__ = ["PhaseSeries", "round_statistic"]
 
@@ -26,11 +29,13 @@ class PhaseSeries:
 
     number: number of the phase, 1 for the first.
     size_ms: size of a window, in milliseconds.
+    stride: number of windows from the beginning of one epoch to that of the next.
     every_ms: time between two provisional rankings of an open window, in milliseconds.
     """
 
     number: int
     size_ms: int
+    stride: int
     every_ms: int
 
     @property
@@ -54,6 +59,10 @@ class PhaseSeries:
         if before is None or before.next_fingerprint is None:
             return None
         return round_statistic(self, before.next_fingerprint)
+
+    def period_ms(self, window: Window) -> int | None:  # noqa: ARG002
+        """Return the time from one epoch to the next; a later phase is asked if the one before has had an answer."""
+        return self.stride * self.size_ms if self.number == 1 else None
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
         """Name the answer before: that of the same epoch's phase before, a window earlier."""

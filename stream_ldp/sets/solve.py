@@ -11,17 +11,21 @@ from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import epoch_epsilon, most_spent
+from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, most_spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Method, RankingEstimate
+    from stream_ldp.sets.phases import Method
     from stream_ldp.sets.series import PhaseSeries
 
 __all__ = ["solve"]
+
+
+#: What is known where nobody reported.
+_NOTHING = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
 
 
 def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) -> Ranking:
@@ -40,9 +44,12 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     oracle = method.oracle(inquiry)
     ((_, parts),) = question.counts(ReportSums)
     sums = ReportSums.sum(parts, counters=oracle.counters)
-    estimate, following = method.solve(
-        inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
-    )
+    if question.silent_until_ms is None:
+        estimate, following = method.solve(
+            inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
+        )
+    else:
+        estimate, following = _NOTHING, None
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     return Ranking(
         collection=collection.name,
@@ -53,6 +60,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         phases=schedule.phases,
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + schedule.size_ms),
         final=question.final,
+        complete=question.final and phase.number == schedule.phases,
         reports=sums.reports,
         reports_per_phase=ranking_reports,
         items=_heavy_hitters(collection, estimate),

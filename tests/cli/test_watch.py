@@ -19,6 +19,7 @@ from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.views.estimate_text import plain_line
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from tests.cli.views.examples import SURVEY_TRUTH
 from tests.client.examples import collection_of, estimate_of, of_minute
@@ -33,7 +34,15 @@ class FakeSubscriber:
     history: ClassVar[list[Estimate]]
     news: ClassVar[list[Estimate]]
 
-    def __init__(self, name: str, *, settings: Settings, from_beginning: bool = False, follow: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        settings: Settings,
+        from_beginning: bool = False,
+        follow: bool = True,
+        silences: bool = False,
+    ) -> None:
         assert name == "care-survey"
         assert from_beginning is not follow
         self._estimates = iter(self.news if follow else self.history)
@@ -64,6 +73,21 @@ def test_what_comes_while_the_history_is_read_is_shown_once(
     FakeSubscriber.news = [of_minute(1), of_minute(2, final=False), of_minute(2)]
     expected = [of_minute(1), of_minute(2, final=False), of_minute(2)]
     assert watched(monkeypatch, command_line, survey) == [plain_line(each) for each in expected]
+
+
+def test_that_nobody_reported_is_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
+) -> None:
+    silent = of_minute(1, status=Status.NO_REPORTS)
+    FakeSubscriber.history, FakeSubscriber.news = [of_minute(0)], [silent, of_minute(2)]
+    lines = watched(monkeypatch, command_line, survey)
+    assert lines == [
+        plain_line(of_minute(0)),
+        "1970-01-01T00:01:00Z/1970-01-01T00:02:00Z bathing-mobility no-reports",
+        plain_line(of_minute(2)),
+    ]
+    _, line, _ = watched(monkeypatch, command_line, survey, "--json")
+    assert Estimate.from_bytes(line.encode()) == silent
 
 
 def test_once_without_history_shows_the_first_new_estimate(

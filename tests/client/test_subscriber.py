@@ -11,6 +11,7 @@ import pytest
 from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from tests.client.examples import estimate_of, of_minute
@@ -126,6 +127,14 @@ async def test_only_the_estimates_that_are_asked_for_are_handed_out(topic: Topic
     assert await topic.read(finals_only=True, estimates=[]) == []
 
 
+async def test_that_nobody_reported_is_handed_out_to_those_who_want_to_know(topic: Topic) -> None:
+    silent = of_minute(1, status=Status.NO_REPORTS, reports=0)
+    topic.write(of_minute(0), silent, of_minute(2))
+    assert await topic.read() == [of_minute(0), of_minute(2)]
+    assert await topic.read(silences=True, finals_only=True) == [of_minute(0), silent, of_minute(2)]
+    assert await topic.read(silences=True, estimates=["other"]) == []
+
+
 async def test_a_final_estimate_is_handed_out_once_and_no_provisional_one_after_it(topic: Topic) -> None:
     final, newer = of_minute(1), of_minute(2, final=False)
     delayed = [of_minute(1, final=False), of_minute(0, final=False), of_minute(1), of_minute(0)]
@@ -201,6 +210,15 @@ async def test_rankings_come_typed_and_can_be_limited_to_results(heavy_hitters: 
     heavy_hitters.write(*written)
     assert await heavy_hitters.rankings() == written
     assert await heavy_hitters.rankings(results_only=True) == [result_of(3)]
+
+
+async def test_an_epoch_without_a_result_is_handed_out_with_the_results_to_those_who_want_to_know(
+    heavy_hitters: Topic,
+) -> None:
+    silent = ranking_of(epoch=3, phase=2, status=Status.NO_REPORTS, reports=0, complete=False)
+    heavy_hitters.write(ranking_of(epoch=3, phase=1), silent, result_of(4))
+    assert await heavy_hitters.rankings(results_only=True) == [result_of(4)]
+    assert await heavy_hitters.rankings(results_only=True, silences=True) == [silent, result_of(4)]
 
 
 async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_other(heavy_hitters: Topic) -> None:

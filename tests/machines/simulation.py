@@ -15,7 +15,7 @@ import numpy as np
 
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
@@ -182,7 +182,8 @@ class Cluster:
     def expire(self) -> None:
         """Delete, as retention does, partials that no window without a final needs, and some of other windows."""
         window = self.collection.window
-        last = {estimate.estimate: estimate.window.start_ms for estimate in self.finals}
+        answered = (estimate for estimate in self.finals if estimate.status is Status.ANSWERED)
+        last = {estimate.estimate: estimate.window.start_ms for estimate in answered}
         if len(last) < len(self.collection.estimates):
             return
         remembered_ms = (window.memory_windows - 1) * window.size_ms
@@ -204,6 +205,10 @@ class Cluster:
         """Check that the counts of a question are the oracle's."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
         truth = window_counts(self.collection, replays, question.series.of)
+        if question.silent_until_ms is not None:
+            last_ms = question.silent_until_ms - self.collection.window.size_ms
+            spoken = [start for start, counts in truth.items() if question.window_ms <= start <= last_ms and counts]
+            require(not spoken, f"windows {spoken} are said to be without reports")
         for age, (_, parts) in enumerate(question.counts(RowCounts)):
             start = question.window_ms - age * self.collection.window.size_ms
             counted: Counter[Bits] = Counter()
@@ -358,6 +363,8 @@ class LooksAtEverything(Merge):
         found = UndecidedWindows(self.collection.series, self.collection.window)
         for name, finals in self._decided.items():
             found.decide(name, finals[-1].window.end_ms)
+        for name, end_ms in self._silent_ms.items():
+            found.decide(name, end_ms)
         for pane, series in product(self._panes, self.collection.series):
             if self._holds_reports(pane, series):
                 found.fill(pane, series)
@@ -396,6 +403,8 @@ class Merger:
         """Publish every final that is due."""
         while (question := self.merge.due()) is not None:
             estimate = self.cluster.answer(question)
+            if question.silent_until_ms is not None:
+                estimate = estimate.without_reports(until_ms=question.silent_until_ms)
             self.cluster.publish(estimate, question)
             self.cluster.tell(estimate)
             self.merge.decide(estimate)

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import stream_ldp
-from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
@@ -72,9 +74,9 @@ def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: Joi
 
 
 def due(merge: Merge) -> tuple[int, Series] | None:
-    """Return the window, by its start, and the series that have to be made final next."""
+    """Return the window with reports, by its start, and the series that have to be made final next."""
     question = merge.due()
-    return None if question is None else (question.window_ms, question.series)
+    return None if question is None or question.silent_until_ms else (question.window_ms, question.series)
 
 
 def decide(merge: Merge, start_ms: int, series: Series, *, size_ms: int = MINUTE_MS) -> None:
@@ -358,3 +360,109 @@ def test_what_changed_is_looked_at_without_what_did_not(window: str) -> None:
         return operations(change)
 
     assert one_more(1_000) < 1.1 * one_more(10)
+
+
+def silence(merge: Merge) -> tuple[int, int, str] | None:
+    """Return the first and last minute of windows of which nobody reported has to be said next, and the series."""
+    question = merge.due()
+    if question is None or question.silent_until_ms is None:
+        return None
+    assert question.final
+    assert question.reports == 0
+    return question.window_ms // MINUTE_MS, question.silent_until_ms // MINUTE_MS, question.series.name
+
+
+def fall_silent(merge: Merge, start_minute: int, end_minute: int) -> None:
+    bounds = WindowBounds(start_ms=start_minute * MINUTE_MS, end_ms=end_minute * MINUTE_MS)
+    answer = estimate_of(estimate=JOINT.name, window=bounds, status=Status.NO_REPORTS)
+    assert solve(SURVEY, merge.due()).window == bounds  # type: ignore[arg-type]
+    merge.decide(answer)
+
+
+def closed_before(minute: int) -> Watermark:
+    return watermark(minute * MINUTE_MS + 5_000)
+
+
+def test_a_collection_to_which_nobody_ever_reported_says_nothing() -> None:
+    assert merge_of(closed_before(1_000)).due() is None
+    assert merge_of(partial(1), watermark(CLOSED_MS - 1)).due() is None
+
+
+def test_the_first_window_without_reports_is_told_when_it_closes_and_no_other_before_somebody_reports() -> None:
+    merge = merge_of(partial(1), closed_before(1))
+    decide(merge, 0, JOINT)
+    assert merge.due() is None
+    merge.apply(closed_before(2))
+    assert silence(merge) == (1, 2, JOINT.name)
+    fall_silent(merge, 1, 2)
+    merge.apply(closed_before(1_000))
+    assert merge.due() is None
+
+
+def test_all_other_windows_without_reports_are_told_together_when_somebody_has_reported() -> None:
+    merge = merge_of(partial(1), closed_before(500))
+    decide(merge, 0, JOINT)
+    fall_silent(merge, 1, 2)
+    merge.apply(partial(1, pane_ms=500 * MINUTE_MS))
+    assert merge.due() is None
+    merge.apply(closed_before(501))
+    assert silence(merge) == (2, 500, JOINT.name)
+    fall_silent(merge, 2, 500)
+    assert due(merge) == (500 * MINUTE_MS, JOINT)
+    # The silence is no answer from which the next one could start.
+    question = merge.due()
+    assert question is not None
+    assert question.before is not None
+    assert question.before.window.start_ms == 0
+
+
+def test_a_merge_that_finds_silences_on_the_log_tells_them_no_second_time() -> None:
+    merge = merge_of(partial(1, pane_ms=500 * MINUTE_MS), closed_before(501))
+    said = [
+        estimate_of(window=WindowBounds(start_ms=start * MINUTE_MS, end_ms=end * MINUTE_MS), status=status)
+        for start, end, status in (
+            (0, 1, Status.ANSWERED),
+            (1, 2, Status.NO_REPORTS),
+            (2, 500, Status.NO_REPORTS),
+        )
+    ]
+    for answer in said[:2]:
+        merge.decide(answer)
+    assert silence(merge) == (2, 500, JOINT.name)
+    merge.decide(said[2])
+    assert due(merge) == (500 * MINUTE_MS, JOINT)
+    assert [each.window.start_ms for each in merge.decided] == [0]
+
+
+def test_a_sliding_window_is_without_reports_if_all_its_panes_are() -> None:
+    collection = collection_of(window="grace: 5s, hop: 20s")
+    merge = merge_of(partial(1, collection=collection), collection=collection)
+    merge.apply(watermark(20 * MINUTE_MS, collection=collection))
+    for start_ms in (-40_000, -20_000, 0):
+        assert due(merge) == (start_ms, collection.estimates[0])
+        decide(merge, start_ms, collection.estimates[0])
+    question = merge.due()
+    assert question is not None
+    assert (question.window_ms, question.silent_until_ms) == (20_000, 80_000)
+
+
+def test_the_answer_to_windows_without_reports_says_so_and_nothing_else() -> None:
+    merge = merge_of(partial(1), closed_before(2))
+    decide(merge, 0, JOINT)
+    question = merge.due()
+    assert question is not None
+    answer = solve(SURVEY, question)
+    assert isinstance(answer, Estimate)
+    assert (answer.status, answer.final, answer.reports) == (Status.NO_REPORTS, True, 0)
+    assert answer.window == WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)
+    assert not answer.fit.certified
+    assert Estimate.from_bytes(answer.to_bytes()) == answer
+    assert answer.key == b"bathing-mobility|final|60000"
+
+
+def test_where_windows_of_few_reports_are_withheld_those_of_none_are_withheld_too() -> None:
+    """That there was nobody says something of each user, as that there were few does."""
+    shy = SURVEY.model_copy(update={"min_reports": 5})
+    merge = merge_of(partial(9), closed_before(10), collection=shy)
+    decide(merge, 0, JOINT)
+    assert merge.due() is None

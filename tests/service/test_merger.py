@@ -12,7 +12,7 @@ import pytest
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials
-from stream_ldp.pipeline.answer import is_provisional
+from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -133,7 +133,12 @@ async def tell(merger: Merger, collection: JointCollection, *, windows: int) -> 
         partial(number + 1, collection=collection, spec=spec, pane_ms=number * size_ms) for number in range(windows)
     ]
     closes_ms = windows * size_ms + collection.window.grace_ms
-    for offset, record in enumerate((*records, watermark(closes_ms, collection=collection))):
+    await read(merger, collection, *records, watermark(closes_ms, collection=collection))
+
+
+async def read(merger: Merger, collection: JointCollection, *records: partials.Partial | partials.Watermark) -> None:
+    """Let the merger read records of the partials topic."""
+    for offset, record in enumerate(records):
         key, value = partials.encode(record, writer="w")
         await merger.apply(entry(collection, offset, key, value))
 
@@ -236,3 +241,27 @@ async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_publishe
     assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
     assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}
     assert metrics.windows_withheld.labels("shy")._value.get() == 2
+
+
+async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_final_follows_it(
+    merger: Merger, published: Published, caplog: pytest.LogCaptureFixture
+) -> None:
+    await tell(merger, SMALL, windows=1)
+    await asyncio.wait_for(published.finals_of(SMALL, number=1), SOON)
+    size_ms = SMALL.window.size_ms
+    await read(merger, SMALL, watermark(3 * size_ms + SMALL.window.grace_ms, collection=SMALL))
+    assert await asyncio.wait_for(published.finals_of(SMALL, number=2), SOON) == [1, 0]
+    silent = Estimate.from_bytes(published.records[-1].value)
+    assert (silent.status, silent.window.start_ms, silent.window.end_ms) == (Status.NO_REPORTS, size_ms, 2 * size_ms)
+    await read(
+        merger,
+        SMALL,
+        partial(3, collection=SMALL, spec=SMALL.estimates[0], pane_ms=4 * size_ms),
+        watermark(5 * size_ms + SMALL.window.grace_ms, collection=SMALL),
+    )
+    assert await asyncio.wait_for(published.finals_of(SMALL, number=4), SOON) == [1, 0, 0, 3]
+    rest = Estimate.from_bytes(published.records[-2].value)
+    assert (rest.window.start_ms, rest.window.end_ms) == (2 * size_ms, 4 * size_ms)
+    assert Estimate.from_bytes(published.records[-1].value).fit.start == "previous"
+    assert merger._metrics.windows_silent.labels("small")._value.get() == 2
+    assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from stream_ldp.sets.answer import NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
+from tests.client.rankings import ranking_of
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
 GFIM = collection_of()
@@ -41,3 +44,11 @@ def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> N
     assert inquiry is not None
     assert Round.of(GFIM, inquiry, epoch=5) == ASKED
     assert final.model_copy(update={"next_phase": None}).next_fingerprint is None
+
+
+def test_a_ranking_of_an_earlier_release_is_complete_after_the_last_phase() -> None:
+    for phase, final, complete in ((1, True, False), (2, True, True), (2, False, False)):
+        document = ranking_of(epoch=0, phase=phase, final=final).model_dump(mode="json")
+        del document["complete"]
+        del document["status"]
+        assert Ranking.from_bytes(json.dumps(document).encode()).complete is complete

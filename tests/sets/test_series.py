@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stream_ldp.sets.series import PhaseSeries, round_statistic
 
-FIRST, SECOND = (PhaseSeries(number=number, size_ms=10_000, every_ms=2_000) for number in (1, 2))
+FIRST, SECOND = (PhaseSeries(number=number, size_ms=10_000, stride=2, every_ms=2_000) for number in (1, 2))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -195,9 +194,4 @@ def state(answer: Answer) -> str:
 
 def span(window: WindowBounds) -> str:
     """Show a window as an ISO 8601 interval, UTC."""
-    return f"{_time(window.start_ms)}/{_time(window.end_ms)}"
-
-
-def _time(time_ms: int) -> str:
-    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
+    return str(window)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribute", "JointCollection"]
 
-#: Most cells of one estimate: with five numbers a cell, of 21 bytes of JSON each, it has less than 14 MB, within the
-#: 16 MiB that an estimates topic accepts in one record.
+#: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
+#: MB, within the 16 MiB that an estimates topic accepts in one record.
 MAX_CELLS = 2**17
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -149,10 +149,15 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
         drift=temporal.drift,
         jumped=temporal.jumped,
         filter=Filter(
-            variances=left.variances.tolist(),
-            permanent=left.permanent.tolist(),
-            evidence=tuple(left.evidence.tolist()),
+            variances=_short(left.variances), permanent=_short(left.permanent), evidence=tuple(left.evidence.tolist())
         )
         if final
         else None,
     )
+
+
+def _short(array: NDArray[np.float64]) -> list[Any]:
+    """Nest the numbers of an array, to six digits: they are errors and weights, and there can be many."""
+    short = [float(f"{number:.6g}") for number in array.ravel().tolist()]
+    nested: list[Any] = np.array(short).reshape(array.shape).tolist()
+    return nested

@@ -124,6 +124,16 @@ def test_a_final_that_is_read_back_from_the_log_is_followed_by_the_same_one() ->
     assert solve(collection, _window(1, read_back, seed=2)).to_bytes() == second.to_bytes()
 
 
+def test_what_a_final_leaves_takes_few_bytes() -> None:
+    """At six digits each, the estimates with the most cells stay within a record."""
+    temporal = solve(collection_with(MECHANISMS[0]), _window(0, None, seed=1)).temporal
+    assert temporal is not None
+    assert temporal.filter is not None
+    numbers = np.array([temporal.filter.variances, temporal.filter.permanent]).ravel().tolist()
+    assert len(numbers) == 12
+    assert max(len(repr(number)) for number in numbers) <= 12
+
+
 def test_a_final_of_an_earlier_release_leaves_nothing_but_a_start() -> None:
     collection = collection_with(MECHANISMS[0])
     first = solve(collection, _window(0, None, seed=1)).model_copy(update={"temporal": None})

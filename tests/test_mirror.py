@@ -35,6 +35,7 @@ SUITES = {
     "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_speed.py": "the benchmark of speed, and the plain forms in it",
+    "cli/test_sampled.py": "the commands with a sampled collection",
     "cli/test_shown_epsilon.py": "every command that shows an epsilon",
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",

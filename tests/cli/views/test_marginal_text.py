@@ -10,6 +10,7 @@ from rich.console import Console
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.cli.views.marginal_text import marginal_truth_lines, marginals_line, marginals_panel
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sampled.answer import Frequencies
 from tests.sampled.examples import collection_of, marginals_of, solved, sums_of, users
 
 COLLECTION = collection_of()
@@ -39,6 +40,17 @@ def test_a_panel_has_a_row_for_each_value_and_each_mean() -> None:
         assert word in text
     assert "truth" not in shown(truth=False)
     assert "and 2 more with" in shown(rows=1)
+
+
+def test_the_share_of_users_with_none_of_the_candidates_is_shown() -> None:
+    marginals = marginals_of(COLLECTION)
+    diet = marginals.of("diet")
+    assert isinstance(diet.estimate, Frequencies)
+    with_others = diet.model_copy(update={"estimate": diet.estimate.model_copy(update={"others": 0.125})})
+    console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        console.print(marginals_panel(marginals.model_copy(update={"attributes": (with_others,)})))
+    assert "none of these: 0.1250" in capture.get()
 
 
 def test_what_nobody_answered_is_not_shown_as_0() -> None:

@@ -56,7 +56,7 @@ from stream_ldp.sets.phases import Phase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ATTACK", "BREAKS", "CLIENT", "EXACT", "Break", "caught", "caught_by_test"]
+__all__ = ["ATTACK", "BREAKS", "CLIENT", "EXACT", "TRIALS", "Break", "caught", "caught_by_test"]
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -88,7 +88,7 @@ window: {size: 10s, grace: 1s, idle_timeout: 2s}
 MINED = BOOKS.replace("gfim", "ldpminer").replace(", split: [0.9, 0.1]", "")
 ONE_BIT = "rr-ldp:f=0.25,p=0.25,q=0.75,sizes=2"
 WHEEL = "set-hadamard:size=16,slots=4,epsilon=3,hash_bits=3"
-HASHED_VALUE = "hadamard:size=48,epsilon=2,hash_bits=3"
+HASHED_VALUE = "hadamard:size=4,epsilon=2,hash_bits=3"
 LARGE_DIRECT = "direct:size=50,dummies=4,epsilon=2"
 
 
@@ -507,7 +507,7 @@ BREAKS: tuple[Break, ...] = (
 )  # fmt: skip
 
 #: Trials of the attacks of the table, a fifth of the default.
-_TRIALS = 20_000
+TRIALS = 20_000
 
 _ARGUMENTS = {ATTACK: ("--seed", "1"), EXACT: ("--exact",), CLIENT: ("--client",)}
 
@@ -564,7 +564,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _columns(broken: Break) -> Iterator[str]:
     for audit in _ARGUMENTS:
-        found = caught(broken, audit, trials=_TRIALS)
+        found = caught(broken, audit, trials=TRIALS)
         yield "-" if found is None else "caught" if found else "passes"
     if broken.test is None:
         yield ""

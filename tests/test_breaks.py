@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.breaks import ATTACK, BREAKS, CLIENT, EXACT, Break, caught, caught_by_test
-
-#: Trials of an attack that are enough for what it has to catch.
-_TRIALS = 5_000
+from tests.breaks import ATTACK, BREAKS, CLIENT, EXACT, TRIALS, Break, caught, caught_by_test
 
 
 def named(broken: Break) -> str:
@@ -65,4 +62,4 @@ def test_the_audit_of_the_client_catches_too(broken: Break) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("broken", by(ATTACK), ids=named)
 def test_the_attack_catches(broken: Break) -> None:
-    assert caught(broken, ATTACK, trials=None if broken.number == 39 else _TRIALS)
+    assert caught(broken, ATTACK, trials=TRIALS)

@@ -41,10 +41,10 @@ class SampledDeployment(Deployment):
         return [marginals for record in records if (marginals := Marginals.from_bytes(record.value)).final]
 
     async def finals_of(self, reports: int, *, within: float = 90.0) -> list[Marginals]:
-        """The finals, each window once, when they hold so many reports."""
+        """The finals of windows with reports, each once, when they hold so many."""
         async with asyncio.timeout(within):
             while True:
-                finals = {each.window.start_ms: each for each in await self.finals()}
+                finals = {each.window.start_ms: each for each in await self.finals() if each.reports}
                 if sum(each.reports for each in finals.values()) >= reports:
                     return [each for _, each in sorted(finals.items())]
                 await asyncio.sleep(0.3)

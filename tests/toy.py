@@ -17,7 +17,7 @@ from stream_ldp.collection import Collection, Part, Topics
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
-    Plausibility,
+    PlausibilityField,
     Probability,
     Status,
     StatusField,
@@ -103,7 +103,7 @@ class Share(AnswerMessage):
     final: bool
     reports: int
     share: Probability
-    plausibility: Plausibility = Plausibility(statistic=0, degrees_of_freedom=0, p_value=1, flagged=False)
+    plausibility: PlausibilityField = None
 
     @property
     def key(self) -> bytes:

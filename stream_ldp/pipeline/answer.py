@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 __all__ = [
     "Answer",
@@ -16,6 +16,7 @@ __all__ = [
     "Message",
     "MessagePart",
     "Plausibility",
+    "PlausibilityField",
     "Probability",
     "Published",
     "Status",
@@ -81,7 +82,7 @@ class Plausibility(MessagePart):
     """A test of whether the reports look as the mechanism makes them; a window that fails is marked, not hidden."""
 
     statistic: Finite = Field(description="chi-square statistic of what all honest reports have in common")
-    degrees_of_freedom: int = Field(ge=0, description="0 where there are too few reports to say anything")
+    degrees_of_freedom: int = Field(ge=1)
     p_value: Probability = Field(description="probability that honest reports agree no better")
     flagged: bool = Field(
         description="whether honest reports would so rarely look like this that they are not all honest"
@@ -120,6 +121,19 @@ class AnswerMessage(Message):
         return self.model_copy(update={"status": Status.NO_REPORTS, "window": window})
 
 
+def _tested(value: object) -> object:
+    """Turn a test of nothing into None; earlier releases published it as one that was passed."""
+    degrees = (
+        value.get("degrees_of_freedom") if isinstance(value, dict) else getattr(value, "degrees_of_freedom", None)
+    )
+    return None if degrees == 0 else value
+
+
+PlausibilityField = Annotated[
+    Plausibility | None, BeforeValidator(_tested), Field(description="null where nothing can be tested")
+]
+
+
 class Answer(Protocol):
     """The answer to one window of one series, as the message of a topic.
 
@@ -129,7 +143,7 @@ class Answer(Protocol):
     window: event time of the reports counted in it.
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
-    plausibility: whether the reports look as honest ones do.
+    plausibility: whether the reports look as honest ones do; None where nothing can be tested.
     key: record key, as `answer_key` makes it.
     """
 
@@ -155,7 +169,7 @@ class Answer(Protocol):
     def reports(self) -> int: ...
 
     @property
-    def plausibility(self) -> Plausibility: ...
+    def plausibility(self) -> Plausibility | None: ...
 
     @property
     def key(self) -> bytes: ...

@@ -12,7 +12,7 @@ from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Finite,
     MessagePart,
-    Plausibility,
+    PlausibilityField,
     Probability,
     Published,
     Status,
@@ -129,7 +129,7 @@ class Estimate(AnswerMessage):
     standard_error: list[Any] = Field(description="of each probability, same shape")
     fit: Fit
     independence: Independence
-    plausibility: Plausibility
+    plausibility: PlausibilityField
     privacy: Privacy
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")
 

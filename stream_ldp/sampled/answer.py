@@ -10,7 +10,7 @@ from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Finite,
     MessagePart,
-    Plausibility,
+    PlausibilityField,
     Probability,
     Published,
     Status,
@@ -106,7 +106,7 @@ class Marginals(AnswerMessage):
     final: bool = Field(description="false while the window is open; final marginals never change")
     reports: int = Field(ge=0, description="reports counted in the window, each once")
     attributes: tuple[Marginal, ...]
-    plausibility: Plausibility
+    plausibility: PlausibilityField
     privacy: AnswerPrivacy
 
     @property

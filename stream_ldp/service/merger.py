@@ -275,6 +275,8 @@ class Merger(Service):
         return bool(held)
 
     def _observe_plausibility(self, answer: Answer) -> None:
+        if answer.plausibility is None:
+            return
         labels = answer.collection, answer.series
         self._metrics.window_plausibility.labels(*labels).set(answer.plausibility.statistic)
         if answer.plausibility.flagged:

@@ -11,7 +11,7 @@ from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Finite,
     MessagePart,
-    Plausibility,
+    PlausibilityField,
     Published,
     Status,
     StatusField,
@@ -98,7 +98,7 @@ class Ranking(AnswerMessage):
     items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
     candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
     next_phase: NextPhase | None
-    plausibility: Plausibility
+    plausibility: PlausibilityField
     privacy: EpochPrivacy
 
     @model_validator(mode="after")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stream_ldp.pipeline.answer import WindowBounds
+import json
+
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+from stream_ldp.records.answer import Estimate
 from tests.client.examples import MINUTE_MS, estimate_of
 
 
@@ -12,3 +15,13 @@ def test_each_final_has_its_own_key_and_provisionals_share_one() -> None:
     assert len(finals) == 3
     assert estimate_of(final=False).key == estimate_of(final=False, window=later).key
     assert estimate_of(final=False).key not in finals
+
+
+def test_a_plausibility_that_cannot_be_tested_is_null_even_where_an_earlier_release_called_it_certain() -> None:
+    nothing = Plausibility.model_construct(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False)
+    estimate = estimate_of(plausibility=nothing)
+    assert estimate.plausibility is None
+    document = json.loads(estimate.to_bytes())
+    assert document["plausibility"] is None
+    document["plausibility"] = {"statistic": 0.0, "degrees_of_freedom": 0, "p_value": 1.0, "flagged": False}
+    assert Estimate.from_bytes(json.dumps(document).encode()) == estimate

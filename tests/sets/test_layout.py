@@ -226,10 +226,14 @@ def test_reports_from_a_single_row_are_flagged_and_honest_ones_are_not(options: 
     merge = closed(Merge(collection, partitions=1), 3 * SIZE_MS)
     for each in flush(state):
         merge.apply(each)
-    assert decided(merge, 0, "phase-1").plausibility.flagged
+    suspicious = decided(merge, 0, "phase-1").plausibility
+    assert suspicious is not None
+    assert suspicious.flagged
     alone = learned(collection)
     assert alone.count([0], [0], records[:1]).implausible == 0
     merge = closed(Merge(collection, partitions=1), 3 * SIZE_MS)
     for each in flush(alone):
         merge.apply(each)
-    assert not decided(merge, 0, "phase-1").plausibility.flagged
+    usual = decided(merge, 0, "phase-1").plausibility
+    assert usual is not None
+    assert not usual.flagged

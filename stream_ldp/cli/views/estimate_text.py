@@ -31,6 +31,7 @@ __all__ = [
     "framed",
     "panel",
     "plain_line",
+    "plausible",
     "published_line",
     "span",
     "state",
@@ -108,7 +109,7 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
         f"reports={estimate.reports}",
         f"certified={'yes' if estimate.fit.certified else 'no'}",
         f"dependent={'yes' if estimate.independence.dependent else 'no'}",
-        f"plausible={'no' if estimate.plausibility.flagged else 'yes'}",
+        f"plausible={plausible(estimate)}",
     ]
     if truth is not None:
         words.append(f"distance={estimate.distance(truth):.4f}")
@@ -155,7 +156,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
         # The test takes 999 samples, so it can say no less.
         relation = "=" if independence.p_value > 0.001 else "at most"
         yield f"{verdict} (p {relation} {independence.p_value:.2g})"
-    if estimate.plausibility.flagged:
+    if estimate.plausibility is not None and estimate.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
@@ -185,6 +186,13 @@ def _labels(values: Sequence[Sequence[str]]) -> list[str]:
 def word(label: str) -> str:
     """Replace the blanks of a label, since blanks separate the words of a line."""
     return label.replace(" ", "_")
+
+
+def plausible(answer: Answer) -> str:
+    """Say whether the reports look as honest ones do, if that can be tested."""
+    if answer.plausibility is None:
+        return "untested"
+    return "no" if answer.plausibility.flagged else "yes"
 
 
 def state(answer: Answer) -> str:

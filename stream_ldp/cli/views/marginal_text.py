@@ -8,7 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, span, state, word
+from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sampled.answer import Frequencies
 
@@ -55,7 +55,7 @@ def marginals_line(marginals: Marginals, *, truth: Truths | None = None) -> str:
         "marginals",
         state(marginals),
         f"reports={marginals.reports}",
-        f"plausible={'no' if marginals.plausibility.flagged else 'yes'}",
+        f"plausible={plausible(marginals)}",
     ]
     for each in marginals.attributes:
         words.append(f"{word(each.attribute)}:reports={each.reports}")
@@ -135,7 +135,7 @@ def _frequency_words(attribute: str, found: Frequencies, truth: tuple[float, ...
 def _judgement(marginals: Marginals) -> Iterable[str]:
     asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in marginals.attributes)
     yield f"{marginals.reports:,} reports: {asked}"
-    if marginals.plausibility.flagged:
+    if marginals.plausibility is not None and marginals.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this (p = {marginals.plausibility.p_value:.2g})"
     privacy = marginals.privacy
     yield f"epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"

@@ -8,7 +8,16 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, published_line, span, state, word
+from stream_ldp.cli.views.estimate_text import (
+    BAR_WIDTH,
+    LINE_CELLS,
+    framed,
+    plausible,
+    published_line,
+    span,
+    state,
+    word,
+)
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -76,7 +85,7 @@ def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:
         f"phase={ranking.phase}/{ranking.phases}",
         state(ranking),
         f"reports={ranking.reports}",
-        f"plausible={_plausible(ranking)}",
+        f"plausible={plausible(ranking)}",
     ]
     if truth is not None:
         words.append(f"found={truth.found(ranking)}/{len(ranking.items)}")
@@ -93,10 +102,10 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     *earlier, last = ranking.reports_per_phase
     counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
     yield f"{counts} reports, phase by phase" if earlier else f"{last:,} reports"
-    if ranking.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
-    elif not ranking.plausibility.degrees_of_freedom:
+    if ranking.plausibility is None:
         yield "whether these reports are honest cannot be tested"
+    elif ranking.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch: {privacy.assumption}"
     if privacy.published is not None:
@@ -106,12 +115,6 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
             f"{truth.found(ranking)} of the true top {len(ranking.items)} found; their frequencies are "
             f"{truth.distance(ranking):.4f} off on average"
         )
-
-
-def _plausible(ranking: Ranking) -> str:
-    if not ranking.plausibility.degrees_of_freedom:
-        return "untested"
-    return "no" if ranking.plausibility.flagged else "yes"
 
 
 def _change(item: HeavyHitter, ranks: dict[str, int]) -> Text:

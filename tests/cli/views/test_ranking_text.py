@@ -56,9 +56,7 @@ def test_what_speaks_against_a_ranking_is_shown() -> None:
 
 
 def test_reports_that_could_not_be_tested_are_not_called_plausible() -> None:
-    untested = result_of(
-        7, plausibility=Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0, flagged=False)
-    )
+    untested = result_of(7, plausibility=None)
     assert "whether these reports are honest cannot be tested" in shown(ranking_panel(untested))
     assert "plausible=untested" in ranking_line(untested)
     assert "cannot be tested" not in shown(ranking_panel(result_of(7)))

@@ -25,6 +25,7 @@ from prometheus_client.exposition import choose_encoder
 
 from stream_ldp.client.errors import require_topic
 from stream_ldp.client.registration import RegistrationCheck
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.admission import Admission
 from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
@@ -58,7 +59,7 @@ RETRY_SECONDS = 5
 MOST_OPEN = 256
 
 
-class _Refused(Exception):
+class _Refused(StreamLDPError, ValueError):
     """A request is refused, with a status, a reason for programs and a detail for people."""
 
     def __init__(self, status: int, reason: str, detail: str, *, retry_after: float | None = None) -> None:

@@ -7,6 +7,8 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -16,7 +18,7 @@ __all__ = ["WAITING", "Broadcast", "Reader", "TooSlow"]
 WAITING = 256
 
 
-class TooSlow(Exception):
+class TooSlow(StreamLDPError, RuntimeError):
     """A reader is so far behind that events for it were dropped; it has to begin again."""
 
 

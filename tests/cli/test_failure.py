@@ -69,7 +69,7 @@ def test_a_mistake_of_an_evaluation_is_no_message_to_its_user(
     ("place", "mechanism"),
     [
         ("stream_ldp.mechanisms.rr_ldp.RRLDP", "rr-ldp:f=0.5,sizes=2"),
-        ("stream_ldp.mechanisms.direct._kept", "direct:size=8,epsilon=1"),
+        ("stream_ldp.mechanisms.direct.kept_inside", "direct:size=8,epsilon=1"),
     ],
 )
 def test_a_mistake_of_a_mechanism_is_no_message_to_who_audits_it(

@@ -75,7 +75,7 @@ def check_shown(text: str, pattern: str, epsilons: Sequence[float]) -> None:
 
 def check_audited(text: str, epsilons: Sequence[float]) -> None:
     """Check that all of these are in the table of an audit, which has six decimals, and none a little below."""
-    shown = [float(number) for number in re.findall(r"\d+\.\d{6}", text)]
+    shown = [float(number) for number in re.findall(r"(?<![\d.])\d+\.\d{6}(?!\d)", text)]
     for epsilon in epsilons:
         near = [number for number in shown if abs(number - epsilon) < 1e-5]
         assert near, (epsilon, text)

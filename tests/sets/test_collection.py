@@ -35,7 +35,8 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             "gfim",
             "gfim2",
-            "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer' or 'svim', got",
+            "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer', 'svim' or 'sampled', "
+            "got",
         ),
         ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
         ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),
@@ -100,7 +101,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
         ("60s}", "60s}\nepochs: weekly", "5:9: epochs: expected 'sequential' or 'pipelined', got 'weekly'"),
         ("60s}", "60s}\nevery: 0s", "5:8: every: it should be greater than 0"),
-        ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are epochs, every"),
+        ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are min_reports, epochs, every, sample"),
     ],
 )
 def test_every_fault_in_a_file_is_found_and_located(right: str, wrong: str, problem: str) -> None:

@@ -7,13 +7,15 @@ import stat
 import tempfile
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["OthersMayRead", "create_private", "read_private", "replace_private"]
 
 
-class OthersMayRead(PermissionError):
+class OthersMayRead(StreamLDPError, RuntimeError):
     """A private file can be read or written by other users of the machine."""
 
 

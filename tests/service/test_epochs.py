@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream_ldp.kinds import solve
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import ReportSums
@@ -100,7 +101,10 @@ async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_
         # Nobody answers phase 3.
         await users.answer(await deployment.round(epoch + 1, 1))
         await deployment.round(epoch + 1, 2)
-    assert set(await deployment.finals()) == {(epoch, 1), (epoch, 2), (epoch + 1, 1)}
+    finals = await deployment.finals()
+    assert set(finals) == {(epoch, 1), (epoch, 2), (epoch, 3), (epoch + 1, 1)}
+    assert finals[epoch, 3].status is Status.NO_REPORTS
+    assert not finals[epoch, 3].complete
 
 
 async def test_bad_reports_and_bad_rounds_neither_change_a_final_nor_stop_the_worker(

@@ -16,20 +16,27 @@ from aiokafka.admin import NewTopic
 from aiokafka.errors import KafkaTimeoutError
 
 from stream_ldp.cli.running import run, run_client, run_operation
+from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import load_collection
 from tests.cli.films import data_file, written
 from tests.client.test_on_kafka import admin
 
 
-async def started(settings: Settings, command: str, *arguments: object) -> asyncio.subprocess.Process:
+async def started(
+    settings: Settings, command: str, collection: Path, *arguments: object
+) -> asyncio.subprocess.Process:
+    """Start a command on a collection that is registered."""
     names = settings.topic_names
     async with admin(settings) as client:
-        await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
+        topics = names.reports("films"), names.rounds("films"), names.collections
+        await client.create_topics([NewTopic(topic, 1, 1) for topic in topics])
+    await register(settings, [Registration.of(load_collection(collection))])
     code = f"import typer; from stream_ldp.cli.{command} import {command}; typer.run({command})"
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", code, *map(str, arguments), *flags),
+        *("-c", code, str(collection), *map(str, arguments), *flags),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,7 +63,8 @@ async def stopped(process: asyncio.subprocess.Process, number: signal.Signals) -
 async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line(
     settings: Settings, tmp_path: Path
 ) -> None:
-    process = await started(settings, "report", written(tmp_path), "-", "--secret-file", tmp_path / "secret")
+    user = "--secret-file", tmp_path / "secret", "--budget", 1_000
+    process = await started(settings, "report", written(tmp_path), "-", *user)
     assert process.stdin is not None
     process.stdin.write(b"Alien Gilda\n")
     lines, errors = await stopped(process, signal.SIGINT)
@@ -64,7 +72,7 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     assert lines[0].endswith(" phase 1: reported, for 15.000 nats")
     assert lines[-2].endswith("reports of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
-    assert errors == ""
+    assert [line.partition(": ")[2][:10] for line in errors.splitlines()] == ["a new user"]
 
 
 async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_path: Path) -> None:

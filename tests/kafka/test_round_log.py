@@ -54,7 +54,7 @@ async def tell(deployment: ItemDeployment, value: bytes, *, time_ms: int | None 
 async def test_a_round_is_found_as_soon_as_it_is_published_and_not_before(
     deployment: ItemDeployment, log: RoundLog
 ) -> None:
-    first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
+    first, second = asked(deployment, 1, 2), asked(deployment, 1, 3)
     assert await log.find([first.fingerprint]) == []
     await tell(deployment, first.to_bytes())
     assert await log.find([second.fingerprint, first.fingerprint]) == [first]
@@ -81,7 +81,7 @@ async def test_a_record_that_is_not_a_round_is_skipped_with_a_warning(
 async def test_rounds_are_remembered_even_if_a_writers_clock_is_far_ahead(
     deployment: ItemDeployment, log: RoundLog
 ) -> None:
-    first, second = asked(deployment, 1, 2), asked(deployment, 2, 1)
+    first, second = asked(deployment, 1, 2), asked(deployment, 1, 3)
     await tell(deployment, first.to_bytes())
     await tell(deployment, second.to_bytes(), time_ms=int(time.time() * 1_000) + 10**10)
     assert await log.find([first.fingerprint, second.fingerprint]) == [first, second]
@@ -96,7 +96,7 @@ async def test_rounds_are_remembered_no_longer_than_the_topic_keeps_them(
     )
     await log.start()
     try:
-        old, new = asked(deployment, 1, 2), asked(deployment, 2, 1)
+        old, new = asked(deployment, 1, 2), asked(deployment, 1, 3)
         await tell(deployment, old.to_bytes())
         assert await log.find([old.fingerprint]) == [old]
         await asyncio.sleep(0.1)

@@ -155,22 +155,24 @@ def test_the_exact_audit_fails_a_biased_sampler(item_collection: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    "twin",
+    ("twin", "states_it"),
     [
-        broken.SpendsEpsilonOnEachBit,
+        (broken.SpendsEpsilonOnEachBit, False),
         # It states what it does, but that is twice what the phase allows.
-        lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon),
+        (lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon), True),
     ],
+    ids=["more than it states", "as it states, more than it may"],
 )
 def test_the_exact_audit_fails_a_phase_that_costs_too_much(
-    twin: Any, item_collection: Path, monkeypatch: pytest.MonkeyPatch
+    twin: Any, states_it: bool, item_collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item_collection.write_text(item_collection.read_text().replace("gfim", "ldpminer"))
     assert run(item_collection, "--exact").exit_code == 0
     monkeypatch.setattr(ldpminer, "UnaryResponse", twin)
     result = run(item_collection, "--exact")
     assert result.exit_code == 1
-    assert "DISPROVED: 2 of 4 claims; the code has the probabilities that it states" in result.stderr
+    assert "DISPROVED: 2 of 4 claims; " in result.stderr
+    assert ("the phase allows 1.0" in result.stderr) is states_it
 
 
 def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
     coins: Coins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(KINDS, COIN.name)
-    with pytest.raises(CollectionError, match="or 'svim', got 'coin'"):
+    with pytest.raises(CollectionError, match="or 'sampled', got 'coin'"):
         parse_collection(COINS)
     with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
         kind_of(coins)
@@ -42,8 +42,7 @@ window: {size: 60s}
         (
             RECORDS,
             "{kind: svim, epsilon: 2, k: 2}",
-            "'svim' is for collections of sets, and attributes and estimates for those of records: "
-            "expected 'rr-ldp' or 'k-rr'",
+            "'svim' is for collections of sets, and estimates for those of records: expected 'rr-ldp' or 'k-rr'",
         ),
         (
             SETS,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.errors import NotLeaderForPartitionError
 from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
@@ -245,8 +246,13 @@ async def append(producer: AIOKafkaProducer, place: TopicPartition, values: Sequ
     await producer.partitions_for(place.topic)
     leader = producer.client.cluster.leader_for_partition(place)
     request = ProduceRequest(None, -1, 5_000, [(place.topic, [(place.partition, bytes(data))])])
-    response = await producer.client.send(leader, request)
-    assert response.topics[0][1][0][1] == 0, "the broker refuses it"
+    code = NotLeaderForPartitionError.errno
+    async with asyncio.timeout(30):
+        # A broker that has just made a topic may not know yet that it leads it.
+        while code == NotLeaderForPartitionError.errno:
+            response = await producer.client.send(leader, request)
+            code = response.topics[0][1][0][1]
+    assert code == 0, "the broker refuses it"
 
 
 def damage(directory: Path, value: bytes) -> None:

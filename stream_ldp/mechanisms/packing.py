@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["bit_sums", "pack", "unpack", "unused_clear"]
+__all__ = ["bit_sums", "bits_at", "pack", "unpack", "unused_clear"]
 
 
 def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
@@ -61,6 +61,11 @@ def unused_clear(rows: NDArray[np.uint8], bits: int) -> NDArray[np.bool_]:
         return np.ones(len(rows), dtype=np.bool_)
     clear: NDArray[np.bool_] = rows[:, -1] >> (bits % 8) == 0
     return clear
+
+
+def bits_at(rows: NDArray[np.uint8], positions: NDArray[np.integer], bits: int) -> NDArray[np.bool_]:
+    """Return the bits at some positions of each row of so many bits, bool, shape (len(rows), len(positions))."""
+    return np.unpackbits(rows, axis=1, count=bits, bitorder="little")[:, positions].astype(np.bool_)
 
 
 def bit_sums(rows: NDArray[np.uint8], bits: int) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import bit_sums, unused_clear
+from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -152,8 +152,7 @@ class SubsetResponse(FrequencyOracle):
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """See `FrequencyOracle.supported`."""
-        bits = np.unpackbits(rows, axis=1, count=self.size, bitorder="little")
-        return bits[:, values].astype(np.bool_)
+        return bits_at(rows, values, self.size)
 
     def stated(self) -> OutputDistribution:
         """See `FrequencyOracle.stated`."""

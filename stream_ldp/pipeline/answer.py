@@ -19,6 +19,7 @@ __all__ = [
     "PlausibilityField",
     "Probability",
     "Published",
+    "PublishedField",
     "Status",
     "StatusField",
     "WindowBounds",
@@ -99,6 +100,11 @@ class Published(MessagePart):
     delta: Probability = Field(description="chance that it is more")
     assumption: str
 
+
+PublishedField = Annotated[
+    Published | None,
+    Field(description="for readers of final answers who trust the service; null where no theorem says how much less"),
+]
 
 StatusField = Annotated[
     Status,

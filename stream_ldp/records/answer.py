@@ -14,7 +14,7 @@ from stream_ldp.pipeline.answer import (
     MessagePart,
     PlausibilityField,
     Probability,
-    Published,
+    PublishedField,
     Status,
     StatusField,
     WindowBounds,
@@ -101,10 +101,7 @@ class Privacy(MessagePart):
     per_report: float
     for_ever: float
     assumption: str
-    published: Published | None = Field(
-        default=None,
-        description="for readers of final answers who trust the service; null where no theorem says how much less",
-    )
+    published: PublishedField = None
 
 
 class Estimate(AnswerMessage):

@@ -12,7 +12,7 @@ from stream_ldp.pipeline.answer import (
     MessagePart,
     PlausibilityField,
     Probability,
-    Published,
+    PublishedField,
     Status,
     StatusField,
     WindowBounds,
@@ -88,10 +88,7 @@ class AnswerPrivacy(MessagePart):
     per_report: float
     for_ever: float
     assumption: str
-    published: Published | None = Field(
-        default=None,
-        description="for readers of final answers who trust the service; null where no theorem says how much less",
-    )
+    published: PublishedField = None
 
 
 class Marginals(AnswerMessage):

@@ -31,6 +31,9 @@ export function spread(value, error) {
   return error === undefined || error === null ? shown(value, 0) : `${shown(value, error)} ± ${shown(error, error)}`;
 }
 
+// Never below the true one.
+export const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
+
 export const clock = (date) => date.toISOString().slice(11, 19);
 
 export function moment(window) {

@@ -1,11 +1,11 @@
 // Joint distributions of records.
-import { bars, clock, figure, heatMap, lines, shown, spread, table } from "./draw.js";
+import { bars, clock, epsilon, figure, heatMap, lines, shown, spread, table } from "./draw.js";
+import { plain } from "./plain.js";
 
 const MOST_ROWS = 64;
 const MOST_COLUMNS = 16;
 const TRACKS = 6;
 
-const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
 
 function flat(nested) {
   return Array.isArray(nested) ? nested.flatMap(flat) : [nested];
@@ -54,10 +54,8 @@ function conditional(found) {
 }
 
 export const records = {
+  ...plain,
   series: (answer) => answer.estimate,
-  track: () => "",
-  label: () => "",
-  settled: (answers) => answers.filter((each) => each.final).at(-1),
 
   facts(answer) {
     const { fit, independence, privacy, plausibility } = answer;

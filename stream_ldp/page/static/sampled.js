@@ -1,9 +1,9 @@
 // Frequencies and means of attributes of which each user was asked about one.
-import { bars, clock, figure, lines, shown, spread, table, whole } from "./draw.js";
+import { bars, clock, epsilon, figure, lines, shown, spread, table, whole } from "./draw.js";
+import { plain } from "./plain.js";
 
 const TRACKS = 6;
 const BINS = 16;
-const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
 
 // What bars show lies between 0 and 1; the intervals are those of the raw estimates.
 function frequencies(marginal) {
@@ -51,10 +51,7 @@ function tracksOf(attribute, answer, past) {
 }
 
 export const sampled = {
-  series: () => "",
-  track: () => "",
-  label: () => "",
-  settled: (answers) => answers.filter((each) => each.final).at(-1),
+  ...plain,
 
   facts: ({ privacy }) => [
     ["epsilon a report", epsilon(privacy.per_report)],

@@ -1,8 +1,7 @@
 // Heavy hitters of item sets.
-import { bars, clock, figure, lines, shown, spread, table } from "./draw.js";
+import { bars, clock, epsilon, figure, lines, shown, spread, table } from "./draw.js";
 
 const TRACKS = 6;
-const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
 const complete = (answer) => answer.final && answer.phase === answer.phases;
 
 export const sets = {

@@ -40,7 +40,7 @@ install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[demo,dev]'
+	$(BIN)/pip install --quiet --editable '.[analysis,demo,dev]'
 	@touch $@
 
 clean:  ## Remove .venv and all caches

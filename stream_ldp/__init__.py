@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 #: The public names, and the module of each.
 _PLACES = {
     "AlreadyReported": "stream_ldp.privacy.ledger.ledger",
+    "Answers": "stream_ldp.client.answers",
     "Assumption": "stream_ldp.privacy.ledger.terms",
     "BrokerUnreachable": "stream_ldp.kafka.connection",
     "BudgetExceeded": "stream_ldp.privacy.ledger.terms",
@@ -29,6 +30,7 @@ _PLACES = {
     "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
     "Marginals": "stream_ldp.sampled.answer",
     "MarginalsSubscriber": "stream_ldp.client.subscriber",
+    "MissingExtra": "stream_ldp.client.table",
     "MissingTopic": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
@@ -50,13 +52,16 @@ _PLACES = {
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
     "WrongCollection": "stream_ldp.client.errors",
+    "fetch_answers": "stream_ldp.client.answers",
     "load_collection": "stream_ldp.kinds",
     "load_or_create_secret": "stream_ldp.privacy.ledger.secret",
     "load_or_create_user": "stream_ldp.privacy.ledger.ledger_file",
+    "query": "stream_ldp.client.answers",
 }
 
 __all__ = [
     "AlreadyReported",
+    "Answers",
     "Assumption",
     "BrokerUnreachable",
     "BudgetExceeded",
@@ -74,6 +79,7 @@ __all__ = [
     "LooserTerms",
     "Marginals",
     "MarginalsSubscriber",
+    "MissingExtra",
     "MissingTopic",
     "NotARanking",
     "NotAnEstimate",
@@ -96,12 +102,15 @@ __all__ = [
     "UnreadableAnswer",
     "WrongCollection",
     "__version__",
+    "fetch_answers",
     "load_collection",
     "load_or_create_secret",
     "load_or_create_user",
+    "query",
 ]
 
 if TYPE_CHECKING:
+    from stream_ldp.client.answers import Answers, fetch_answers, query
     from stream_ldp.client.errors import (
         DeliveryError,
         MissingTopic,
@@ -116,6 +125,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.sampled_reporter import SampledReporter
     from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, Subscriber
+    from stream_ldp.client.table import MissingExtra
     from stream_ldp.collection import CollectionError
     from stream_ldp.errors import DataError, ParameterError, StreamLDPError
     from stream_ldp.kafka.connection import BrokerUnreachable

@@ -51,6 +51,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.watch:watch"),
             "Show the answers of a collection as they come: that of the last window and that of the open one.",
         ),
+        "query": Command(
+            Deferred("stream_ldp.cli.query:query"),
+            "Take answers home: the last final ones or all, as text, CSV, JSON or Parquet.",
+        ),
         "gateway": Command(
             Deferred("stream_ldp.cli.gateway:gateway"),
             "Take batches over HTTP, from clients that do not speak Kafka.",

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import FACES, face_of
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.named import collection_or_name
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.silence import silence_line
 from stream_ldp.client import MissingTopic, UnreadableAnswer
@@ -58,18 +58,9 @@ def watch(
     For a collection of records, these are joint distributions; for a collection of item sets, the ranking of the last
     epoch and that of the epoch which is under way. On a terminal they are redrawn in place; in a pipe each is a line.
     """
-    name, face = _named(collection)
+    known = collection_or_name(collection)
+    name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face))
-
-
-def _named(collection: str) -> tuple[str, Face | None]:
-    """Return the name of a collection, and what commands do with its kind if a file is given."""
-    if Path(collection).is_file():
-        (known,) = load_collections([Path(collection)]).values()
-        return known.name, face_of(known)
-    if not collection.replace("-", "").replace("_", "").isalnum():
-        fail(f"{collection}: there is no such file, and it is no collection's name")
-    return collection, None
 
 
 async def _watch(

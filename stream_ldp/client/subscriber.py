@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["AnswerSubscriber", "MarginalsSubscriber", "RankingSubscriber", "Subscriber"]
+__all__ = ["AnswerSource", "AnswerSubscriber", "MarginalsSubscriber", "RankingSubscriber", "Subscriber"]
 
 #: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
 COMMIT_INTERVAL = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Answers(Generic[AnswerT]):
-    """One kind of answers, as its subscriber reads it.
+class AnswerSource(Generic[AnswerT]):
+    """A source of one kind of answers, as its subscriber reads it.
 
     topic: name of the topic of a collection's answers.
     read: reads the value of a record; raises ValidationError for one that is not an answer of this kind.
@@ -53,15 +53,15 @@ class _Answers(Generic[AnswerT]):
     reader: str
 
 
-_ESTIMATES = _Answers(
+_ESTIMATES = AnswerSource(
     topic=TopicNames.estimates, read=Estimate.from_bytes, unreadable=NotAnEstimate, reader="Subscriber"
 )
-_RANKINGS = _Answers(
+_RANKINGS = AnswerSource(
     topic=TopicNames.heavy_hitters, read=Ranking.from_bytes, unreadable=NotARanking, reader="RankingSubscriber"
 )
 
 
-_MARGINALS = _Answers(
+_MARGINALS = AnswerSource(
     topic=TopicNames.marginals, read=Marginals.from_bytes, unreadable=NotMarginals, reader="MarginalsSubscriber"
 )
 
@@ -79,7 +79,7 @@ class AnswerSubscriber(Generic[AnswerT]):
     def __init__(
         self,
         collection: str,
-        answers: _Answers[AnswerT],
+        answers: AnswerSource[AnswerT],
         *,
         wanted: Callable[[AnswerT], bool],
         silences: bool,

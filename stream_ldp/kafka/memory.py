@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CONNECTED", "MemoryBroker", "MemoryConsumer", "MemoryProducer", "Sent", "connected"]
 
+#: Time that passes, in milliseconds, while a consumer looks for one record.
+POLL_MS = 200
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent:
@@ -169,15 +172,22 @@ class MemoryConsumer:
             found[partition] = SimpleNamespace(offset=later[0]) if later else None
         return found
 
+    async def getone(self) -> Any:
+        """Return the next record, once it has come."""
+        while True:
+            found = await self.getmany(self._partition, timeout_ms=POLL_MS, max_records=1)
+            for record in found[self._partition]:
+                return record
+
     async def getmany(
         self,
         partition: Any,
         *,
         timeout_ms: int,
-        max_records: int | None = None,  # noqa: ARG002
+        max_records: int | None = None,
     ) -> dict[Any, list[Any]]:
         """Return the next records, or none after so many milliseconds."""
-        records = await self._broker.read(partition.topic, self._offset, timeout_ms)
+        records = (await self._broker.read(partition.topic, self._offset, timeout_ms))[:max_records]
         found = [
             SimpleNamespace(
                 topic=partition.topic, partition=0, offset=self._offset + place, timestamp=at_ms, key=key, value=value

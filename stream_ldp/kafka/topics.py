@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.collection import Collection, Window
+    from stream_ldp.collection import Collection, Topics, Window
 
 __all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "rounds_kept_ms", "topic_specs"]
 
@@ -68,7 +68,11 @@ class TopicNames:
 
     def answers(self, collection: Collection) -> str:
         """Name the topic of the answers of a collection of any kind."""
-        return f"{self.prefix}.{collection.name}.{collection.topics.answers}"
+        return self.answers_of(collection.name, collection.topics)
+
+    def answers_of(self, collection: str, topics: Topics) -> str:
+        """Name the topic of the answers of a collection, given by name, whose kind has these topics."""
+        return f"{self.prefix}.{collection}.{topics.answers}"
 
     def dead_letters(self, collection: str) -> str:
         """Name the topic of the refused batches of one collection."""

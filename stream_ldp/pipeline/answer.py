@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from stream_ldp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from stream_ldp.pipeline.cells import Cell
+
 __all__ = [
     "Answer",
     "AnswerMessage",
@@ -120,6 +127,24 @@ class AnswerMessage(Message):
 
     if TYPE_CHECKING:  # The fields of a message begin with its schema version.
         window: WindowBounds
+        final: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether it says what its kind is asked for, and no later answer replaces it."""
+        return self.final
+
+    def cells(self) -> Iterable[Cell]:
+        """Return its numbers one by one, as the rows of a table; a kind without such a table has none."""
+        return ()
+
+    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
+        """Return the numbers that are about some attributes alone, or about them among those with given others.
+
+        Raises:
+            ParameterError: an attribute is not one of its own, or its kind has no such numbers.
+        """
+        raise ParameterError(f"{type(self).__name__} has no attributes to choose from")
 
     def without_reports(self, *, until_ms: int) -> Self:
         """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""
@@ -179,6 +204,19 @@ class Answer(Protocol):
 
     @property
     def key(self) -> bytes: ...
+
+    @property
+    def settled(self) -> bool:
+        """See `AnswerMessage`."""
+        ...
+
+    def cells(self) -> Iterable[Cell]:
+        """See `AnswerMessage`."""
+        ...
+
+    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]:
+        """See `AnswerMessage`."""
+        ...
 
     def without_reports(self, *, until_ms: int) -> Self:
         """See `AnswerMessage`."""

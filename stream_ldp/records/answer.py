@@ -20,9 +20,15 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.cells import Cell
 
 __all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Privacy", "Temporal"]
 
@@ -32,13 +38,6 @@ def _as_list(value: object) -> object:
 
 
 Distribution = Annotated[tuple[Probability, ...], BeforeValidator(_as_list)]
-
-
-class Axis(MessagePart):
-    """One attribute of the joint distribution, its values in the order of the arrays' axis."""
-
-    attribute: str
-    values: tuple[str, ...]
 
 
 class Fit(MessagePart):
@@ -154,6 +153,46 @@ class Estimate(AnswerMessage):
     def standard_errors(self) -> NDArray[np.float64]:
         """Return the standard errors of the probabilities as an array of `shape`."""
         return np.array(self.standard_error, dtype=np.float64)
+
+    def marginal(self, *of: str) -> DerivedDistribution:
+        """Return the distribution of some of the attributes alone.
+
+        of: their names, in the order of the result's axes.
+
+        Raises:
+            ParameterError: one is not an attribute of the estimate, or is named twice.
+        """
+        return distribution(self.axes, self.joint(), self.standard_errors(), of=of)
+
+    def conditional(self, *of: str, given: str | Sequence[str]) -> DerivedDistribution:
+        """Return the distribution of some of the attributes for each combination of values of given others.
+
+        of: their names, in the order of the result's last axes.
+        given: names of the given attributes, in the order of its first axes.
+
+        Raises:
+            ParameterError: one is not an attribute of the estimate, or is named twice.
+        """
+        named = [given] if isinstance(given, str) else given
+        return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=named)
+
+    def interval(self, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest probability of each cell's interval, both of `shape`.
+
+        level: probability with which an interval holds the true number.
+
+        Raises:
+            ParameterError: the level is not between 0 and 1.
+        """
+        return self.marginal(*(axis.attribute for axis in self.axes)).interval(level)
+
+    def cells(self) -> Iterator[Cell]:
+        """See `AnswerMessage`."""
+        return self.marginal(*(axis.attribute for axis in self.axes)).cells()
+
+    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+        """See `AnswerMessage`."""
+        return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
 
     @property
     def key(self) -> bytes:

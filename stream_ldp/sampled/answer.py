@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stream_ldp.collection.located import suggestion
+from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Finite,
@@ -18,6 +20,10 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.cells import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers"]
 
@@ -81,6 +87,46 @@ class Marginal(MessagePart):
         description="null where nobody has answered"
     )
 
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over its frequencies, or its mean and distribution; where nobody has answered, there are none."""
+
+        def labels(quantity: str, value: str) -> dict[str, str]:
+            return {"attribute": self.attribute, "quantity": quantity, "value": value}
+
+        answers = {"answers": self.reports}
+        match self.estimate:
+            case Frequencies() as found:
+                cells = zip(found.values, found.projected, found.standard_error, found.raw, strict=True)
+                for value, projected, error, raw in cells:
+                    yield Cell(
+                        labels=labels("frequency", value),
+                        estimate=projected,
+                        standard_error=error,
+                        raw=raw,
+                        others=answers,
+                    )
+                if found.others is not None:
+                    yield Cell(
+                        labels=labels("others", ""), estimate=found.others, standard_error=None, others=answers
+                    )
+            case Numbers() as found:
+                yield Cell(
+                    labels=labels("mean", ""),
+                    estimate=found.mean.projected,
+                    standard_error=found.mean.standard_error,
+                    raw=found.mean.raw,
+                    range=found.range,
+                    others=answers,
+                )
+                if found.distribution is not None:
+                    for point, part in zip(found.distribution.points, found.distribution.probability, strict=True):
+                        yield Cell(
+                            labels=labels("probability", f"{point:g}"),
+                            estimate=part,
+                            standard_error=None,
+                            others=answers,
+                        )
+
 
 class AnswerPrivacy(MessagePart):
     """Epsilon, in nats, of any two users, and the assumption that it rests on."""
@@ -126,3 +172,20 @@ class Marginals(AnswerMessage):
             if each.attribute == attribute:
                 return each
         raise KeyError(attribute)
+
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over the numbers of all attributes."""
+        for each in self.attributes:
+            yield from each.cells()
+
+    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+        """Iterate over the numbers of some attributes; see `AnswerMessage`."""
+        if given:
+            raise ParameterError(
+                "each user of a sampled collection reports one attribute: nothing is known of one, given another"
+            )
+        known = [each.attribute for each in self.attributes]
+        for name in of:
+            if name not in known:
+                raise ParameterError(f"{name!r} is not an attribute of this collection{suggestion(name, known)}")
+            yield from self.of(name).cells()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -18,7 +18,11 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.cells import Cell
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
 
@@ -123,6 +127,20 @@ class Ranking(AnswerMessage):
     def series(self) -> str:
         """Name of the series of rankings that it belongs to."""
         return phase_name(self.phase)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is the result of its epoch."""
+        return self.complete
+
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over the best items, most frequent first."""
+        for each in self.items:
+            yield Cell(
+                labels={"epoch": self.epoch, "rank": each.rank, "item": each.item},
+                estimate=each.frequency,
+                standard_error=each.standard_error,
+            )
 
     @property
     def estimate(self) -> RankingEstimate:

@@ -1,0 +1,188 @@
+"""This module fetches the answers that a collection's topic holds, of any kind of collection."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
+from stream_ldp.client.subscriber import AnswerSource, AnswerSubscriber
+from stream_ldp.client.synchronous import run_blocking
+from stream_ldp.client.table import Table, table_of
+from stream_ldp.collection import Collection
+from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.pipeline.cells import LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection as Container
+    from datetime import datetime
+
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.kind import Kind
+
+__all__ = ["Answers", "fetch_answers", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Sequence["Answer"]):
+    """The answers of a collection, oldest first.
+
+    found: each an `Estimate`, a `Ranking`, `Marginals`, or the message of another kind.
+    """
+
+    found: tuple[Any, ...]
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Answers: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        return Answers(self.found[place]) if isinstance(place, slice) else self.found[place]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def table(self, *, level: float = LEVEL, of: Sequence[str] = (), given: Sequence[str] = ()) -> Table:
+        """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
+
+        level: probability with which an interval from `low` to `high` holds the true number.
+        of: attributes whose marginal distribution is wanted; none for all that the answers say.
+        given: attributes for each of whose values the distribution of `of` is wanted.
+
+        Raises:
+            ParameterError: the level is not between 0 and 1, or the answers have no such distribution.
+        """
+        return table_of(self.found, level=level, of=of, given=given)
+
+
+async def fetch_answers(
+    collection: str | Collection,
+    *,
+    settings: Settings,
+    series: Container[str] | None = None,
+    finals_only: bool = True,
+    last: int | None = 1,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    on_unreadable: Callable[[UnreadableAnswer], None] | None = None,
+) -> Answers:
+    """Fetch answers that the collection's topic holds by now.
+
+    collection: a collection of any kind, or its name.
+    series: names of the series wanted, which are those of its estimates; None for all.
+    finals_only: leave out answers that a later one replaces: of windows that are still open, and those of the earlier
+        phases of an epoch.
+    last: number of the newest answers of each series to return; None for all that the topic still has.
+    since, until: return answers of windows that begin at this time or later, and end at that one or earlier.
+    on_unreadable: called for each record that is not an answer, which is then passed over; None to raise it.
+
+    Raises:
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+        MissingTopic: the collection has no topic of answers.
+        UnreadableAnswer: a record is not an answer.
+        ValueError: `last` is not positive, or a time has no time zone.
+    """
+    if last is not None and last < 1:
+        raise ValueError(f"last must be at least 1, got {last}")
+    since_ms, until_ms = _ms(since, -math.inf), _ms(until, math.inf)
+
+    def wanted(answer: Answer) -> bool:
+        return (
+            (answer.settled or not finals_only)
+            and (series is None or answer.series in series)
+            and answer.window.start_ms >= since_ms
+            and answer.window.end_ms <= until_ms
+        )
+
+    if isinstance(collection, Collection):
+        kinds, name = [kind_of(collection)], collection.name
+    else:
+        kinds, name = list(KINDS.values()), collection
+    async with await _opened(name, kinds, wanted=wanted, settings=settings) as subscriber:
+        found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
+    return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
+
+
+def query(collection: str | Collection, *, settings: Settings, **options: Any) -> Answers:
+    """Fetch answers, and wait for them: `fetch_answers` for programs that are not asynchronous, and for notebooks.
+
+        query("care-survey", settings=Settings.load(), last=None).table().to_pandas()
+
+    The options, and what it raises, are those of `fetch_answers`.
+    """
+    return run_blocking(fetch_answers(collection, settings=settings, **options))
+
+
+async def _opened(
+    name: str, kinds: Sequence[Kind[Any, Any, Any]], *, wanted: Callable[[Answer], bool], settings: Settings
+) -> AnswerSubscriber[Any]:
+    """Return a subscriber to the answers of the first of these kinds that has a topic of them under this name.
+
+    If none has, it is one to those of the first kind, which says so when it is entered.
+    """
+
+    def subscriber(kind: Kind[Any, Any, Any]) -> AnswerSubscriber[Any]:
+        source = AnswerSource(
+            topic=lambda names, collection: names.answers_of(collection, kind.collection.topics),
+            read=kind.answer.from_bytes,
+            unreadable=UnreadableAnswer,
+            reader="query",
+        )
+        return AnswerSubscriber(
+            name,
+            source,
+            wanted=wanted,
+            silences=False,
+            settings=settings,
+            from_beginning=True,
+            follow=False,
+            group=None,
+        )
+
+    first, *others = kinds
+    for kind in others:
+        try:
+            async with subscriber(kind):
+                return subscriber(kind)
+        except MissingTopic:
+            continue
+    return subscriber(first)
+
+
+async def _newest(
+    subscriber: AnswerSubscriber[Any], *, last: int | None, on_unreadable: Callable[[UnreadableAnswer], None] | None
+) -> list[Answer]:
+    """Return the newest answers of each series; a provisional one gives way to the next of its window."""
+    kept: dict[tuple[str, str], deque[Answer]] = {}
+    while True:
+        try:
+            answer = await anext(subscriber)
+        except StopAsyncIteration:
+            return [answer for answers in kept.values() for answer in answers]
+        except UnreadableAnswer as error:
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
+            continue
+        answers = kept.setdefault((answer.fingerprint, answer.series), deque(maxlen=last))
+        for earlier in [each for each in answers if not each.final]:
+            if earlier.window == answer.window or (
+                answer.final and earlier.window.start_ms <= answer.window.start_ms
+            ):
+                answers.remove(earlier)
+        answers.append(answer)
+
+
+def _ms(time: datetime | None, otherwise: float) -> float:
+    if time is None:
+        return otherwise
+    if time.tzinfo is None:
+        raise ValueError("a time needs a time zone, such as datetime.now(UTC)")
+    return time.timestamp() * 1000

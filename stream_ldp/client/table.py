@@ -1,0 +1,162 @@
+"""This module turns answers into tables: text in CSV or JSON, and, with the extra `analysis`, pandas and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.cells import LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.cells import Cell
+
+__all__ = ["MissingExtra", "Table", "table_of"]
+
+
+class MissingExtra(StreamLDPError, ImportError):
+    """A package is not installed that only an extra of this one brings; the message names the extra."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of answers: a row for each number, with its window, what it is about, and how far to trust it.
+
+    rows: values by column. Every row has `collection`, `series`, `window_start` and `window_end` (event time, aware,
+        UTC), `final` and `reports`; then come the columns of what the number is about, `estimate`, its
+        `standard_error`, or `standard_error_at_most` where only a bound is known, and `low` and `high`, the ends of
+        its interval. A number that is not known is None.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in the order in which rows first have them."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+    def to_csv(self) -> str:
+        """Return the table as CSV with a header line; what is not known is empty, and times are ISO 8601."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+        writer.writeheader()
+        for row in self.rows:
+            writer.writerow({name: _plain(value) for name, value in row.items()})
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """Return the table as a JSON list of objects, one a line; times are ISO 8601."""
+        lines = [
+            json.dumps({name: _plain(row.get(name)) for name in self.columns}, ensure_ascii=False)
+            for row in self.rows
+        ]
+        return "[" + ",\n ".join(lines) + "]\n"
+
+    def to_pandas(self) -> Any:
+        """Return the table as a `pandas.DataFrame`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        pandas = imported("pandas")
+        return pandas.DataFrame([dict(row) for row in self.rows], columns=list(self.columns))
+
+    def to_arrow(self) -> Any:
+        """Return the table as a `pyarrow.Table`.
+
+        Raises:
+            MissingExtra: pyarrow is not installed.
+        """
+        arrow = imported("pyarrow")
+        return arrow.table({name: [row.get(name) for row in self.rows] for name in self.columns})
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table to a Parquet file.
+
+        Raises:
+            MissingExtra: pyarrow is not installed.
+            OSError: the file cannot be written.
+        """
+        table = self.to_arrow()
+        imported("pyarrow.parquet").write_table(table, str(path))
+
+
+def table_of(
+    answers: Iterable[Answer], *, level: float = LEVEL, of: Sequence[str] = (), given: Sequence[str] = ()
+) -> Table:
+    """Return the numbers of some answers as a table.
+
+    level: probability with which an interval from `low` to `high` holds the true number.
+    of, given: attributes whose distributions are wanted; none for all that the answers say.
+
+    Raises:
+        ParameterError: the level is not between 0 and 1, or the answers have no such distribution.
+    """
+    return Table(tuple(row for answer in answers for row in _rows(answer, level=level, of=of, given=given)))
+
+
+def imported(module: str) -> Any:
+    """Import a module of the extra `analysis`.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        raise MissingExtra(
+            f"this needs {package}, which is not installed\n  -> pip install 'stream-ldp[analysis]'"
+        ) from error
+
+
+def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[str]) -> Iterator[dict[str, Any]]:
+    window = {
+        "collection": answer.collection,
+        "series": answer.series,
+        "window_start": _time(answer.window.start_ms),
+        "window_end": _time(answer.window.end_ms),
+        "final": answer.final,
+        "reports": answer.reports,
+    }
+    cells = list(answer.about(of, given=given) if of or given else answer.cells())
+    if not cells:
+        yield window
+    for cell in cells:
+        yield window | _columns(cell, level=level, taken=window)
+
+
+def _columns(cell: Cell, *, level: float, taken: Iterable[str]) -> dict[str, Any]:
+    error = "standard_error_at_most" if cell.bound else "standard_error"
+    low, high = cell.interval(level) or (None, None)
+    numbers = {
+        "estimate": None if math.isnan(cell.estimate) else cell.estimate,
+        error: None if cell.standard_error is None or math.isnan(cell.standard_error) else cell.standard_error,
+        "low": low,
+        "high": high,
+        **({} if cell.raw is None else {"raw": cell.raw}),
+        **cell.others,
+    }
+    names = {*taken, *numbers}
+    # An attribute may have the name of a column.
+    return {
+        (f"{name} (attribute)" if name in names else name): value for name, value in cell.labels.items()
+    } | numbers
+
+
+def _time(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

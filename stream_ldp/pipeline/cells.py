@@ -1,0 +1,67 @@
+"""The cells of an answer: its numbers one by one, each with what it is about and how far to trust it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LEVEL", "Cell", "normal_quantile"]
+
+#: Level of an interval, where none is asked for.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One number of an answer.
+
+    labels: what it is about, by the names of the columns of a table, such as {"bathing": "no", "mobility": "some"}.
+    estimate: the number.
+    standard_error: of the estimate, or an upper bound of it where `bound` says so; None where none is known.
+    raw: the unbiased estimate, where the number itself is the nearest possible one; None where they are the same.
+    range: the least and the largest number that it can be.
+    bound: whether `standard_error` may be too large, but not too small.
+    others: more numbers about the same, by the names of their columns.
+    """
+
+    labels: Mapping[str, str | int]
+    estimate: float
+    standard_error: float | None
+    raw: float | None = None
+    range: tuple[float, float] = (0.0, 1.0)
+    bound: bool = False
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
+        """Return the interval that holds the true number with a probability of about `level`.
+
+        It is the normal one, estimate +- z * standard error around the unbiased estimate, within the possible range.
+        None where no standard error is known, or no estimate.
+
+        Raises:
+            ParameterError: the level is not between 0 and 1.
+        """
+        z = normal_quantile(level)
+        if self.standard_error is None or math.isnan(self.estimate):
+            return None
+        centre, (least, largest) = self.estimate if self.raw is None else self.raw, self.range
+        spread = z * self.standard_error
+        return min(max(centre - spread, least), largest), max(min(centre + spread, largest), least)
+
+
+def normal_quantile(level: float) -> float:
+    """Return the number z for which a standard normal variable is within +-z with a probability of `level`.
+
+    Raises:
+        ParameterError: the level is not between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"an interval needs a level between 0 and 1, such as 0.95; got {level:g}")
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)

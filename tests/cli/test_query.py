@@ -1,0 +1,146 @@
+"""Tests of `stream-ldp query`: what it takes, in which form, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import Result
+
+from stream_ldp.cli.query import query
+from stream_ldp.client import table as table_module
+from tests.client.answer_topics import published
+from tests.client.examples import of_minute
+from tests.client.rankings import films, result_of
+from tests.sampled.examples import collection_of as sampled_collection
+from tests.sampled.examples import marginals_of
+
+Run = Callable[..., Result]
+
+
+def rows(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_the_last_final_is_taken_as_text_csv_json_and_parquet(
+    command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    with published(of_minute(0), of_minute(1), of_minute(2, final=False)):
+        text = command_line(query, survey)
+        taken = rows(command_line(query, "care-survey", "--format", "csv"))
+        document = json.loads(command_line(query, survey, "--format", "json").stdout)
+        for suffix in ("csv", "json", "parquet"):
+            assert command_line(query, survey, "--output", tmp_path / f"a.{suffix}").stdout == ""
+    assert "window_start: 1970-01-01T00:01:00Z" in text.stdout
+    assert [(row["window_start"], float(row["estimate"])) for row in taken] == [
+        (row["window_start"], row["estimate"]) for row in document
+    ]
+    assert {row["window_start"] for row in taken} == {"1970-01-01T00:01:00+00:00"}
+    frame = pd.read_parquet(tmp_path / "a.parquet")
+    assert list(frame["estimate"]) == [row["estimate"] for row in document]
+    assert rows_of_file(tmp_path / "a.csv") == taken
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == document
+
+
+def rows_of_file(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def test_the_history_is_taken_whole_by_number_or_by_time(command_line: Run) -> None:
+    def starts(*flags: str) -> set[str]:
+        return {row["window_start"][11:16] for row in rows(command_line(query, *taken, *flags))}
+
+    taken = ("care-survey", "--format", "csv")
+    with published(*(of_minute(minute) for minute in range(4)), of_minute(4, final=False)):
+        assert starts() == {"00:03"}
+        assert starts("--history") == {"00:00", "00:01", "00:02", "00:03"}
+        assert starts("--last", "2") == {"00:02", "00:03"}
+        assert starts("--since", "1970-01-01T00:02") == {"00:02", "00:03"}
+        assert starts("--since", "1970-01-01T01:01+01:00", "--until", "1970-01-01T00:03:00Z") == {"00:01", "00:02"}
+        assert starts("--provisional") == {"00:04"}
+
+
+def test_marginals_and_conditionals_are_taken(command_line: Run) -> None:
+    with published(of_minute(0)):
+        marginal = rows(command_line(query, "care-survey", "--of", "bathing", "--format", "csv"))
+        given = rows(command_line(query, "care-survey", "--of", "mobility", "--given", "bathing", "--format", "csv"))
+        misspelt = command_line(query, "care-survey", "--of", "bath")
+    assert {row["bathing"]: float(row["estimate"]) for row in marginal} == pytest.approx({"no": 0.6, "yes": 0.4})
+    assert sum(float(row["estimate"]) for row in given if row["bathing"] == "yes") == pytest.approx(1.0)
+    assert misspelt.exit_code == 2
+    assert "'bath' is not an attribute of this estimate; did you mean 'bathing'?" in misspelt.stderr
+
+
+def test_rankings_and_marginals_are_taken_in_the_same_way(command_line: Run) -> None:
+    with published(result_of(7), collection=films()):
+        assert [row["item"] for row in rows(command_line(query, "films", "--format", "csv"))] == [
+            "Casablanca",
+            "Alien",
+        ]
+    collection = sampled_collection()
+    with published(marginals_of(sampled_collection(), 500), collection=collection):
+        taken = rows(command_line(query, collection.name, "--format", "csv"))
+    assert {row["attribute"] for row in taken} == {each.name for each in collection.attributes}
+
+
+def test_an_interval_has_the_level_that_was_asked_for(command_line: Run) -> None:
+    with published(of_minute(0)):
+        (row, *_) = rows(command_line(query, "care-survey", "--level", "0.5", "--format", "csv"))
+        refused = command_line(query, "care-survey", "--level", "95")
+    assert float(row["high"]) - float(row["estimate"]) == pytest.approx(0.6745 * 0.01, rel=1e-3)
+    assert refused.exit_code == 2
+    assert "between 0 and 1" in refused.stderr
+
+
+def test_that_there_is_nothing_yet_is_an_error_that_says_what_there_may_be(command_line: Run) -> None:
+    with published(of_minute(0, final=False)):
+        nothing = command_line(query, "care-survey")
+        other = command_line(query, "care-survey", "--estimate", "mobility", "--provisional")
+    assert nothing.exit_code == other.exit_code == 1
+    assert "no final answer yet" in nothing.stderr
+    assert "--provisional" in nothing.stderr
+    assert "no answer of mobility yet" in other.stderr
+
+
+def test_what_is_no_answer_is_pointed_out_and_passed_over(command_line: Run) -> None:
+    with published(b"{}", of_minute(0)):
+        result = command_line(query, "care-survey", "--format", "csv")
+    assert len(rows(result)) == 6
+    assert "offset 0: not an answer" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (["--given", "bathing"], "--given needs --of"),
+        (["--format", "parquet"], "say where to write it"),
+        (["--output", "answers.xls"], "say --format"),
+        (["--since", "yesterday"], "is not a time like 2026-01-31"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(command_line: Run, flags: list[str], problem: str) -> None:
+    with published(of_minute(0)):
+        result = command_line(query, "care-survey", *flags)
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
+def test_a_missing_extra_and_a_file_that_cannot_be_written_are_errors(
+    command_line: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(module: str) -> None:
+        raise ModuleNotFoundError(module)
+
+    with published(of_minute(0)):
+        nowhere = command_line(query, "care-survey", "-o", tmp_path / "none" / "a.csv")
+        monkeypatch.setattr(table_module, "import_module", missing)
+        without = command_line(query, "care-survey", "-o", tmp_path / "a.parquet")
+    assert nowhere.exit_code == without.exit_code == 1
+    assert "cannot be written: No such file" in nowhere.stderr
+    assert "pip install 'stream-ldp[analysis]'" in without.stderr

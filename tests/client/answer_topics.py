@@ -1,0 +1,30 @@
+"""This module has topics of answers in memory, for whatever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.memory import MemoryBroker, connected
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import Answer
+from tests.client.examples import collection_of
+
+__all__ = ["SETTINGS", "published"]
+
+SETTINGS = Settings.load(brokers="nowhere:1")
+
+
+@contextmanager
+def published(*answers: Answer | bytes, collection: Collection | None = None) -> Iterator[MemoryBroker]:
+    """Let clients inside the block read these answers of a collection, or of the example of records."""
+    topic = SETTINGS.topic_names.answers(collection or collection_of())
+    broker = MemoryBroker(topics={topic}, now_ms=10**12)
+    for answer in answers:
+        if isinstance(answer, bytes):
+            broker.put(topic, answer)
+        else:
+            broker.put(topic, answer.to_bytes(), key=answer.key)
+    with connected(broker):
+        yield broker

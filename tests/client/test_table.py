@@ -1,0 +1,138 @@
+"""Tests of tables of answers, in every form."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from stream_ldp.client import table as table_module
+from stream_ldp.client.table import MissingExtra, table_of
+from stream_ldp.errors import ParameterError
+from stream_ldp.records.answer import Axis
+from tests.client.examples import estimate_of, of_minute
+from tests.client.rankings import result_of
+from tests.sampled.examples import collection_of as sampled_collection
+from tests.sampled.examples import marginals_of
+
+
+def test_an_estimate_has_a_row_for_each_cell() -> None:
+    table = table_of([estimate_of()])
+    assert len(table.rows) == 6
+    assert table.rows[1] == {
+        "collection": "care-survey",
+        "series": "bathing-mobility",
+        "window_start": datetime(1970, 1, 1, tzinfo=UTC),
+        "window_end": datetime(1970, 1, 1, 0, 1, tzinfo=UTC),
+        "final": True,
+        "reports": 12_345,
+        "bathing": "no",
+        "mobility": "some",
+        "estimate": 0.2,
+        "standard_error": 0.01,
+        "low": pytest.approx(0.1804, abs=1e-4),
+        "high": pytest.approx(0.2196, abs=1e-4),
+    }
+
+
+def test_a_ranking_has_a_row_for_each_item() -> None:
+    first, second = table_of([result_of(7)]).rows
+    assert (first["epoch"], first["rank"], first["item"], first["estimate"]) == (7, 1, "Casablanca", 0.5)
+    assert (second["rank"], second["low"]) == (2, pytest.approx(0.25 - 1.96 * 0.02, abs=1e-4))
+
+
+def test_marginals_have_rows_for_each_value_and_mean() -> None:
+    rows = table_of([marginals_of(sampled_collection(), 500)]).rows
+    assert {row["quantity"] for row in rows} >= {"frequency", "mean"}
+    assert all(row["answers"] > 0 for row in rows)
+    diet = table_of([marginals_of(sampled_collection(), 500)], of=["diet"]).rows
+    assert {row["attribute"] for row in diet} == {"diet"}
+    with pytest.raises(ParameterError, match="nothing is known of one, given another"):
+        table_of([marginals_of(sampled_collection(), 500)], of=["diet"], given=["age"])
+
+
+def test_marginals_of_an_estimate_have_a_bound_of_their_error() -> None:
+    rows = table_of([estimate_of()], of=["bathing"]).rows
+    assert [(row["bathing"], row["estimate"]) for row in rows] == [
+        ("no", pytest.approx(0.6)),
+        ("yes", pytest.approx(0.4)),
+    ]
+    assert "standard_error" not in rows[0]
+    assert rows[0]["standard_error_at_most"] == pytest.approx(0.03)
+
+
+def test_an_attribute_may_have_the_name_of_a_column() -> None:
+    axes = (Axis(attribute="reports", values=("no", "yes")), *estimate_of().axes[1:])
+    (row, *_) = table_of([estimate_of(axes=axes)]).rows
+    assert (row["reports"], row["reports (attribute)"]) == (12_345, "no")
+
+
+def test_rankings_have_no_attributes_to_choose_from() -> None:
+    with pytest.raises(ParameterError, match="Ranking has no attributes"):
+        table_of([result_of(7)], of=["item"])
+
+
+def test_every_form_holds_the_same_numbers(tmp_path: Path) -> None:
+    table = table_of([of_minute(0), of_minute(1)])
+    frame = table.to_pandas()
+    assert list(frame.columns) == list(table.columns)
+    assert str(frame["window_start"].dt.tz) == "UTC"
+    assert frame["estimate"].sum() == pytest.approx(2.0)
+    read = list(csv.DictReader(io.StringIO(table.to_csv())))
+    documents = json.loads(table.to_json())
+    assert [float(row["estimate"]) for row in read] == list(frame["estimate"])
+    assert [row["estimate"] for row in documents] == list(frame["estimate"])
+    assert read[0]["window_start"] == documents[0]["window_start"] == "1970-01-01T00:00:00+00:00"
+    table.to_parquet(tmp_path / "answers.parquet")
+    stored = pq.read_table(tmp_path / "answers.parquet").to_pandas()
+    pd.testing.assert_frame_equal(stored, frame, check_dtype=False)
+
+
+def test_what_is_not_known_is_empty_and_never_nan() -> None:
+    estimate = estimate_of(probability=[[0.3, 0.3, 0.4], [0.0, 0.0, 0.0]])
+    table = table_of([estimate], of=["mobility"], given=["bathing"])
+    assert [row["estimate"] for row in json.loads(table.to_json())][3:] == [None] * 3
+    assert "nan" not in table.to_csv().lower()
+
+
+def test_answers_with_other_attributes_share_a_table() -> None:
+    table = table_of([estimate_of(), result_of(7)])
+    assert {"bathing", "item"} <= set(table.columns)
+    assert json.loads(table.to_json())[0]["item"] is None
+    assert len(table.to_pandas()) == 8
+
+
+def test_nothing_is_an_empty_table() -> None:
+    empty = table_of([])
+    assert json.loads(empty.to_json()) == []
+    assert empty.to_pandas().empty
+
+
+@pytest.mark.parametrize("form", ["to_pandas", "to_arrow"])
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    def missing(module: str) -> Any:
+        raise ModuleNotFoundError(module)
+
+    monkeypatch.setattr(table_module, "import_module", missing)
+    with pytest.raises(MissingExtra, match=r"pip install 'stream-ldp\[analysis\]'"):
+        getattr(table_of([estimate_of()]), form)()
+
+
+def test_text_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.partition(".")[0] in {"pandas", "pyarrow"}:
+            raise ModuleNotFoundError(name)
+        return original(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert table_of([estimate_of()]).to_csv().startswith("collection,")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from stream_ldp.mechanisms import (
     KRR,
     RRLDP,
+    ChannelResponse,
     DirectResponse,
     FrequencyOracle,
     HadamardResponse,
@@ -19,6 +20,7 @@ from stream_ldp.mechanisms import (
     SubsetResponse,
     UnaryResponse,
 )
+from stream_ldp.mechanisms.channel import exact_rows
 from tests.privacy.audit import broken
 
 __all__ = ["OF_NUMBERS", "OF_RECORDS", "OF_VALUES"]
@@ -40,8 +42,13 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
 ]
 
-#: Mechanisms for numbers, each with a broken twin of the same parameters.
+#: Mechanisms for other inputs than values alone, each with a broken twin of the same parameters.
 OF_NUMBERS: list[tuple[Randomizer, type[Randomizer]]] = [
+    (ChannelResponse(table=exact_rows([(0.7, 0.2, 0.1), (0.2, 0.6, 0.2), (0.1, 0.2, 0.7)])), broken.ShiftsItsEnds),
+    (
+        ChannelResponse(table=exact_rows([(0.7, 0, 0.3), (0.4, 0, 0.6), (0.3, 0, 0.7), (0.5, 0, 0.5)])),
+        broken.ShiftsItsEnds,
+    ),
     (PiecewiseResponse(steps=6, width=3, epsilon=1.0), broken.SharesThePlateau),
     (PiecewiseResponse(steps=1, width=1, epsilon=2.0), broken.SharesThePlateau),
     *(

@@ -7,6 +7,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from stream_ldp.mechanisms.channel import ChannelResponse
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
 from stream_ldp.mechanisms.hadamard import HadamardResponse
@@ -42,6 +43,7 @@ __all__ = [
     "RRLDP",
     "SECRET_BYTES",
     "AnyMechanismSpec",
+    "ChannelResponse",
     "DirectResponse",
     "Entropy",
     "FrequencyOracle",
@@ -91,5 +93,5 @@ ORACLES: tuple[type[FrequencyOracle], ...] = (
     SubsetResponse,
 )
 
-#: The same, and the randomizers of numbers.
-RANDOMIZERS: tuple[type[Randomizer], ...] = (*ORACLES, PiecewiseResponse, HalfSpaceResponse)
+#: The same, the randomizers of numbers, and the one that is any table.
+RANDOMIZERS: tuple[type[Randomizer], ...] = (*ORACLES, PiecewiseResponse, HalfSpaceResponse, ChannelResponse)

@@ -90,6 +90,11 @@ class Randomizer(ABC):
     def small(self) -> Self:
         """Return a smaller one of this kind and epsilon; repeated calls make one small enough to be enumerated."""
 
+    @property
+    def furthest(self) -> tuple[int, int]:
+        """Two inputs of which one report may lose all of epsilon: the first and the last, unless it says others."""
+        return 0, self.inputs - 1
+
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
         """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
 

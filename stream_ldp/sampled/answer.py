@@ -25,7 +25,7 @@ from stream_ldp.pipeline.cells import Cell
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers"]
+__all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers", "Outputs"]
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -48,6 +48,16 @@ class Frequencies(MessagePart):
         if len(lengths) > 1:
             raise ValueError(f"frequencies, errors and values differ in number: {sorted(lengths)}")
         return self
+
+
+class Outputs(MessagePart):
+    """The shares of the outputs of a channel, where the frequencies of the values do not follow from them."""
+
+    kind: Literal["outputs"] = "outputs"
+    values: tuple[str, ...] = Field(description="of the attribute, whose frequencies are not estimated")
+    rank: int = Field(ge=1, description="of the channel; less than the number of values")
+    share: tuple[Probability, ...] = Field(description="of each output in the answers")
+    standard_error: tuple[Error, ...] = Field(description="of each share: noise, and the sampling of users")
 
 
 class Mean(MessagePart):
@@ -83,7 +93,7 @@ class Marginal(MessagePart):
     effective_reports: Error = Field(
         description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
     )
-    estimate: Annotated[Frequencies | Numbers, Field(discriminator="kind")] | None = Field(
+    estimate: Annotated[Frequencies | Numbers | Outputs, Field(discriminator="kind")] | None = Field(
         description="null where nobody has answered"
     )
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, frequencies, standard_errors
+from stream_ldp.mechanisms import (
+    ChannelResponse,
+    FrequencyOracle,
+    HalfSpaceResponse,
+    frequencies,
+    standard_errors,
+)
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
 from stream_ldp.sampled.questions import NumberQuestion
@@ -27,6 +33,7 @@ __all__ = [
     "estimate_distribution",
     "estimate_frequencies",
     "estimate_mean",
+    "estimate_outputs",
     "gathered",
 ]
 
@@ -104,13 +111,22 @@ def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
     """Estimate the frequencies of an attribute from the answers to the one question about it, or of its cohorts.
 
     Raises:
-        TypeError: they are no answers of a frequency oracle.
+        TypeError: they are no answers about values.
+        ParameterError: the frequencies do not follow from the answers, see `estimate_outputs`.
     """
     hashed = [(each, each.question) for each in answers if isinstance(each.question, BucketQuestion)]
     if hashed:
         return _from_cohorts(hashed)
     (of_values,) = answers
     oracle: Any = of_values.question.randomizer
+    if isinstance(oracle, ChannelResponse):
+        raw = oracle.frequencies(of_values.sums, reports=of_values.reports)
+        projected = on_simplex(raw)
+        return FrequencyEstimate(
+            raw=raw,
+            standard_error=oracle.standard_errors(projected, reports=of_values.reports),
+            projected=projected,
+        )
     if not isinstance(oracle, FrequencyOracle):
         raise TypeError(f"{oracle} is no frequency oracle")
     raw = frequencies(oracle, of_values.sums, reports=of_values.reports)
@@ -119,6 +135,20 @@ def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
         standard_error=standard_errors(oracle, raw, reports=of_values.reports),
         projected=on_simplex(raw),
     )
+
+
+def estimate_outputs(answers: Sequence[Answers]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the shares of the outputs of a channel from which no frequencies follow, and their standard errors.
+
+    Returns:
+        Both float64, shape (outputs,); None where frequencies can be estimated.
+    """
+    channel = answers[0].question.randomizer
+    if not isinstance(channel, ChannelResponse) or channel.identifies:
+        return None
+    (of_values,) = answers
+    shares = of_values.sums / of_values.reports
+    return shares, np.sqrt(shares * (1 - shares) / of_values.reports)
 
 
 def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> FrequencyEstimate:

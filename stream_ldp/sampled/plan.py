@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
@@ -16,11 +16,15 @@ from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stream_ldp.mechanisms import Randomizer
+    from stream_ldp.sampled.attributes import SampledAttribute
     from stream_ldp.sampled.collection import SampledCollection
 
 __all__ = ["AttributePlan", "Plan", "plan", "worst_variance"]
 
 _SUM_BYTES = 8  # bytes of a counter
+
+_DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,10 +32,11 @@ class AttributePlan:
     """The plan of one attribute.
 
     name: of the attribute.
-    estimated: what is estimated: `frequencies` or `mean`.
+    estimated: what is estimated: `frequencies`, `mean`, or `outputs` of a channel from which no frequencies follow.
     mechanism: the randomizers of the answers.
     share: the share of users who are asked.
     epsilon: in nats, of a report.
+    table: of oracle channel, P(output | value) with the digits that a collection file needs; None for others.
     errors: pairs (users, expected standard error). It is that of a value with frequency 1 / k, with the sampling of
         users, or the largest of a mean, for the number at which noise is largest, in units of the attribute.
     """
@@ -41,6 +46,7 @@ class AttributePlan:
     mechanism: str
     share: float
     epsilon: float
+    table: tuple[tuple[float, ...], ...] | None
     errors: tuple[tuple[int, float], ...]
 
 
@@ -109,6 +115,8 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
     hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
     if hashed:
         variance = _cohort_variance(hashed)
+    elif isinstance(response, ChannelResponse):
+        variance = _channel_variance(response)
     elif isinstance(response, FrequencyOracle):
         p, q = response.support
         supported = q + (p - q) / response.size
@@ -125,12 +133,30 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
             )
     return AttributePlan(
         name=attribute.name,
-        estimated="frequencies" if attribute.range is None else "mean",
+        estimated=_estimated(attribute, response),
         mechanism=" and ".join(dict.fromkeys(each.title for _, each in about)),
         share=share,
         epsilon=max(each.randomizer.epsilon for _, each in about),
+        table=tuple(tuple(np.round(row, _DIGITS).tolist()) for row in response.channel)
+        if isinstance(response, ChannelResponse)
+        else None,
         errors=tuple((users, unit * math.sqrt(variance / (users * share))) for users in populations),
     )
+
+
+def _estimated(attribute: SampledAttribute, response: Randomizer) -> str:
+    if attribute.range is not None:
+        return "mean"
+    return "outputs" if isinstance(response, ChannelResponse) and not response.identifies else "frequencies"
+
+
+def _channel_variance(channel: ChannelResponse) -> float:
+    """Return n x variance of a frequency, or of the share of an output, mean over all, for a uniform population."""
+    uniform = np.full(channel.inputs, 1 / channel.inputs)
+    if channel.identifies:
+        return float((channel.standard_errors(uniform, reports=1) ** 2).mean())
+    shares = uniform @ channel.channel
+    return float((shares * (1 - shares)).mean())
 
 
 def _cohort_variance(questions: Sequence[BucketQuestion]) -> float:

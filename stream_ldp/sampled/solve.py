@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.sampled.answer import AnswerPrivacy, Distribution, Frequencies, Marginal, Marginals, Mean, Numbers
-from stream_ldp.sampled.estimates import estimate_distribution, estimate_frequencies, estimate_mean, gathered
+from stream_ldp.sampled.answer import (
+    AnswerPrivacy,
+    Distribution,
+    Frequencies,
+    Marginal,
+    Marginals,
+    Mean,
+    Numbers,
+    Outputs,
+)
+from stream_ldp.sampled.estimates import (
+    estimate_distribution,
+    estimate_frequencies,
+    estimate_mean,
+    estimate_outputs,
+    gathered,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +87,17 @@ def _marginal(
     )
 
 
-def _estimate(attribute: SampledAttribute, place: int, answers: Sequence[Answers]) -> Frequencies | Numbers:
+def _estimate(attribute: SampledAttribute, place: int, answers: Sequence[Answers]) -> Frequencies | Numbers | Outputs:
+    outputs = estimate_outputs(answers)
+    if outputs is not None:
+        share, error = outputs
+        channel: Any = answers[0].question.randomizer
+        return Outputs(
+            values=attribute.labels,
+            rank=channel.rank,
+            share=tuple(share.tolist()),
+            standard_error=tuple(error.tolist()),
+        )
     if attribute.range is None:
         found = estimate_frequencies(answers)
         return Frequencies(

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import HalfSpaceResponse
+from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse
+from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.sampled.cohorts import (
     COHORT_ORACLES,
@@ -18,12 +19,14 @@ from stream_ldp.sampled.cohorts import (
     cohort_oracle,
     require_told_apart,
 )
+from stream_ldp.sampled.compression import least_epsilon
 from stream_ldp.sampled.oracles import epsilon_of_distortion, value_oracle
 from stream_ldp.sampled.questions import NumberQuestion, Question, QuestionSet, SignsQuestion, ValueQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from stream_ldp.mechanisms import Randomizer
     from stream_ldp.sampled.attributes import SampledAttribute
 
 __all__ = ["MEAN_ORACLES", "SampledSpec"]
@@ -40,13 +43,17 @@ class SampledSpec(Part):
     """The questions of a sampled collection as its file writes them.
 
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    distortion: in place of epsilon, the probability that k-rr sends another value.
+    distortion: in place of epsilon, the probability that k-rr sends another value, or the expected distortion of
+        oracle channel, for every value.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values: `auto`, the one of least mean variance, or another name of
         `stream_ldp.sampled.oracles.VALUE_ORACLES`.
     cohorts: number of cohorts of an attribute whose values are hashed: by o-rr and o-rappor, and wherever there are
         candidates in place of values, then by o-rr unless it is o-rappor.
     hash_bits: t of oracle hadamard.
+    alphabet: number of outputs of oracle channel; as many as values where the file does not say.
+    measure: how the distortion of oracle channel is measured, see `stream_ldp.sampled.compression.distortions`.
+    table: in place of all these, the probabilities of oracle channel: P(output | value), a row for each value.
     mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
         numbers of a user at once.
     """
@@ -54,25 +61,46 @@ class SampledSpec(Part):
     kind: Literal["sampled"]
     epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="nats that an answer may cost")
     distortion: float | None = Field(
-        default=None, gt=0, lt=1, description="probability that k-rr sends another value, in place of epsilon"
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="probability that k-rr sends another value, or distortion of oracle channel, in place of epsilon",
     )
     ask: Literal["attributes"] = "attributes"
-    oracle: Literal["auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist", "rappor", "o-rr", "o-rappor"] = "auto"
+    oracle: Literal[
+        "auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist", "rappor", "o-rr", "o-rappor", "channel"
+    ] = "auto"
     cohorts: int | None = Field(default=None, ge=1, le=MAX_COHORTS)
     hash_bits: int | None = None
+    alphabet: int | None = Field(default=None, ge=2)
+    measure: Literal["hamming", "squared"] = "hamming"
+    table: tuple[tuple[float, ...], ...] | None = Field(default=None, min_length=2)
     mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        if (self.epsilon is None) == (self.distortion is None):
+        of_channel = [name for name in ("alphabet", "measure", "table") if name in self.model_fields_set]
+        if self.oracle == "channel":
+            self._check_channel()
+        elif of_channel:
+            raise ParameterError(f"`{of_channel[0]}` is for oracle channel; leave it out for {self.oracle}")
+        elif (self.epsilon is None) == (self.distortion is None):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
-        if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr"):
+        if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr", "channel"):
             raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
         if self.cohorts is not None and self.oracle not in ("auto", *COHORT_ORACLES):
             raise ParameterError(f"`cohorts` is for o-rr, o-rappor and candidates; leave it out for {self.oracle}")
         if self.hash_bits is not None and self.oracle not in ("hadamard", "s-hist"):
             raise ParameterError(f"`hash_bits` is for oracle hadamard; leave it out for {self.oracle}")
         return self
+
+    def _check_channel(self) -> None:
+        if self.epsilon is not None:
+            raise ParameterError("oracle channel has the least epsilon for a `distortion`, or that of a `table`")
+        if (self.distortion is None) == (self.table is None):
+            raise ParameterError("give either `distortion` or `table` for oracle channel")
+        if self.table is not None and {"alphabet", "measure"} & self.model_fields_set:
+            raise ParameterError("`alphabet` and `measure` go with `distortion`; leave them out beside `table`")
 
     def questions(self, attributes: Sequence[SampledAttribute]) -> QuestionSet:
         """Return the questions about these attributes, all of which are asked of equally many users.
@@ -99,12 +127,28 @@ class SampledSpec(Part):
 
     def _value_question(self, place: int, attribute: SampledAttribute) -> ValueQuestion:
         size, name = len(attribute.labels), self.oracle
-        if self.distortion is None:
+        oracle: Randomizer
+        if name == "channel":
+            oracle = self._channel(attribute)
+        elif self.distortion is None:
             oracle = value_oracle(name, size, epsilon=self._given_epsilon, hash_bits=self.hash_bits)
         else:
             epsilon = epsilon_of_distortion(self.distortion, size)
             oracle = value_oracle("k-rr" if name == "auto" else name, size, epsilon=epsilon)
         return ValueQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1)
+
+    def _channel(self, attribute: SampledAttribute) -> ChannelResponse:
+        size = len(attribute.labels)
+        if self.table is not None:
+            if len(self.table) != size:
+                raise ParameterError(
+                    f"the table has {len(self.table)} rows, and attribute {attribute.name!r} {size} values: give "
+                    "each value a row"
+                )
+            return ChannelResponse(table=exact_rows(self.table))
+        if self.distortion is None:
+            raise TypeError("a channel without a table has a distortion")
+        return least_epsilon(self.distortion, size=size, alphabet=self.alphabet or size, measure=self.measure)
 
     def _bucket_questions(self, place: int, attribute: SampledAttribute) -> Iterator[BucketQuestion]:
         oracle = cohort_oracle(self.oracle if self.oracle in COHORT_ORACLES else "o-rr", epsilon=self._given_epsilon)
@@ -130,5 +174,5 @@ class SampledSpec(Part):
     @property
     def _given_epsilon(self) -> float:
         if self.epsilon is None:
-            raise ParameterError("`distortion` is for values; numbers and candidates need `epsilon`")
+            raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
         return self.epsilon

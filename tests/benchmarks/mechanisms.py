@@ -14,6 +14,7 @@ import numpy as np
 from stream_ldp.mechanisms import HalfSpaceResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
+from stream_ldp.sampled.compression import least_epsilon
 from stream_ldp.sampled.oracles import mean_variance, value_oracle
 from stream_ldp.sampled.plan import worst_variance
 from tests.privacy.audit import broken
@@ -35,6 +36,7 @@ def tables() -> dict[str, list[str]]:
         "means": list(means()),
         "mean-est": list(mean_est()),
         "harmony": list(harmony()),
+        "channels": list(channels()),
     }
 
 
@@ -47,6 +49,24 @@ def frequencies() -> Iterator[str]:
             oracles = [value_oracle(name, size, epsilon=epsilon) for name in ("k-rr", "hadamard", "k-subset", "auto")]
             first, second, third, best = [f"{mean_variance(oracle):.3g}" for oracle in oracles]
             yield f"| {epsilon:g} | {size} | {first} | {second} | {third} | {oracles[-1].title} | {best} |"
+
+
+def channels() -> Iterator[str]:
+    """Yield the least epsilon of channels from 8 values, and n x variance of a frequency of 1 / 8."""
+    yield "| measure | distortion | outputs | epsilon | rank | n x variance |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    uniform = np.full(8, 1 / 8)
+    for measure, distortion, alphabet in (
+        ("hamming", 0.3, 8),
+        ("squared", 0.5, 8),
+        ("squared", 1.0, 8),
+        ("squared", 2.0, 8),
+        ("squared", 2.0, 4),
+        ("squared", 4.0, 2),
+    ):
+        channel = least_epsilon(distortion, size=8, alphabet=alphabet, measure=measure)
+        variance = f"{channel.noise(uniform).mean():.3g}" if channel.identifies else "-"
+        yield f"| {measure} | {distortion:g} | {alphabet} | {channel.epsilon:.3f} | {channel.rank} | {variance} |"
 
 
 def means() -> Iterator[str]:

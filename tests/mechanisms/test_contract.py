@@ -303,7 +303,11 @@ def test_an_attribute_of_one_value_is_a_parameter_error(kind: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "inf", "nan", "1e-12"])
-@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=lambda randomizer: randomizer.kind)
+@pytest.mark.parametrize(
+    "randomizer",
+    [each for each in RANDOMIZERS if "epsilon=" in each.example],
+    ids=lambda randomizer: randomizer.kind,
+)
 def test_an_impossible_epsilon_of_values_is_a_parameter_error(randomizer: type[Randomizer], epsilon: str) -> None:
     word = re.sub("epsilon=[0-9.]+", f"epsilon={epsilon}", f"{randomizer.kind}:{randomizer.example}")
     with pytest.raises(ParameterError):

@@ -21,10 +21,10 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Axis, Independence
-from stream_ldp.sampled.answer import Frequencies
+from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
-from tests.sampled.examples import collection_of, marginals_of
+from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.service.harness import JointDeployment
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
@@ -146,9 +146,21 @@ async def test_frequencies_and_means_are_shown_raw_and_projected(page: Page) -> 
                 assert [row[0] for row in shown] == list(estimate.values)
                 assert [float(row[1].split()[0]) for row in shown] == pytest.approx(estimate.raw, abs=0.006)
                 assert [float(row[2]) for row in shown] == pytest.approx(estimate.projected, abs=0.006)
-            else:
+            elif isinstance(estimate, Numbers):
                 figure = page.locator("figure").filter(has_text=f"mean {estimate.mean.raw:.1f}"[:7])
                 assert await figure.count() >= 1
+
+
+async def test_outputs_from_which_no_frequencies_follow_are_shown_as_such(page: Page) -> None:
+    marginals = outputs_of()
+    estimate = marginals.of("level").estimate
+    assert isinstance(estimate, Outputs)
+    async with served(known={marginals.collection: {"kind": "sampled"}}) as server:
+        server.show(marginals)
+        await page.goto(server.url)
+        shown = await rows(page, "level")
+        assert [float(row[1].split()[0]) for row in shown] == pytest.approx(estimate.share, abs=0.006)
+        await expect(page.get_by_text("from which no frequencies follow")).to_be_visible()
 
 
 async def test_a_question_that_nobody_answered_is_told(page: Page) -> None:

@@ -34,6 +34,25 @@ def collection_of(mechanism: str = "epsilon: 2", window: str = "") -> SampledCol
     return SampledCollection.parse(TEXT.format(mechanism=mechanism, window=window))
 
 
+def levels(mechanism: str) -> SampledCollection:
+    """A collection of eight levels, asked about through a channel."""
+    return SampledCollection.parse(
+        f"""
+        collection: levels
+        mechanism: {{kind: sampled, oracle: channel, {mechanism}}}
+        attributes: [{{name: level, values: [a, b, c, d, e, f, g, h]}}]
+        window: {{size: 10s}}
+        """
+    )
+
+
+def outputs_of(count: int = 4_000) -> Marginals:
+    """Marginals from which no frequencies follow."""
+    collection = levels("distortion: 2, measure: squared, alphabet: 4")
+    people = collection.table([(value % 8,) for value in range(count)])
+    return solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+
+
 def users(count: int, seed: int = 1) -> Table:
     rng = np.random.default_rng(seed)
     table = np.empty(count, dtype=[("0", "<i8"), ("1", "<f8"), ("2", "<i8")])

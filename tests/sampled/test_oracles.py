@@ -17,7 +17,11 @@ EPSILONS = [0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
 
 
 def test_every_name_in_a_file_has_its_oracle() -> None:
-    assert set(get_args(SampledSpec.model_fields["oracle"].annotation)) == {*VALUE_ORACLES, *COHORT_ORACLES}
+    assert set(get_args(SampledSpec.model_fields["oracle"].annotation)) == {
+        *VALUE_ORACLES,
+        *COHORT_ORACLES,
+        "channel",
+    }
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 16, 64, 256, 1_000, 4_096])

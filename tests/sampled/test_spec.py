@@ -36,7 +36,7 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 1e-12", "beyond the resolution"),
         ("oracle: k-rr", "give either `epsilon`, or `distortion`"),
         ("epsilon: 1, distortion: 0.1", "give either `epsilon`, or `distortion`"),
-        ("distortion: 0.1", "`distortion` is for values; numbers and candidates need `epsilon`"),
+        ("distortion: 0.1", "`distortion` and `table` are for values; numbers and candidates need `epsilon`"),
         ("distortion: 0.1, oracle: hadamard", "`distortion` is for oracle k-rr; give `epsilon` for hadamard"),
         ("epsilon: 1, oracle: olh", "expected 'auto', 'k-rr'"),
         ("epsilon: 1, oracle: w-rr", "w-rr is for two values, and there are 3"),

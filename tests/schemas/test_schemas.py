@@ -16,7 +16,7 @@ from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
-from tests.sampled.examples import collection_of, marginals_of
+from tests.sampled.examples import collection_of, marginals_of, outputs_of
 
 
 def asked(phase: int) -> Round:
@@ -29,7 +29,7 @@ EXAMPLES: dict[type[BaseModel], list[BaseModel]] = {
     Estimate: [estimate_of(), estimate_of(final=False)],
     Ranking: [result_of(7), ranking_of(epoch=7, phase=1), result_of(7, final=False)],
     Round: [asked(1), asked(2)],
-    Marginals: [marginals_of(collection_of(), 100), marginals_of(collection_of(), 1, final=False)],
+    Marginals: [marginals_of(collection_of(), 100), marginals_of(collection_of(), 1, final=False), outputs_of(9)],
 }
 DAMAGE: dict[type[BaseModel], list[dict[str, Any]]] = {
     Estimate: [{"reports": -1}, {"final": "yes"}, {"fingerprint": "xyz"}],

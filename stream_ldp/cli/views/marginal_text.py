@@ -10,7 +10,7 @@ from rich.text import Text
 
 from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sampled.answer import Frequencies
+from stream_ldp.sampled.answer import Frequencies, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -62,6 +62,13 @@ def marginals_line(marginals: Marginals, *, truth: Truths | None = None) -> str:
         true = None if truth is None else truth[each.attribute]
         if isinstance(each.estimate, Frequencies):
             words += _frequency_words(each.attribute, each.estimate, true)
+        elif isinstance(each.estimate, Outputs):
+            words += [
+                f"{word(each.attribute)}.output-{number}={share:.4f}±{error:.4f}"
+                for number, (share, error) in enumerate(
+                    zip(each.estimate.share, each.estimate.standard_error, strict=True)
+                )
+            ][:LINE_CELLS]
         elif each.estimate is not None:
             mean = each.estimate.mean
             off = "" if true is None else f"({true[0]:.4g})"
@@ -85,6 +92,9 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
     if found is None:
         yield [Text(marginal.attribute), Text("nobody has answered", style="dim")]
         return
+    if isinstance(found, Outputs):
+        yield from _output_rows(marginal.attribute, found, most)
+        return
     if not isinstance(found, Frequencies):
         yield _mean_row(marginal.attribute, found, truth)
         return
@@ -105,6 +115,19 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
         yield ["", Text(f"and {len(order) - most:,} more with {rest:.4f} together", style="dim")]
     if found.others is not None:
         yield ["", Text(f"none of these: {found.others:.4f}", style="dim")]
+
+
+def _output_rows(attribute: str, found: Outputs, most: int) -> Iterator[list[RenderableType]]:
+    largest = max(found.share)
+    for number, (share, error) in enumerate(zip(found.share[:most], found.standard_error, strict=False)):
+        yield [
+            Text("" if number else attribute),
+            Text(f"output {number}"),
+            Bar(size=largest, begin=0, end=share, width=BAR_WIDTH, color="cyan"),
+            f"{share:.4f}",
+            f"{error:.4f}",
+        ]
+    yield ["", Text("from which no frequencies follow", style="dim")]
 
 
 def _mean_row(attribute: str, found: Numbers, truth: tuple[float, ...] | None) -> list[RenderableType]:

@@ -14,7 +14,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from stream_ldp.sampled.collection import SampledCollection
-    from stream_ldp.sampled.plan import Plan
+    from stream_ldp.sampled.plan import AttributePlan, Plan
 
 __all__ = ["plan_document", "show_plan", "summary"]
 
@@ -59,9 +59,29 @@ def show_plan(planned: Plan) -> None:
         *populations,
         box=box.SIMPLE,
         title="Attributes, with the standard error to expect",
-        caption="Of a value with mean frequency, or the largest of a mean, in units of the attribute.",
+        caption="Of a value or output with mean frequency, or the largest of a mean, in units of the attribute.",
     )
     for each in planned.attributes:
         errors = [f"{error:.4g}" for _, error in each.errors]
         table.add_row(each.name, each.estimated, each.mechanism, f"{each.share:.1%}", *errors)
     console.print(table)
+    for each in planned.attributes:
+        if each.table is not None:
+            _show_channel(console, each)
+
+
+def _show_channel(console: Console, planned: AttributePlan) -> None:
+    rows = planned.table or ()
+    if planned.estimated == "outputs":
+        console.print(
+            f"The frequencies of {planned.name} do not follow from the outputs: the shares of these are published, "
+            "and no frequencies.",
+            markup=False,
+        )
+    console.print(
+        f"Channel of {planned.name}, as `table` in a collection file writes it, so that no other solver can find "
+        "another one:",
+        markup=False,
+    )
+    for row in rows:
+        console.print(f"  - [{', '.join(f'{each:.10f}' for each in row)}]", markup=False)

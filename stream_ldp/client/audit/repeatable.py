@@ -56,6 +56,10 @@ class RepeatableEntropy:
         """See `Entropy.shifts`."""
         return self._draw(lambda source: source.shifts(kept, others), b"shifts", kept, others)
 
+    def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
+        """See `Entropy.outcomes`."""
+        return self._draw(lambda source: source.outcomes(ends), b"outcomes", ends)
+
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """See `Entropy.subsets`."""
         return self._draw(lambda source: source.subsets(sizes, most), b"subsets", sizes, np.array(most))

@@ -1,8 +1,8 @@
-"""Sources of random decisions, and the five kinds of decisions that a mechanism may take.
+"""Sources of random decisions, and the six kinds of decisions that a mechanism may take.
 
 Every decision is made of 32-bit words that are compared with whole numbers, so that each probability is a multiple of
 2^-32 and exactly a float64: the decoder assumes exactly what the client does. A mechanism never sees a word. So the
-exact output distribution of every mechanism is found by playing all outcomes of these five decisions, with their
+exact output distribution of every mechanism is found by playing all outcomes of these six decisions, with their
 probabilities (`stream_ldp.privacy.audit.enumerate`).
 """
 
@@ -84,6 +84,18 @@ class Entropy(Protocol):
         """
         ...
 
+    def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Draw one outcome for each row, int64, shape (n,).
+
+        Outcome j has the probability (ends[j] - ends[j - 1]) / 2^32, with 0 before the first end.
+
+        ends: ascending from 0 to 2^32, the last of each row 2^32, shape (n, outcomes).
+
+        Raises:
+            ValueError: the last end of a row is not 2^32.
+        """
+        ...
+
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """Draw a uniformly random subset of each of many sets; bool for each member, shape (sum of sizes,).
 
@@ -142,6 +154,13 @@ class WordEntropy(ABC):
         runs = (self.words(math.prod(shape)).reshape(shape) - kept.astype(np.float64)) / run
         drawn: NDArray[np.int64] = np.maximum(np.floor(runs).astype(np.int64) + 1, 0)
         return drawn
+
+    def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
+        """See `Entropy.outcomes`: the first outcome that ends beyond the word."""
+        if np.any(ends[:, -1] != RESOLUTION):
+            raise ValueError("the last outcome ends at 2^32")
+        passed: NDArray[np.int64] = (self.words(len(ends))[:, None] >= ends).sum(axis=1)
+        return passed
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """See `Entropy.subsets`: the members with the smallest words."""

@@ -35,9 +35,20 @@ function numbers(marginal) {
     data: table(marginal.attribute, [distribution ? "value" : "", distribution ? "probability" : "mean"], rows.map((row) => [row.name, shown(row.value, row.error ?? 0)])) });
 }
 
+function outputs(marginal) {
+  const { share, standard_error: errors } = marginal.estimate;
+  const rows = share.map((value, number) => ({ name: `output ${number}`, value, error: errors[number] }));
+  return figure(marginal.attribute, bars(marginal.attribute, rows), {
+    note: `${whole(marginal.reports)} answers by ${marginal.mechanism}, from which no frequencies follow`,
+    data: table(marginal.attribute, ["output", "share"], rows.map((row) => [row.name, shown(row.value, row.error)])),
+  });
+}
+
+const DRAWN = { frequencies, numbers, outputs };
+
 function drawn(marginal) {
   if (marginal.estimate === null) return figure(marginal.attribute, "Nobody has answered this question in the window.");
-  return marginal.estimate.kind === "frequencies" ? frequencies(marginal) : numbers(marginal);
+  return DRAWN[marginal.estimate.kind](marginal);
 }
 
 // The lines of an attribute over the windows: its most frequent values, or its mean.
@@ -46,6 +57,7 @@ function tracksOf(attribute, answer, past) {
   const now = of(answer);
   if (!now) return [];
   if (now.kind === "numbers") return [{ name: "mean", points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).mean.projected]] : [])) }];
+  if (now.kind === "outputs") return now.share.slice(0, TRACKS).map((_, number) => ({ name: `output ${number}`, points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).share[number]]] : [])) }));
   const order = now.values.map((_, index) => index).sort((a, b) => now.projected[b] - now.projected[a]).slice(0, TRACKS);
   return order.map((value) => ({ name: now.values[value], points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).projected[value]]] : [])) }));
 }

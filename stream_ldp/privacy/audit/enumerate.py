@@ -1,7 +1,7 @@
 """Exact output distributions: every outcome of every random decision is played, with its exact probability.
 
 Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
-which its decisions may turn out. A mechanism takes five kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
+which its decisions may turn out. A mechanism takes six kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
 client makes them of random words (`WordEntropy`). Each outcome is made by that same code, of words at its edge: the
 last word below a threshold or the first that is not, and for a uniform integer, a word that must be drawn again
 followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution. That
@@ -138,6 +138,10 @@ class _Way:
         each = [_Shift(int(threshold), int(count)) for threshold, count in zip(kept.flat, others.flat, strict=True)]
         return self._decided(kept.shape, each)
 
+    def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
+        """See `Entropy.outcomes`."""
+        return self._decided((len(ends),), [_Choice(tuple(row)) for row in ends.tolist()])
+
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         """See `Entropy.subsets`."""
         every = [_Subset(int(size), most) for size in sizes.flat]
@@ -256,6 +260,30 @@ class _Shift:
 
 
 @dataclass(frozen=True, slots=True)
+class _Choice:
+    """A decision for one of the outcomes that are possible."""
+
+    ends: tuple[int, ...]
+
+    @property
+    def outcomes(self) -> int:
+        return len(self._possible)
+
+    def chance(self, outcome: int) -> tuple[int, int]:
+        begin, end = self._possible[outcome]
+        return end - begin, RESOLUTION
+
+    def made(self, outcome: int) -> tuple[int, list[int]]:
+        begin, end = self._possible[outcome]
+        word = begin if outcome else end - 1
+        return _choice(self.ends, word, WordEntropy.outcomes), [word]
+
+    @property
+    def _possible(self) -> list[tuple[int, int]]:
+        return [(begin, end) for begin, end in itertools.pairwise((0, *self.ends)) if begin < end]
+
+
+@dataclass(frozen=True, slots=True)
 class _Subset:
     """A decision for one of the subsets, whose members are the set bits of a number."""
 
@@ -295,6 +323,11 @@ def _integer(size: int, words: tuple[int, ...], code: Callable[..., Any]) -> int
 @lru_cache(maxsize=2**16)
 def _shift(kept: int, others: int, word: int, code: Callable[..., Any]) -> int:
     return int(code(_given(word), np.array([kept]), np.array([others]))[0])
+
+
+@lru_cache(maxsize=2**16)
+def _choice(ends: tuple[int, ...], word: int, code: Callable[..., Any]) -> int:
+    return int(code(_given(word), np.array([ends]))[0])
 
 
 @lru_cache(maxsize=2**16)

@@ -154,13 +154,14 @@ class EpochReports:
 
 
 def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
-    """List the attacks on a randomizer: those on an oracle, or on the first input and the last.
+    """List the attacks on a randomizer: those on an oracle, or on the two inputs that are told apart best.
 
     Unlike those of two values, the outputs of neighbouring numbers are hardly told apart.
     """
     if isinstance(randomizer, FrequencyOracle):
         return oracle_attacks(randomizer, noise=noise)
-    pairs = ((np.array([[0]]), np.array([[randomizer.inputs - 1]])),)
+    one, other = randomizer.furthest
+    pairs = ((np.array([[one]]), np.array([[other]])),)
     of_inputs = InputReports(randomizer=randomizer, noise=noise)
     targets = [_Target("perturb", of_inputs, pairs), _Target("perturb, singly", of_inputs, pairs, singly=True)]
     return tuple(each.attack(neighbours="any two numbers", reports=1, claimed=randomizer.epsilon) for each in targets)

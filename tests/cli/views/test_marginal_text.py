@@ -10,18 +10,22 @@ from rich.console import Console
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.cli.views.marginal_text import marginal_truth_lines, marginals_line, marginals_panel
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sampled.answer import Frequencies
-from tests.sampled.examples import collection_of, marginals_of, solved, sums_of, users
+from stream_ldp.sampled.answer import Frequencies, Marginals
+from tests.sampled.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
 
 COLLECTION = collection_of()
 TRUTH = {"diet": (0.6, 0.3, 0.1), "age": (40.0,), "smokes": (0.8, 0.2)}
 
 
-def shown(*, rows: int = 12, truth: bool = True) -> str:
+def shown_of(marginals: Marginals, truth: dict[str, tuple[float, ...]] | None = None, *, rows: int = 12) -> str:
     console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
     with console.capture() as capture:
-        console.print(marginals_panel(marginals_of(COLLECTION), truth=TRUTH if truth else None, rows=rows))
+        console.print(marginals_panel(marginals, truth=truth, rows=rows))
     return capture.get()
+
+
+def shown(*, rows: int = 12, truth: bool = True) -> str:
+    return shown_of(marginals_of(COLLECTION), TRUTH if truth else None, rows=rows)
 
 
 def test_a_line_has_the_values_by_frequency_with_errors_and_truth() -> None:
@@ -47,19 +51,21 @@ def test_the_share_of_users_with_none_of_the_candidates_is_shown() -> None:
     diet = marginals.of("diet")
     assert isinstance(diet.estimate, Frequencies)
     with_others = diet.model_copy(update={"estimate": diet.estimate.model_copy(update={"others": 0.125})})
-    console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
-    with console.capture() as capture:
-        console.print(marginals_panel(marginals.model_copy(update={"attributes": (with_others,)})))
-    assert "none of these: 0.1250" in capture.get()
+    assert "none of these: 0.1250" in shown_of(marginals.model_copy(update={"attributes": (with_others,)}))
+
+
+def test_outputs_from_which_no_frequencies_follow_are_shown_as_such() -> None:
+    marginals = outputs_of()
+    text = shown_of(marginals, {"level": (0.125,) * 8})
+    assert "output 3" in text
+    assert "from which no frequencies follow" in text
+    assert " level.output-0=0." in marginals_line(marginals, truth={"level": (0.125,) * 8})
 
 
 def test_what_nobody_answered_is_not_shown_as_0() -> None:
     rows = COLLECTION.questions.perturb(np.zeros(10, dtype=np.int64), users(10), entropy=SeededEntropy(3))
     marginals = solved(COLLECTION, (1.0, sums_of(COLLECTION, rows)))
-    console = Console(file=StringIO(), width=160, force_terminal=True, color_system=None)
-    with console.capture() as capture:
-        console.print(marginals_panel(marginals))
-    assert "nobody has answered" in capture.get()
+    assert "nobody has answered" in shown_of(marginals)
     assert " age=" not in marginals_line(marginals)
 
 

@@ -13,6 +13,7 @@ def test_a_request_is_answered_alike_whatever_came_before_it() -> None:
     other.below(np.full(5, 2**31))
     other.subsets(np.array([9]), 4)
     other.shifts(np.array([2**31]), np.array([2]))
+    other.outcomes(np.array([[2**31, 2**32]]))
     assert one.integers(np.array([10**6])) == other.integers(np.array([10**6]))
 
 

@@ -238,6 +238,18 @@ def test_shifts_that_cannot_be_shared_out_evenly_are_refused() -> None:
         given_words(0).shifts(np.array([RESOLUTION - 4]), np.array([3]))
 
 
+@given(word=words_, cuts=st.lists(st.integers(0, RESOLUTION), max_size=4))
+def test_a_choice_is_the_first_outcome_that_ends_beyond_the_word(word: int, cuts: list[int]) -> None:
+    ends = [*sorted(cuts), RESOLUTION]
+    expected = next(outcome for outcome, end in enumerate(ends) if word < end)
+    assert given_words(word).outcomes(np.array([ends])).tolist() == [expected]
+
+
+def test_outcomes_that_leave_words_over_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"ends at 2\^32"):
+        given_words(0).outcomes(np.array([[5, RESOLUTION - 1]]))
+
+
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_every_order_of_a_groups_words_leaves_another_subset_equally_often(most: int) -> None:
     sizes = np.array([1, 4])

@@ -14,6 +14,7 @@ from stream_ldp.mechanisms import (
     RESOLUTION,
     RRLDP,
     SECRET_BYTES,
+    ChannelResponse,
     DirectResponse,
     HadamardResponse,
     HalfSpaceResponse,
@@ -355,6 +356,15 @@ class DrawsOthersWithTheirOwn(SubsetResponse):
         for _ in range(self.members):
             chosen[users, entropy.integers(np.full(len(values), self.size))] = True
         return np.packbits(chosen, axis=1, bitorder="little")
+
+
+class ShiftsItsEnds(ChannelResponse):
+    """Ends each output one word too late, so that a probability is off by 2^-32."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        ends = np.cumsum(np.array(self.table), axis=1)[values]
+        ends[:, :-1] += 1
+        return pack([entropy.outcomes(ends)], [self.bits])
 
 
 class SharesThePlateau(PiecewiseResponse):

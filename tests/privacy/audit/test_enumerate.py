@@ -47,6 +47,12 @@ def test_a_shift_is_none_or_one_of_the_others() -> None:
     assert outcomes == {0: Fraction(kept, RESOLUTION), **dict.fromkeys((1, 2, 3), Fraction(2**20, RESOLUTION))}
 
 
+def test_a_choice_is_one_of_the_possible_outcomes() -> None:
+    ends = np.array([[0, 2**30, 2**30, 2**32]])
+    outcomes = distribution(lambda entropy: int(entropy.outcomes(ends)[0]))
+    assert outcomes == {1: Fraction(1, 4), 3: Fraction(3, 4)}
+
+
 def test_subsets_of_large_groups_are_uniform_and_small_groups_are_whole() -> None:
     outcomes = distribution(lambda entropy: tuple(entropy.subsets(np.array([1, 3]), 2).tolist()))
     assert outcomes == {(True, *(place != left_out for place in range(3))): Fraction(1, 3) for left_out in range(3)}
@@ -111,7 +117,9 @@ def test_of_a_decision_with_too_many_outcomes_the_outer_ones_are_played() -> Non
 def test_the_words_that_are_played_decide_the_same_again() -> None:
     def decided(entropy: Entropy) -> tuple[int, ...]:
         first = entropy.below(np.array([2**30, 2**32 - 1])).tolist()
-        return (*first, *entropy.integers(np.array([3])).tolist(), *entropy.shifts(np.array([2**31]), np.array([2])))
+        shift = entropy.shifts(np.array([2**31]), np.array([2]))
+        choice = entropy.outcomes(np.array([[2**30, 2**31, 2**32]]))
+        return (*first, *entropy.integers(np.array([3])).tolist(), *shift.tolist(), *choice.tolist())
 
     for output, words in played(decided):
         assert decided(GivenWords(words)) == output
@@ -123,6 +131,8 @@ def test_the_words_that_are_played_decide_the_same_again() -> None:
         ("below", lambda self, thresholds: self.words(thresholds.size).reshape(thresholds.shape) <= thresholds),
         ("integers", lambda self, sizes: self.words(sizes.size).astype(np.int64) % sizes),
         ("shifts", lambda self, kept, others: (self.words(1) > kept) * others),
+        ("outcomes", lambda self, ends: (self.words(len(ends))[:, None] > ends).sum(axis=1)),
+        ("outcomes", lambda self, ends: (self.words(len(ends))[:, None] >= ends - 1).sum(axis=1)),
         ("_distinct_words", lambda self, group: (words := self.words(len(group)).astype(np.int64), np.sort(words))),
     ],
 )
@@ -137,6 +147,8 @@ def test_a_decision_that_is_made_of_words_in_another_way_is_found(
                 return tuple(entropy.integers(np.array([3])).tolist())
             case "shifts":
                 return tuple(entropy.shifts(np.array([2**31]), np.array([2])).tolist())
+            case "outcomes":
+                return tuple(entropy.outcomes(np.array([[2**30, 2**31, 2**32]])).tolist())
             case _:
                 return tuple(entropy.subsets(np.array([3]), 1).tolist())
 

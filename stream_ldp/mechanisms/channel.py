@@ -1,0 +1,237 @@
+"""A channel: an output for each input with the probabilities of a table, which need follow no rule."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_CHOICES", "ChannelResponse", "exact_rows"]
+
+#: Most inputs, and most outputs, of a table: it is part of the fingerprint, and an output is sent in one byte.
+MAX_CHOICES = 2**8
+
+#: The most by which the probabilities of a row may miss 1, as those with seven digits after the point do.
+_SUM_TOLERANCE = 1e-6
+
+#: A singular value below this share of the largest one counts as 0: a table in units of 2^-32 says no more.
+_RANK_TOLERANCE = 1e-8
+
+
+def exact_rows(rows: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
+    """Round probabilities to multiples of 2^-32, in these units; what is over goes to the likeliest output of a row.
+
+    rows: P(output | input), a row for each input; each sums to 1 within 10^-6.
+
+    Raises:
+        ParameterError: they are no probabilities, or the rows differ in length.
+    """
+    if len({len(row) for row in rows}) > 1:
+        raise ParameterError("the rows of a channel differ in length: give each input all outputs")
+    found = []
+    for number, row in enumerate(rows):
+        if not all(0 <= each <= 1 for each in row) or abs(math.fsum(row) - 1) > _SUM_TOLERANCE:
+            raise ParameterError(f"row {number} of a channel holds no probabilities that sum to 1")
+        units = [round(each * RESOLUTION) for each in row]
+        units[units.index(max(units))] += RESOLUTION - sum(units)
+        found.append(tuple(units))
+    return tuple(found)
+
+
+def _read(table: Any) -> Any:
+    """Read a table from its notation in one word, such as 0.75:0.25/0.25:0.75."""
+    if not isinstance(table, str):
+        return table
+    try:
+        return exact_rows([[float(each) for each in row.split(":")] for row in table.split("/")])
+    except ValueError:
+        raise ParameterError("a table has rows of numbers") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelResponse(Randomizer):
+    """A randomizer that sends one of m outputs, with the probabilities of a table for the user's input.
+
+    Such a table is what randomised requantisation (Xiong, Sarwate and Mandayam, 2016) comes to: Compression in the
+    survey of Ye et al. (2018). Where the rows are linearly independent, the frequencies of the inputs follow from
+    those of the outputs. Otherwise several populations lead to the same outputs, and no estimate of frequencies is
+    right for all of them. A report is the number of its output.
+
+    table: P(output | input) in units of 2^-32, a row for each input.
+    epsilon: in nats, as the table has it.
+
+    Raises:
+        ParameterError: there are fewer than two inputs or outputs, or too many, a row does not sum to 1, an output
+            rules an input out, or no output says anything.
+    """
+
+    kind: ClassVar[str] = "channel"
+    example: ClassVar[str] = "table=0.7:0.2:0.1/0.2:0.6:0.2/0.1:0.2:0.7"
+
+    table: Annotated[tuple[tuple[int, ...], ...], BeforeValidator(_read)]
+    epsilon: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len({len(row) for row in self.table}) > 1:
+            raise ParameterError("the rows of a channel differ in length: give each input all outputs")
+        if not all(2 <= each <= MAX_CHOICES for each in (self.inputs, self.counters)):
+            raise ParameterError(
+                f"a channel has 2 to {MAX_CHOICES} inputs and as many outputs, got {self.inputs} and {self.counters}"
+            )
+        if any(min(row) < 0 or sum(row) != RESOLUTION for row in self.table):
+            raise ParameterError("a row of a channel sums to 2^32")
+        if not all(all(column) or not any(column) for column in zip(*self.table, strict=True)):
+            raise ParameterError(
+                "an output that is possible for some inputs alone rules the others out, whose epsilon is infinite"
+            )
+        least, most = min(self._worst), max(self._worst)
+        if least == most:
+            raise ParameterError("every input has the same outputs: the reports say nothing")
+        with localcontext(PRECISION):
+            object.__setattr__(self, "epsilon", round_up((Decimal(most) / least).ln()))
+
+    @property
+    def title(self) -> str:
+        """Name of the randomizer in plans."""
+        return f"channel to {self.counters} outputs"
+
+    @property
+    def inputs(self) -> int:
+        """Number of rows."""
+        return len(self.table)
+
+    @property
+    def parameters(self) -> list[int]:
+        """The numbers of inputs and outputs, and the rows of the table one after another."""
+        return [self.inputs, self.counters, *(each for row in self.table for each in row)]
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return (self.counters - 1).bit_length()
+
+    @property
+    def counters(self) -> int:
+        """Number of outputs: reports are counted by theirs."""
+        return len(self.table[0]) if self.table else 0
+
+    @cached_property
+    def channel(self) -> NDArray[np.float64]:
+        """P(output | input), shape (inputs, counters)."""
+        return np.array(self.table) / RESOLUTION
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of linearly independent rows."""
+        return int(np.linalg.matrix_rank(self.channel, rtol=_RANK_TOLERANCE))
+
+    @property
+    def identifies(self) -> bool:
+        """Whether the frequencies of the inputs follow from those of the outputs."""
+        return self.rank == self.inputs
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `Randomizer.perturb`."""
+        values = checked_values(values, choices=self.inputs)
+        return pack([entropy.outcomes(self._ends[values])], [self.bits])
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `Randomizer.valid`: rows of an output that is possible are."""
+        possible = np.zeros(2**self.bits, dtype=np.bool_)
+        possible[: self.counters] = self.channel.any(axis=0)
+        (sent,) = unpack(rows, [self.bits])
+        valid: NDArray[np.bool_] = unused_clear(rows, self.bits) & possible[sent]
+        return valid
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count the reports with each output, int64, shape (counters,)."""
+        (sent,) = unpack(rows, [self.bits])
+        return np.bincount(sent, minlength=self.counters)
+
+    def frequencies(self, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
+        """Estimate the frequencies of the inputs, without bias, float64, shape (inputs,); reports must be positive.
+
+        Raises:
+            ParameterError: they do not follow from those of the outputs.
+        """
+        frequencies: NDArray[np.float64] = sums / reports @ self._inverse
+        return frequencies
+
+    def standard_errors(self, frequencies: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
+        """Return the standard errors of `frequencies`, with the sampling of users, float64, shape (inputs,).
+
+        frequencies: a distribution, which is taken for the true one.
+
+        Raises:
+            ParameterError: see `frequencies`.
+        """
+        second = frequencies @ self.channel @ self._inverse**2
+        return np.sqrt(np.maximum(second - frequencies**2, 0.0) / reports)
+
+    def noise(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the noise in `frequencies`, times the number of reports, shape (inputs,).
+
+        The users and what they hold are given: it is without the sampling of users.
+
+        Raises:
+            ParameterError: see `frequencies`.
+        """
+        noise: NDArray[np.float64] = frequencies @ (
+            self.channel @ self._inverse**2 - (self.channel @ self._inverse) ** 2
+        )
+        return noise
+
+    def stated(self) -> OutputDistribution:
+        """See `Randomizer.stated`."""
+        outputs = no_outputs(self.inputs, self.bits)
+        for row, units in zip(outputs, self.table, strict=True):
+            row[: self.counters] = [Fraction(each, RESOLUTION) for each in units]
+        return outputs
+
+    def small(self) -> Self:
+        """See `Randomizer.small`: half of the inputs, among them the two with the largest loss."""
+        first = sorted(range(self.inputs), key=lambda each: each not in self.furthest)
+        kept = sorted(first[: max(2, self.inputs // 2)])
+        return type(self)(table=tuple(self.table[each] for each in kept))
+
+    @property
+    def furthest(self) -> tuple[int, int]:
+        """See `Randomizer.furthest`: the inputs for which an output is likeliest and unlikeliest."""
+        column = self._worst
+        return column.index(max(column)), column.index(min(column))
+
+    @cached_property
+    def _worst(self) -> tuple[int, ...]:
+        """The chances of the output that loses most, for each input."""
+        possible = [column for column in zip(*self.table, strict=True) if any(column)]
+        return max(possible, key=lambda column: Fraction(max(column), min(column)))
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(np.array(self.table, dtype=np.int64), axis=1)
+
+    @cached_property
+    def _inverse(self) -> NDArray[np.float64]:
+        """The matrix that takes the shares of the outputs to the frequencies, shape (counters, inputs)."""
+        if not self.identifies:
+            raise ParameterError(
+                f"the frequencies of {self.inputs} inputs do not follow from outputs of rank {self.rank}"
+            )
+        return np.asarray(np.linalg.pinv(self.channel), dtype=np.float64)

@@ -33,6 +33,7 @@ _PLACES = {
     "MissingExtra": "stream_ldp.client.table",
     "MissingTopic": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
+    "NotAStringRanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
     "NotMarginals": "stream_ldp.client.errors",
     "ParameterError": "stream_ldp.errors",
@@ -47,6 +48,10 @@ _PLACES = {
     "Settings": "stream_ldp.kafka.settings",
     "SettingsError": "stream_ldp.kafka.settings",
     "StreamLDPError": "stream_ldp.errors",
+    "StringCollection": "stream_ldp.strings.collection",
+    "StringRanking": "stream_ldp.strings.answer",
+    "StringReporter": "stream_ldp.client.string_reporter",
+    "StringSubscriber": "stream_ldp.client.subscriber",
     "Subscriber": "stream_ldp.client.subscriber",
     "Terms": "stream_ldp.privacy.ledger.terms",
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
@@ -82,6 +87,7 @@ __all__ = [
     "MissingExtra",
     "MissingTopic",
     "NotARanking",
+    "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
     "ParameterError",
@@ -96,6 +102,10 @@ __all__ = [
     "Settings",
     "SettingsError",
     "StreamLDPError",
+    "StringCollection",
+    "StringRanking",
+    "StringReporter",
+    "StringSubscriber",
     "Subscriber",
     "Terms",
     "TooManyValues",
@@ -116,6 +126,7 @@ if TYPE_CHECKING:
         MissingTopic,
         NotAnEstimate,
         NotARanking,
+        NotAStringRanking,
         NotMarginals,
         UnreadableAnswer,
         WrongCollection,
@@ -124,7 +135,8 @@ if TYPE_CHECKING:
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.sampled_reporter import SampledReporter
-    from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, Subscriber
+    from stream_ldp.client.string_reporter import StringReporter
+    from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, StringSubscriber, Subscriber
     from stream_ldp.client.table import MissingExtra
     from stream_ldp.collection import CollectionError
     from stream_ldp.errors import DataError, ParameterError, StreamLDPError
@@ -149,6 +161,8 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.strings.answer import StringRanking
+    from stream_ldp.strings.collection import StringCollection
 
     __version__: str
 else:

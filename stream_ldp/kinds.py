@@ -13,6 +13,7 @@ from stream_ldp.collection.located import keys_of, parse_document, parse_model, 
 from stream_ldp.records.kind import RECORDS
 from stream_ldp.sampled.kind import SAMPLED
 from stream_ldp.sets.kind import SETS
+from stream_ldp.strings.kind import STRINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "kind_of", "load_collection", "parse_collection", "solve"]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
-KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED)}
+KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS)}
 
 
 def kind_of(collection: Collection) -> Kind[Any, Any, Any]:

@@ -27,6 +27,7 @@ WITHOUT_TESTS = {
     "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",
     "records/kind.py": "one declaration of what the other modules have",
     "sampled/kind.py": "one declaration of what the other modules have",
+    "strings/kind.py": "one declaration of what the other modules have",
     "schemas/__main__.py": "writes the files that test_schemas.py compares",
 }
 
@@ -36,6 +37,7 @@ SUITES = {
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_speed.py": "the benchmark of speed, and the plain forms in it",
     "cli/test_sampled.py": "the commands with a sampled collection",
+    "cli/test_strings.py": "the commands with a collection of strings",
     "cli/test_shown_epsilon.py": "every command that shows an epsilon",
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
@@ -61,6 +63,7 @@ SUITES = {
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",
     "sets/test_wire.py": "the wire format of item sets, with a client written from its specification",
+    "strings/test_wire.py": "the wire format of collections of strings, with a client written from its specification",
     "test_architecture.py": "what docs/architecture.md says",
     "test_breaks.py": "every known way to break the privacy of the package",
     "test_mirror.py": "the tests",

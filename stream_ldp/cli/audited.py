@@ -50,8 +50,20 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.questions import QuestionSet
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
+    from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.strings.questions import StringQuestions
 
-__all__ = ["EXAMPLES", "Audited", "Exact", "OneReport", "audited_records", "audited_sampled", "audited_sets", "read"]
+__all__ = [
+    "EXAMPLES",
+    "Audited",
+    "Exact",
+    "OneReport",
+    "audited_records",
+    "audited_sampled",
+    "audited_sets",
+    "audited_strings",
+    "read",
+]
 
 #: Numbers of reports for which a record that does not change is enumerated, and one that may change.
 _REPORTS = (1, 2, 3, math.inf)
@@ -153,6 +165,11 @@ def audited_sets(collection: ItemCollection) -> Audited:
 def audited_sampled(collection: SampledCollection) -> Audited:
     """Return the questions of a sampled collection."""
     return _Questions(questions=collection.questions)
+
+
+def audited_strings(collection: StringCollection) -> Audited:
+    """Return the questions of a collection of strings."""
+    return _Strings(questions=collection.method.questions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -319,6 +336,55 @@ class _Questions:
             replace(attack, target=f"question {number}, {attack.target}")
             for number, question in enumerate(self.questions.questions)
             for attack in randomizer_attacks(question.randomizer, noise=noise)
+        )
+
+    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Strings:
+    """The questions of a collection of strings, whose answers are made by the same randomizers, one after another.
+
+    The question and the seed are drawn whatever the string is. Given both, each randomizer has an input of its own,
+    and the draws of all are independent: the losses add up, and two strings attain the sum if all inputs differ.
+    """
+
+    questions: StringQuestions
+
+    def enumerated(self) -> Exact:
+        found = [OneReport(randomizer=each).enumerated() for each in self.questions.randomizers]
+        results: list[Row] = [
+            {"randomizer": each.title, **exact.results[0]}
+            for each, exact in zip(self.questions.randomizers, found, strict=True)
+        ]
+        results.append(
+            {
+                "randomizer": "all",
+                "neighbours": "any two strings",
+                "reports": math.inf,
+                "claimed": self.questions.epsilon,
+                "enumerated": sum(each["enumerated"] for each in results),
+            }
+        )
+        miniatures = [
+            str(in_miniature(each))
+            for each, exact in zip(self.questions.randomizers, found, strict=True)
+            if exact.miniature is not None
+        ]
+        whole = results[-1]
+        return Exact(
+            title="The answers of one user, who answers one question, and repeats the answer",
+            results=results,
+            differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
+            wide=[row for each in found for row in each.wide or ()],
+            wrong=sum(each.wrong for each in found) + (whole["enumerated"] > whole["claimed"] + _TOLERANCE),
+            miniature=", ".join(dict.fromkeys(miniatures)) or None,
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return tuple(
+            attack for each in self.questions.randomizers for attack in randomizer_attacks(each, noise=noise)
         )
 
     def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002

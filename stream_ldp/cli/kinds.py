@@ -76,6 +76,16 @@ FACES: Mapping[str, Face] = {
         subscriber=Deferred("stream_ldp.client:MarginalsSubscriber"),
         audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
     ),
+    "strings": Face(
+        summary=Deferred("stream_ldp.cli.views.string_plan:summary"),
+        show_plan=Deferred("stream_ldp.cli.views.string_plan:show_plan"),
+        plan_document=Deferred("stream_ldp.cli.views.string_plan:plan_document"),
+        report=Deferred("stream_ldp.cli.report:report_strings"),
+        simulate=Deferred("stream_ldp.cli.simulate:simulate_strings"),
+        view=Deferred("stream_ldp.cli.views.strings:view"),
+        subscriber=Deferred("stream_ldp.client:StringSubscriber"),
+        audited=Deferred("stream_ldp.cli.audited:audited_strings"),
+    ),
 }
 
 

@@ -21,6 +21,7 @@ from stream_ldp.client import (
     Reporter,
     ReportRefused,
     SampledReporter,
+    StringReporter,
     Terms,
     TooManyValues,
     ledger_file_of,
@@ -33,11 +34,13 @@ from stream_ldp.kafka.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from stream_ldp.cli.inputs.population import Records
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["ReportOptions", "report", "report_records", "report_sampled"]
+__all__ = ["ReportOptions", "report", "report_records", "report_sampled", "report_strings"]
 
 _User = tuple[bytes, PrivacyLedger]
 
@@ -249,9 +252,12 @@ def report_sampled(collection: SampledCollection, options: ReportOptions) -> Non
     _publish(collection, options, SampledReporter)
 
 
-def _publish(
-    collection: JointCollection | SampledCollection, options: ReportOptions, reporter: Callable[..., RecordReporter]
-) -> None:
+def report_strings(collection: StringCollection, options: ReportOptions) -> None:
+    """Publish the strings of one user or of many to a collection of strings."""
+    _publish(collection, options, StringReporter)
+
+
+def _publish(collection: Records, options: ReportOptions, reporter: Callable[..., RecordReporter]) -> None:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     user = None
@@ -267,7 +273,7 @@ def _publish(
 
 
 async def _report(
-    collection: JointCollection | SampledCollection,
+    collection: Records,
     options: ReportOptions,
     user: _User | None,
     reporter_of: Callable[..., RecordReporter],

@@ -19,11 +19,13 @@ from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.cli.simulation.options import SimulateOptions
+from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.cli.views.estimate_text import truth_line
 from stream_ldp.cli.views.marginal_text import marginal_truth_lines
-from stream_ldp.client import Reporter, SampledReporter
+from stream_ldp.cli.views.string_text import string_truth_lines
+from stream_ldp.client import Reporter, SampledReporter, StringReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
@@ -34,13 +36,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.cli.inputs.population import Records
     from stream_ldp.cli.simulation.truth import Truth
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["simulate", "simulate_records", "simulate_sampled"]
+__all__ = ["simulate", "simulate_records", "simulate_sampled", "simulate_strings"]
 
 TruthT = TypeVar("TruthT", bound=TruthFile)
 TruthT_co = TypeVar("TruthT_co", bound=TruthFile, covariant=True)
@@ -108,8 +112,8 @@ def simulate(
 ) -> None:
     """Draw simulated users from the file and publish their reports.
 
-    For a collection of records or a sampled one, each user reports once. The command prints the true distributions of
-    the reported records, for every window, or writes them to --truth. Past windows must not be closed already:
+    For a collection of records or strings, or a sampled one, each user reports once. The command prints what is true
+    of those who have reported, for every window, or writes it to --truth. Past windows must not be closed already:
     use a collection that nobody else reports to. The last of them closes when its partitions have been idle for the
     collection's idle_timeout.
 
@@ -152,14 +156,21 @@ def simulate_sampled(collection: SampledCollection, options: SimulateOptions) ->
     _simulate(collection, options, population, reporter=SampledReporter, tally=tally, lines=marginal_truth_lines)
 
 
-def _population(collection: JointCollection | SampledCollection, options: SimulateOptions) -> NDArray[Any]:
+def simulate_strings(collection: StringCollection, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who report one string each."""
+    population = _population(collection, options)
+    tally = StringTally(collection, population)
+    _simulate(collection, options, population, reporter=StringReporter, tally=tally, lines=string_truth_lines)
+
+
+def _population(collection: Records, options: SimulateOptions) -> NDArray[Any]:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     return load_population(options.data, collection)
 
 
 def _simulate(
-    collection: JointCollection | SampledCollection,
+    collection: Records,
     options: SimulateOptions,
     population: NDArray[Any],
     *,

@@ -5,6 +5,7 @@ from stream_ldp.client.errors import (
     MissingTopic,
     NotAnEstimate,
     NotARanking,
+    NotAStringRanking,
     NotMarginals,
     UnreadableAnswer,
     WrongCollection,
@@ -13,7 +14,8 @@ from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, Subscriber
+from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, StringSubscriber, Subscriber
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from stream_ldp.privacy.ledger.ledger_file import (
     LedgerError,
@@ -47,6 +49,7 @@ __all__ = [
     "MarginalsSubscriber",
     "MissingTopic",
     "NotARanking",
+    "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
     "PrivacyLedger",
@@ -55,6 +58,8 @@ __all__ = [
     "Reporter",
     "SampledReporter",
     "SecretError",
+    "StringReporter",
+    "StringSubscriber",
     "Subscriber",
     "Terms",
     "TooManyValues",

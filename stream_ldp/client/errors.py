@@ -15,6 +15,7 @@ __all__ = [
     "DeliveryError",
     "MissingTopic",
     "NotARanking",
+    "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
     "UnreadableAnswer",
@@ -74,6 +75,12 @@ class NotARanking(UnreadableAnswer):
     """A record of a heavy-hitters topic is not a ranking, or is one of a later release."""
 
     what = "a ranking"
+
+
+class NotAStringRanking(UnreadableAnswer):
+    """A record of a strings topic is not a ranking of strings, or is one of a later release."""
+
+    what = "a ranking of strings"
 
 
 class NotMarginals(UnreadableAnswer):

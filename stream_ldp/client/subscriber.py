@@ -12,6 +12,7 @@ from stream_ldp.client.errors import (
     MissingTopic,
     NotAnEstimate,
     NotARanking,
+    NotAStringRanking,
     NotMarginals,
     UnreadableAnswer,
     require_topic,
@@ -23,6 +24,7 @@ from stream_ldp.pipeline.answer import AnswerT, Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sets.answer import Ranking
+from stream_ldp.strings.answer import StringRanking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +33,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["AnswerSource", "AnswerSubscriber", "MarginalsSubscriber", "RankingSubscriber", "Subscriber"]
+__all__ = [
+    "AnswerSource",
+    "AnswerSubscriber",
+    "MarginalsSubscriber",
+    "RankingSubscriber",
+    "StringSubscriber",
+    "Subscriber",
+]
 
 #: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
 COMMIT_INTERVAL = 1.0
@@ -63,6 +72,9 @@ _RANKINGS = AnswerSource(
 
 _MARGINALS = AnswerSource(
     topic=TopicNames.marginals, read=Marginals.from_bytes, unreadable=NotMarginals, reader="MarginalsSubscriber"
+)
+_STRINGS = AnswerSource(
+    topic=TopicNames.strings, read=StringRanking.from_bytes, unreadable=NotAStringRanking, reader="StringSubscriber"
 )
 
 
@@ -321,6 +333,47 @@ class MarginalsSubscriber(AnswerSubscriber[Marginals]):
             collection,
             _MARGINALS,
             wanted=lambda marginals: marginals.final or not finals_only,
+            silences=silences,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
+
+
+class StringSubscriber(AnswerSubscriber[StringRanking]):
+    """A subscriber to the most frequent strings of a collection of them.
+
+        async with StringSubscriber("words", settings=Settings.load(), finals_only=True) as rankings:
+            async for ranking in rankings:
+                print(ranking.window, [(each.string, each.raw) for each in ranking.strings or ()])
+
+    Iteration raises NotAStringRanking for a record that is none; the next step continues after that record.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        settings: Settings,
+        finals_only: bool = False,
+        silences: bool = False,
+        from_beginning: bool = False,
+        follow: bool = True,
+        group: str | None = None,
+    ) -> None:
+        """Prepare for one collection.
+
+        finals_only: leave out the rankings of windows that are still open.
+        silences, from_beginning, follow, group: see `Subscriber`.
+
+        Raises:
+            ValueError: a group is given, but `follow` is False.
+        """
+        super().__init__(
+            collection,
+            _STRINGS,
+            wanted=lambda ranking: ranking.final or not finals_only,
             silences=silences,
             settings=settings,
             from_beginning=from_beginning,

@@ -62,6 +62,10 @@ class TopicNames:
         """Name the topic of the marginals of one sampled collection."""
         return f"{self.prefix}.{collection}.marginals"
 
+    def strings(self, collection: str) -> str:
+        """Name the topic of the rankings of one collection of strings."""
+        return f"{self.prefix}.{collection}.strings"
+
     def rounds(self, collection: str) -> str:
         """Name the topic of the rounds of one item collection."""
         return f"{self.prefix}.{collection}.rounds"

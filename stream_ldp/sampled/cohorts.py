@@ -8,7 +8,6 @@ Erlingsson, Pihur and Korolova, 2014). The server hashes candidates, and solves 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, UnaryResponse
+from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.sampled.questions import Question
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ __all__ = [
     "COHORT_ORACLES",
     "MAX_COHORTS",
     "BucketQuestion",
-    "bucket_of",
     "cohort_oracle",
     "covariance",
     "equations",
@@ -89,12 +88,6 @@ class BucketQuestion(Question):
         (attribute,) = self.attributes
         buckets = [bucket_of(value, cohort=self.cohort, buckets=self.randomizer.size) for value in attribute.labels]
         return np.array(buckets, dtype=np.int64)
-
-
-def bucket_of(value: str, *, cohort: int, buckets: int) -> int:
-    """Return the bucket of a value: BLAKE2b of 8 bytes of (cohort u32 || UTF-8 text), little-endian, mod buckets."""
-    digest = hashlib.blake2b(cohort.to_bytes(4, "little") + value.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") % buckets
 
 
 def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:

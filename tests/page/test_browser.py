@@ -26,6 +26,7 @@ from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.service.harness import JointDeployment
+from tests.strings import examples as strings
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
@@ -172,6 +173,20 @@ async def test_a_question_that_nobody_answered_is_told(page: Page) -> None:
         server.show(silent)
         await page.goto(server.url)
         await expect(page.get_by_text("Nobody has answered this question")).to_have_count(len(silent.attributes))
+
+
+async def test_strings_are_shown_as_a_ranking_with_their_chance(page: Page) -> None:
+    ranking = strings.ranking_of(strings.collection_of())
+    assert ranking.strings is not None
+    async with served(known={ranking.collection: {"kind": "strings"}}) as server:
+        server.show(ranking)
+        await page.goto(server.url)
+        shown = await rows(page, "Most frequent strings")
+        assert [row[0] for row in shown] == [each.string for each in ranking.strings]
+        assert [float(row[2]) for row in shown] == pytest.approx(
+            [each.projected for each in ranking.strings], abs=0.006
+        )
+        await expect(page.locator(".facts")).to_contain_text("the whole string")
 
 
 async def test_a_value_that_looks_like_markup_stays_a_value(page: Page) -> None:

@@ -55,7 +55,17 @@ async def test_everything_that_the_page_names_is_served_by_the_same_server(clien
 
 
 async def test_no_file_names_another_host(client: aiohttp.ClientSession) -> None:
-    for name in ("page.js", "draw.js", "records.js", "sets.js", "sampled.js", "plain.js", "anything.js", "page.css"):
+    for name in (
+        "page.js",
+        "draw.js",
+        "records.js",
+        "sets.js",
+        "sampled.js",
+        "strings.js",
+        "plain.js",
+        "anything.js",
+        "page.css",
+    ):
         async with client.get(f"/static/{name}") as response:
             assert set(re.findall(r"https?://[^\"' )]+", await response.text())) <= {"http://www.w3.org/2000/svg"}
 

@@ -9,11 +9,11 @@ import pytest
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse, SeededEntropy, UnaryResponse, random_words
+from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.cohorts import (
     COHORT_ORACLES,
     BucketQuestion,
-    bucket_of,
     cohort_oracle,
     covariance,
     equations,

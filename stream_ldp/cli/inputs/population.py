@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.strings.collection import StringCollection
 
-    Records = JointCollection | SampledCollection
+    Records = JointCollection | SampledCollection | StringCollection
 
 __all__ = ["PopulationError", "load_population", "sample"]
 

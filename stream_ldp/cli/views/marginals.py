@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
 from stream_ldp.cli.views.marginal_text import marginals_line, marginals_panel
-from stream_ldp.cli.views.view import View
+from stream_ldp.cli.views.view import WindowView
 from stream_ldp.sampled.answer import Marginals
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MarginalsView", "view"]
 
 
-class MarginalsView(View[Marginals]):
+class MarginalsView(WindowView[Marginals]):
     """A view of the marginals of the last closed window, and of the one that is open after it."""
 
     def __init__(self, truth: Path | None, *, rows: int = 12) -> None:
@@ -27,25 +27,9 @@ class MarginalsView(View[Marginals]):
         truth: file of the truth to compare them with, which may come later.
         rows: number of values to show of each attribute.
         """
+        super().__init__()
         self._truth = truth
         self._rows = rows
-        self._final: Marginals | None = None
-        self._open: Marginals | None = None
-
-    def add(self, answer: Marginals) -> None:
-        """See `View`."""
-        if answer.final:
-            self._final = answer
-        else:
-            self._open = answer
-
-    def newest(self) -> list[Marginals]:
-        """Return the newest marginals, final before provisional."""
-        final, provisional = self._final, self._open
-        found = [] if final is None else [final]
-        if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
-            found.append(provisional)
-        return found
 
     def line(self, answer: Marginals) -> str:
         """See `View`."""

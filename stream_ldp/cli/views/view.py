@@ -12,7 +12,7 @@ from stream_ldp.pipeline.answer import AnswerT
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["View"]
+__all__ = ["View", "WindowView"]
 
 
 class View(ABC, Generic[AnswerT]):
@@ -41,3 +41,27 @@ class View(ABC, Generic[AnswerT]):
     def screen(self) -> RenderableType:
         """Show the newest answers, one below the other."""
         return Group(*map(self.panel, self.newest()))
+
+
+class WindowView(View[AnswerT]):
+    """A view of the answer to the last closed window, and of that to the one that is open after it."""
+
+    def __init__(self) -> None:
+        """Start without answers."""
+        self._final: AnswerT | None = None
+        self._open: AnswerT | None = None
+
+    def add(self, answer: AnswerT) -> None:
+        """See `View`."""
+        if answer.final:
+            self._final = answer
+        else:
+            self._open = answer
+
+    def newest(self) -> list[AnswerT]:
+        """Return the newest answers, final before provisional."""
+        final, provisional = self._final, self._open
+        found = [] if final is None else [final]
+        if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
+            found.append(provisional)
+        return found

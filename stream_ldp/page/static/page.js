@@ -2,10 +2,11 @@
 import { records } from "./records.js";
 import { sampled } from "./sampled.js";
 import { sets } from "./sets.js";
+import { strings } from "./strings.js";
 import { anything } from "./anything.js";
 import { el, fill, moment, clock, whole } from "./draw.js";
 
-const VIEWS = { records, sampled, sets };
+const VIEWS = { records, sampled, sets, strings };
 const KEPT = 60;
 
 const state = { collections: {}, series: new Map(), cut: "final" };

@@ -38,14 +38,20 @@ from stream_ldp.privacy.ledger.terms import (
 )
 from stream_ldp.sampled.cost import AnswerCost
 from stream_ldp.sampled.permanent import asked, held_words
+from stream_ldp.strings import permanent as string_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.randomness.permanent import KeyedWords
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.strings.collection import StringCollection
 
 __all__ = [
     "Account",
@@ -60,6 +66,7 @@ __all__ = [
     "attribute_reports",
     "check_terms",
     "day_of",
+    "string_reports",
 ]
 
 _DAY_MS = 86_400_000
@@ -161,24 +168,62 @@ def answer_reports(
     """
     (number,) = asked(collection, secrets=[secret]).tolist()
     question = collection.questions.questions[number]
+    shown = [
+        None if tag_key is None else _tag(held_words(collection, number, table[[place]], key=tag_key))
+        for place in range(len(table))
+    ]
+    return _shown_answers(
+        collection,
+        number,
+        attribute=" and ".join(each.name for each in question.attributes),
+        epsilon=question.randomizer.epsilon,
+        tags=shown,
+    )
 
-    def tag(record: Table) -> str | None:
-        # As for records: a tag is made as the answer is, with another key.
-        return (
-            None if tag_key is None else held_words(collection, number, record, key=tag_key).words(2).tobytes().hex()
-        )
 
-    shown = Counter(tag(table[[place]]) for place in range(len(table)))
+def string_reports(
+    collection: StringCollection, table: NDArray[np.integer], *, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these strings of one user show of them.
+
+    table: symbols of the strings, shape (n, length).
+    secret, tag_key: as for `answer_reports`.
+    """
+    questions = collection.method.questions
+    numbers, seeds = string_answers.asked(collection, secrets=[secret] * len(table))
+    shown = [
+        None if tag_key is None else _tag(string_answers.held_words(collection, int(number), inputs, key=tag_key))
+        for number, inputs in zip(numbers, questions.inputs(numbers, seeds, table), strict=True)
+    ]
+    return _shown_answers(
+        collection, int(numbers[0]), attribute=collection.string.name, epsilon=questions.epsilon, tags=shown
+    )
+
+
+def _tag(words: KeyedWords) -> str:
+    """Make the tag of an answer: as the answer is made, but with another key."""
+    return words.words(_TAG_WORDS).tobytes().hex()
+
+
+def _shown_answers(
+    collection: SampledCollection | StringCollection,
+    number: int,
+    *,
+    attribute: str,
+    epsilon: float,
+    tags: Iterable[str | None],
+) -> tuple[AttributeReport, ...]:
+    """Describe reports of one user, all of which answer the question of this number."""
     return tuple(
         AttributeReport(
             collection=collection.name,
-            attribute=" and ".join(each.name for each in question.attributes),
+            attribute=attribute,
             responses=f"{collection.fingerprint.hex()} {number}",
-            mechanism=AnswerCost(epsilon=question.randomizer.epsilon),
-            tag=each,
+            mechanism=AnswerCost(epsilon=epsilon),
+            tag=tag,
             times=times,
         )
-        for each, times in shown.items()
+        for tag, times in Counter(tags).items()
     )
 
 

@@ -24,6 +24,7 @@ from stream_ldp.privacy.ledger.ledger import (
     attribute_reports,
     check_terms,
     day_of,
+    string_reports,
 )
 from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
@@ -32,11 +33,15 @@ from stream_ldp.privacy.ledger.terms import Terms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
 
@@ -191,6 +196,16 @@ class PrivacyLedger:
         """
         tag_key = self._tag_key if self._terms.memoises else None
         return answer_reports(collection, table, secret=secret, tag_key=tag_key)
+
+    def string_reports(
+        self, collection: StringCollection, table: NDArray[np.integer], *, secret: bytes
+    ) -> tuple[AttributeReport, ...]:
+        """Describe what reports of these strings would show; without the secret, it reveals no string.
+
+        table: symbols of the strings, as `StringCollection.table` makes them.
+        """
+        tag_key = self._tag_key if self._terms.memoises else None
+        return string_reports(collection, table, secret=secret, tag_key=tag_key)
 
     def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> None:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.

@@ -1,0 +1,1 @@
+"""Collections of one string of each user, whose most frequent ones are found without a list of candidates."""

@@ -1,0 +1,90 @@
+"""The message that publishes the most frequent strings of a window, with their errors and privacy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Finite,
+    MessagePart,
+    PlausibilityField,
+    Probability,
+    PublishedField,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
+
+__all__ = ["QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
+
+Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class RankedString(MessagePart):
+    """A string that stands out of the noise."""
+
+    rank: int = Field(ge=1, description="1 for the most frequent")
+    string: str
+    raw: Finite = Field(
+        description="estimated share of the users who have it: unbiased for a string that is given, and too high on "
+        "average for the least frequent of those chosen because they look frequent"
+    )
+    standard_error: Error = Field(description="of the raw estimate: noise, and the sampling of users")
+    projected: Probability = Field(description="in the nearest distribution over these strings and all others")
+    expected_false: Error = Field(
+        description="how many strings that nobody has would look at least as frequent, if nobody had any of the "
+        "candidates; at most 1"
+    )
+
+
+class QuestionReports(MessagePart):
+    """The reports that answer one question."""
+
+    asked: str
+    reports: int = Field(ge=0)
+
+
+class StringPrivacy(MessagePart):
+    """Epsilon, in nats, of any two strings, and the assumption that it rests on."""
+
+    per_report: float
+    for_ever: float
+    assumption: str
+    published: PublishedField = None
+
+
+class StringRanking(AnswerMessage):
+    """The most frequent strings of one window; the message of a strings topic."""
+
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    attribute: str = Field(description="name of the string")
+    method: str = Field(description="pem or rappor-unknown")
+    window: WindowBounds
+    status: StatusField = Status.ANSWERED
+    final: bool = Field(description="false while the window is open; a final ranking never changes")
+    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    questions: tuple[QuestionReports, ...]
+    candidates: int = Field(ge=0, description="whole strings that were tried")
+    strings: tuple[RankedString, ...] | None = Field(
+        description="those that stand out of the noise, at most k, most frequent first; null where a question that "
+        "they take has no answers"
+    )
+    plausibility: PlausibilityField
+    privacy: StringPrivacy
+
+    @property
+    def series(self) -> str:
+        """Name of the only series."""
+        return "strings"
+
+    @property
+    def key(self) -> bytes:
+        """Record key, as `answer_key` makes it."""
+        return answer_key(self.series, self.window, final=self.final)

@@ -1,0 +1,103 @@
+"""The strings that users may have: their letters, their greatest length, and their symbols."""
+
+from __future__ import annotations
+
+import codecs
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import Label, Part
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["END", "MAX_LENGTH", "StringAttribute"]
+
+#: The symbol after the last letter of a string. All strings are filled up with it, so that no report tells a length.
+END = 0
+
+#: Longest strings, in letters: each step towards the end of a string takes users of its own.
+MAX_LENGTH = 64
+
+_BYTES = 256
+
+
+class StringAttribute(Part):
+    """A string of a user: a name, and what it may consist of.
+
+    length: the most letters of a string, or bytes of UTF-8 where there is no alphabet.
+    alphabet: the letters that may occur, each once; any text without it, as the bytes of its UTF-8.
+    """
+
+    name: Label
+    length: int = Field(ge=1, le=MAX_LENGTH)
+    alphabet: str | None = Field(default=None, min_length=2, max_length=_BYTES)
+
+    @model_validator(mode="after")
+    def _letters_are_distinct(self) -> Self:
+        for letter in self.alphabet or "":
+            if (self.alphabet or "").count(letter) > 1:
+                raise Misplaced(f"the letters of an alphabet must be distinct, {letter!r} is given twice", "alphabet")
+        return self
+
+    @property
+    def symbols(self) -> int:
+        """Number of symbols: the letters, or bytes, and `END`."""
+        return 1 + (_BYTES if self.alphabet is None else len(self.alphabet))
+
+    def encode(self, value: str) -> tuple[int, ...]:
+        """Convert a string to its symbols, of which there are `length`: letters from 1 on, and then `END`.
+
+        Raises:
+            DataError: it is empty or too long, has a letter that is not in the alphabet, or is not valid Unicode. The
+                message never repeats it.
+        """
+        try:
+            data = value.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"attribute {self.name!r}: the given string is not valid Unicode") from None
+        letters = list(data) if self.alphabet is None else [self._places.get(letter, -1) for letter in value]
+        if not 0 < len(letters) <= self.length:
+            unit = "bytes of UTF-8" if self.alphabet is None else "letters"
+            raise DataError(f"attribute {self.name!r}: the given string is empty or longer than {self.length} {unit}")
+        if -1 in letters:
+            raise DataError(
+                f"attribute {self.name!r}: the given string has a letter that is not in the alphabet of "
+                f"{len(self._places)} letters"
+            )
+        return tuple(letter + 1 for letter in letters) + (END,) * (self.length - len(letters))
+
+    def decode(self, symbols: NDArray[np.integer]) -> str:
+        """Convert the symbols of a whole string back to it; `valid` must have found them so."""
+        letters = [symbol - 1 for symbol in symbols.tolist() if symbol != END]
+        return bytes(letters).decode() if self.alphabet is None else "".join(self.alphabet[each] for each in letters)
+
+    def valid(self, beginnings: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Decide which beginnings some string has, bool, shape (n,).
+
+        beginnings: symbols, shape (n, letters); as many letters as `length` are a whole string.
+        """
+        ended = beginnings == END
+        valid: NDArray[np.bool_] = ~ended[:, 0] & (ended[:, 1:] >= ended[:, :-1]).all(axis=1)
+        if self.alphabet is None:
+            for place in np.flatnonzero(valid).tolist():
+                valid[place] = self._is_text(beginnings[place])
+        return valid
+
+    def _is_text(self, symbols: NDArray[np.integer]) -> bool:
+        letters = symbols[symbols != END] - 1
+        whole = len(letters) < len(symbols) or len(symbols) == self.length
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(bytes(letters.tolist()), final=whole)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {letter: place for place, letter in enumerate(self.alphabet or "")}

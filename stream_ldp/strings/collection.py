@@ -1,0 +1,113 @@
+"""Collections of strings, of which each user has one."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Topics
+from stream_ldp.collection.attributes import encode_record
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import ParameterError
+from stream_ldp.strings.attribute import StringAttribute
+from stream_ldp.strings.series import StringSeries
+from stream_ldp.strings.spec import StringSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.strings.method import StringMethod
+
+__all__ = ["StringCollection"]
+
+
+class StringCollection(Collection):
+    """A collection of strings, as a collection file describes it.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="strings")
+
+    mechanism_spec: StringSpec = Field(alias="mechanism")
+    string: StringAttribute
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        try:
+            bits = self.bits
+        except ParameterError as error:
+            raise Misplaced(str(error), "mechanism") from error
+        if bits > MAX_BITS:
+            raise Misplaced(f"{bits:,} bits a report; at most {MAX_BITS:,}", "string")
+        return self
+
+    @property
+    def attributes(self) -> tuple[StringAttribute, ...]:
+        """What a record consists of: the string alone."""
+        return (self.string,)
+
+    @cached_property
+    def method(self) -> StringMethod:
+        """The method, with its questions."""
+        return self.mechanism_spec.made(self.string)
+
+    @cached_property
+    def series(self) -> tuple[StringSeries, ...]:
+        """The only series."""
+        return (StringSeries(every_ms=self.every_ms),)
+
+    @property
+    def _meaning(self) -> list[Any]:
+        """The fingerprint's input, which says all that the meaning of a report depends on.
+
+        It is [name, "strings", method, [attribute, alphabet or null, length], [[kind of randomizer, [parameter,
+        ...]], ...], [question, ...], [end, ...]]. The users of a question are those with words from the end before
+        to its own.
+        """
+        questions = self.method.questions
+        return [
+            self.name,
+            self.mechanism_spec.kind,
+            self.method.name,
+            [self.string.name, self.string.alphabet, self.string.length],
+            [[each.kind, each.parameters] for each in questions.randomizers],
+            [each.meaning for each in questions.questions],
+            list(questions.ends),
+        ]
+
+    def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
+        """Convert a record, which holds the string under its name, to the string's symbols.
+
+        Raises:
+            DataError: the string is missing, another key is there, or it is none of the collection's. The message
+                never repeats it.
+        """
+        (symbols,) = encode_record(record, self.attributes, collection=self.name)
+        encoded: tuple[int, ...] = symbols
+        return encoded
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.method.questions.bits
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask every user at any time, bool, shape (n,)."""
+        return np.ones(len(secrets), dtype=np.bool_)
+
+    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask all of so many users without secrets, bool, shape (count,)."""
+        return np.ones(count, dtype=np.bool_)
+
+    def table(self, records: NDArray[np.uint16] | Sequence[Sequence[int]]) -> NDArray[np.uint16]:
+        """Return encoded records as a table of symbols, one string a row, shape (n, length)."""
+        return np.asarray(records, dtype=np.uint16).reshape(-1, self.string.length)

@@ -1,0 +1,23 @@
+"""The kind of collections of strings."""
+
+from __future__ import annotations
+
+from stream_ldp.pipeline.kind import Kind
+from stream_ldp.strings.answer import StringRanking
+from stream_ldp.strings.collection import StringCollection
+from stream_ldp.strings.layout import StringLayout
+from stream_ldp.strings.plan import plan
+from stream_ldp.strings.solve import solve
+
+__all__ = ["STRINGS"]
+
+STRINGS = Kind(
+    name="strings",
+    collection=StringCollection,
+    mechanisms=("strings",),
+    layout=StringLayout,
+    solve=solve,
+    answer=StringRanking,
+    messages=(StringRanking,),
+    plan=plan,
+)

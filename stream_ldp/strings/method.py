@@ -1,0 +1,174 @@
+"""The interface of the methods that find strings, and how sure they are of what they have found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.strings.attribute import StringAttribute
+    from stream_ldp.strings.questions import StringAnswers, StringQuestions
+
+    #: Answers of each window, with the weight of the window.
+    Windows = Sequence[tuple[float, StringAnswers]]
+
+__all__ = ["LEAST_SCORE", "MOST_FALSE", "FoundStrings", "StringMethod", "Supports", "told"]
+
+#: The most strings nobody has that may be expected to look as frequent as one that is told.
+MOST_FALSE = 1.0
+
+#: The fewest standard errors above 0 of a string that is told, however few candidates there are.
+LEAST_SCORE = 2.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Supports:
+    """Counts of the reports that support some candidates.
+
+    reports: their number, or that of the reports that tell each candidate; with memory, the effective one.
+    counts: those that support each candidate, float64.
+    one, zero: probabilities that a report supports the string it was made from, and any other.
+    """
+
+    reports: float | NDArray[np.float64]
+    counts: NDArray[np.float64]
+    one: float
+    zero: float
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[float, int, NDArray[np.int64]]], *, one: float, zero: float) -> Supports:
+        """Add up windows, given as (weight, reports, counts).
+
+        The sum is scaled to the effective number of reports, (sum w n)^2 / (sum w^2 n) (Kish, 1965).
+        """
+        given = list(parts)
+        weighted = sum(weight * reports for weight, reports, _ in given)
+        scale = weighted / sum(weight**2 * reports for weight, reports, _ in given) if weighted else 0.0
+        counts = np.sum([weight * counts.astype(np.float64) for weight, _, counts in given], axis=0)
+        return cls(reports=scale * weighted, counts=scale * counts, one=one, zero=zero)
+
+    @property
+    def frequency(self) -> NDArray[np.float64]:
+        """Frequencies of the candidates, without bias; there must be reports (Wang et al., 2017, eq. 2)."""
+        found: NDArray[np.float64] = (self.counts / self.reports - self.zero) / (self.one - self.zero)
+        return found
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """Standard errors of the frequencies, with the sampling of users."""
+        supported = np.clip(self.frequency, 0.0, 1.0) * (self.one - self.zero) + self.zero
+        found: NDArray[np.float64] = np.sqrt(supported * (1 - supported) / self.reports) / (self.one - self.zero)
+        return found
+
+    @property
+    def absent_error(self) -> NDArray[np.float64]:
+        """Standard error of the frequency of a string that nobody has, of the shape of `reports`."""
+        return np.sqrt(self.zero * (1 - self.zero) / np.asarray(self.reports)) / (self.one - self.zero)
+
+    @property
+    def chance(self) -> NDArray[np.float64]:
+        """The probability that a string nobody has is supported by at least as many reports: a binomial tail."""
+        # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
+        from scipy.special import betainc  # noqa: PLC0415
+
+        # With memory, neither number is whole. Where no report supports a string, the chance is 1.
+        counts = np.clip(self.counts, 1e-9, self.reports)
+        return np.asarray(betainc(counts, self.reports - counts + 1, self.zero))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundStrings:
+    """Strings that stand out of the noise, most frequent first.
+
+    candidates: number of whole strings that were tried.
+    symbols: shape (n, length).
+    frequency: unbiased, but for the choice of the strings that look most frequent, shape (n,).
+    standard_error: shape (n,).
+    expected_false: number of strings nobody has that are expected to look at least as frequent, shape (n,).
+    """
+
+    candidates: int
+    symbols: NDArray[np.integer]
+    frequency: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    expected_false: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, length: int) -> FoundStrings:
+        """Return what is found if no candidate is left."""
+        empty = np.zeros(0)
+        return cls(
+            candidates=0,
+            symbols=np.zeros((0, length), dtype=np.int64),
+            frequency=empty,
+            standard_error=empty,
+            expected_false=empty,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StringMethod(ABC):
+    """A method that finds the most frequent strings.
+
+    attribute: what the strings consist of.
+    questions: of which each user answers one.
+    """
+
+    name: ClassVar[str]
+
+    attribute: StringAttribute
+    questions: StringQuestions
+
+    @classmethod
+    @abstractmethod
+    def of(cls, attribute: StringAttribute, *, epsilon: float) -> StringMethod:
+        """Make the method for strings.
+
+        epsilon: of a report, in nats.
+
+        Raises:
+            ParameterError: the epsilon is beyond the resolution, or the method is not for such strings.
+        """
+
+    @abstractmethod
+    def find(self, windows: Windows, *, k: int) -> FoundStrings | None:
+        """Find the k most frequent strings; None if nobody has answered one of the questions that this takes.
+
+        windows: the answers of each window, and its weight.
+        """
+
+    @abstractmethod
+    def error(self, users: int) -> float:
+        """Return the standard error of the frequency of a string that nobody has, with so many users."""
+
+
+def told(symbols: NDArray[np.integer], supports: Supports, *, candidates: int, k: int) -> FoundStrings:
+    """Return the k most frequent strings of those that stand out of the noise.
+
+    A string is told if it is `LEAST_SCORE` standard errors above 0, and if of the candidates, all of which might be
+    strings that nobody has, at most `MOST_FALSE` are expected to look as frequent (Bonferroni's bound on the number
+    of false ones).
+
+    symbols: of the strings, shape (n, length).
+    supports: of the strings.
+    candidates: number of strings out of which these were chosen.
+    """
+    frequency = supports.frequency
+    scores = frequency / supports.absent_error
+    expected = candidates * supports.chance
+    order = np.argsort(-frequency, kind="stable")
+    order = order[(scores[order] >= LEAST_SCORE) & (expected[order] <= MOST_FALSE)][:k]
+    return FoundStrings(
+        candidates=candidates,
+        symbols=symbols[order],
+        frequency=frequency[order],
+        standard_error=supports.standard_error[order],
+        expected_false=expected[order],
+    )

@@ -1,0 +1,80 @@
+"""What a user's secret determines: the one question that the user is asked, the seed, and the answer, for ever.
+
+If a client drew any of them anew at every start, a user could answer every question, or the noise of many answers to
+one question would average out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.strings.collection import StringCollection
+
+__all__ = ["asked", "held_words", "permanent_answers"]
+
+_QUESTION = b"stream-ldp str 1"  # BLAKE2b's 16-byte domain separation
+_ANSWER = b"stream-ldp ans 1"
+_WORDS = 2
+_WORD_BYTES = 4
+
+
+def asked(collection: StringCollection, *, secrets: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the number of the question that each user is asked, and the seed of the answer, each of shape (n,).
+
+    They come from the two words of BLAKE2b(key=secret, person="stream-ldp str 1", data=fingerprint) of 8 bytes,
+    little-endian, which do not depend on the user's string. The user is asked the first question that ends beyond the
+    first word, see `StringQuestions.ends`; the second is the seed.
+
+    Raises:
+        ValueError: a secret has another length.
+    """
+    if any(len(secret) != SECRET_BYTES for secret in secrets):
+        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
+    data, size = collection.fingerprint, _WORDS * _WORD_BYTES
+    drawn = [hashlib.blake2b(data, key=key, digest_size=size, person=_QUESTION).digest() for key in secrets]
+    words = np.frombuffer(b"".join(drawn), dtype="<u4").reshape(-1, _WORDS)
+    return collection.method.questions.numbers(words[:, 0]), words[:, 1].astype(np.uint32)
+
+
+def permanent_answers(
+    collection: StringCollection, table: NDArray[np.integer], *, secrets: Sequence[bytes]
+) -> NDArray[np.uint8]:
+    """Make the report that each user sends for ever, as long as the input of its randomizers does not change.
+
+    table: symbols of the users' strings, shape (n, length).
+
+    Returns:
+        Packed rows, uint8, shape (n, row width), see `StringQuestions.perturb`.
+    """
+    questions = collection.method.questions
+    numbers, seeds = asked(collection, secrets=secrets)
+    inputs = questions.inputs(numbers, seeds, table)
+    rows = []
+    for user, key in enumerate(secrets):
+        words = held_words(collection, int(numbers[user]), inputs[user], key=key)
+        one = slice(user, user + 1)
+        rows.append(questions.perturb(numbers[one], seeds[one], inputs[one], entropy=words))
+    return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
+
+
+def held_words(collection: StringCollection, number: int, inputs: NDArray[np.int64], *, key: bytes) -> KeyedWords:
+    """Return the words of a key for one user's answer to a question, which depend on what its randomizers are given.
+
+    They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question
+    u16 || the input of each randomizer i64. So strings with one hash have one answer.
+
+    inputs: shape (randomizers,).
+    """
+    held = inputs.astype("<i8").tobytes()
+    return KeyedWords(key, person=_ANSWER, data=collection.fingerprint + number.to_bytes(2, "little") + held)

@@ -1,0 +1,191 @@
+"""Questions about a string: a report says in the clear which one it answers, and by which seed."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms.hashing import SEED_BYTES
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.privacy_loss import round_up
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, Randomizer
+
+__all__ = ["MAX_QUESTIONS", "StringAnswers", "StringQuestion", "StringQuestions"]
+
+#: Most questions: a report says in one byte which one it answers.
+MAX_QUESTIONS = 2**8
+
+_HEAD = 1 + SEED_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class StringQuestion(ABC):
+    """A question about a string.
+
+    weight: the share of users who are asked, relative to that of other questions.
+    """
+
+    weight: float
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What is asked, in words."""
+
+    @property
+    @abstractmethod
+    def meaning(self) -> Any:
+        """What is asked, as plain data."""
+
+    @abstractmethod
+    def inputs(self, symbols: NDArray[np.integer], seeds: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the input of each randomizer, int64, shape (n, randomizers).
+
+        symbols: of each user's string, shape (n, length).
+        seeds: of each user, shape (n,).
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StringAnswers:
+    """Answers, taken out of their rows.
+
+    numbers: of the questions, shape (n,).
+    seeds: shape (n,).
+    rows: packed rows of each randomizer, uint8, shape (n, its width).
+    """
+
+    numbers: NDArray[np.integer]
+    seeds: NDArray[np.uint32]
+    rows: tuple[NDArray[np.uint8], ...]
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self.numbers)
+
+    def where(self, wanted: NDArray[np.bool_]) -> StringAnswers:
+        """Return some of the answers; bool, shape (n,)."""
+        return StringAnswers(
+            numbers=self.numbers[wanted], seeds=self.seeds[wanted], rows=tuple(each[wanted] for each in self.rows)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StringQuestions:
+    """All questions of a collection of strings, of which each user answers one, by the same randomizers.
+
+    A row is the number of the question, u8, the seed, u32 little-endian, and the rows of the randomizers. The number
+    and the seed are drawn whatever the user's string is. So the loss of a report is the sum of those of its
+    randomizers, whose draws are independent.
+    """
+
+    questions: tuple[StringQuestion, ...]
+    randomizers: tuple[Randomizer, ...]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Bytes of the row of each randomizer."""
+        return tuple(-(-each.bits // 8) for each in self.randomizers)
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        *before, last = self.randomizers
+        return 8 * (_HEAD + sum(-(-each.bits // 8) for each in before)) + last.bits
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """For each question, where the words of its users end; they begin where those of the question before end."""
+        weights = np.cumsum([each.weight for each in self.questions])
+        return tuple(round(float(each) * RESOLUTION) for each in weights / weights[-1])
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The probability that a user is asked each question, shape (questions,)."""
+        return np.diff(self.ends, prepend=0) / RESOLUTION
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy loss in nats of one report, for any two strings; never rounded down."""
+        return round_up(sum((Fraction(each.epsilon) for each in self.randomizers), Fraction()))
+
+    def numbers(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return the numbers of the questions that users with these words are asked, int64, shape (n,)."""
+        return np.searchsorted(np.array(self.ends), words.astype(np.int64), side="right")
+
+    def inputs(
+        self, numbers: NDArray[np.int64], seeds: NDArray[np.uint32], symbols: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Return the input of each randomizer for users who are asked these questions, shape (n, randomizers)."""
+        found = np.zeros((len(numbers), len(self.randomizers)), dtype=np.int64)
+        for number in np.unique(numbers).tolist():
+            users = numbers == number
+            found[users] = self.questions[number].inputs(symbols[users], seeds[users])
+        return found
+
+    def perturb(
+        self, numbers: NDArray[np.int64], seeds: NDArray[np.uint32], inputs: NDArray[np.int64], *, entropy: Entropy
+    ) -> NDArray[np.uint8]:
+        """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.
+
+        numbers, seeds: which must not depend on the users' strings, shape (n,).
+        inputs: as `inputs` makes them.
+        """
+        head = np.empty((len(numbers), _HEAD), dtype=np.uint8)
+        head[:, 0] = numbers
+        head[:, 1:] = np.ascontiguousarray(seeds, dtype="<u4").view(np.uint8).reshape(-1, SEED_BYTES)
+        answers = [
+            each.perturb(column, entropy=entropy) for each, column in zip(self.randomizers, inputs.T, strict=True)
+        ]
+        return np.concatenate([head, *answers], axis=1)
+
+    def answers(self, rows: NDArray[np.uint8]) -> StringAnswers:
+        """Take rows apart."""
+        starts = np.cumsum([_HEAD, *self.widths])
+        return StringAnswers(
+            numbers=rows[:, 0],
+            seeds=np.ascontiguousarray(rows[:, 1:_HEAD]).view("<u4")[:, 0],
+            rows=tuple(rows[:, start:end] for start, end in itertools.pairwise(starts)),
+        )
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
+        answers = self.answers(rows)
+        valid: NDArray[np.bool_] = answers.numbers < len(self.questions)
+        for each, part in zip(self.randomizers, answers.rows, strict=True):
+            valid &= each.valid(part)
+        return valid
+
+    def draws(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports to each question, shape (questions,).
+
+        rows: distinct rows, and how often each has come.
+        """
+        return np.bincount(rows[:, 0], weights=counts, minlength=len(self.questions)).astype(np.int64)
+
+    def plausibility(
+        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
+    ) -> Plausibility:
+        """Test whether the questions and the seeds are drawn as honest users draw them, whatever they hold.
+
+        Of the seeds, the lowest 4 bits are compared with a uniform draw.
+
+        reports_per_user: sum m^2 / sum m over users with m reports each, who send the same one in all of them.
+        """
+        drawn = self.draws(rows, counts) / reports_per_user
+        expected = drawn.sum() * self.shares
+        seeds = np.bincount(rows[:, 1] % 16, weights=counts, minlength=16) / reports_per_user
+        pairs = [(drawn, expected), (seeds, np.full(16, seeds.sum() / 16))]
+        tested = [pair for pair in pairs if pair[1].min() >= MIN_EXPECTED]
+        return compared(tested) if tested else UNTESTED

@@ -1,0 +1,91 @@
+"""The solver of collections of strings: it answers a question of the pipeline with the ranking of a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.strings.method import FoundStrings
+    from stream_ldp.strings.series import StringSeries
+
+__all__ = ["ASSUMPTION", "solve"]
+
+#: What the privacy of a user who reports more than once rests on.
+ASSUMPTION = "any two strings; a user's string does not change, and every report repeats the same answer"
+
+
+def solve(collection: StringCollection, question: Question[StringSeries, StringRanking]) -> StringRanking:
+    """Answer a question about one window."""
+    questions = collection.method.questions
+    windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in question.counts(RowCounts)]
+    _, current = windows[0]
+    counts = current.counts.astype(np.int64)
+    found = collection.method.find(
+        [
+            (weight, questions.answers(np.repeat(each.rows, each.counts.astype(np.int64), axis=0)))
+            for weight, each in windows
+        ],
+        k=collection.mechanism_spec.k,
+    )
+    return StringRanking(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        attribute=collection.string.name,
+        method=collection.method.name,
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        questions=tuple(
+            QuestionReports(asked=each.title, reports=reports)
+            for each, reports in zip(questions.questions, questions.draws(current.rows, counts).tolist(), strict=True)
+        ),
+        candidates=0 if found is None else found.candidates,
+        strings=None if found is None else _ranked(collection, found),
+        plausibility=questions.plausibility(
+            current.rows, counts, reports_per_user=collection.window.reports_per_user
+        ),
+        privacy=StringPrivacy(
+            per_report=questions.epsilon,
+            for_ever=questions.epsilon,
+            assumption=ASSUMPTION,
+            published=published_of_window(
+                question, collection.window, epsilon=questions.epsilon, inputs="any two strings"
+            ),
+        ),
+    )
+
+
+def _ranked(collection: StringCollection, found: FoundStrings) -> tuple[RankedString, ...]:
+    rest = 1.0 - float(found.frequency.sum())
+    projected = on_simplex(np.append(found.frequency, rest))
+    return tuple(
+        RankedString(
+            rank=rank,
+            string=collection.string.decode(symbols),
+            raw=raw,
+            standard_error=error,
+            projected=min(shown, 1.0),
+            expected_false=expected,
+        )
+        for rank, (symbols, raw, error, shown, expected) in enumerate(
+            zip(
+                found.symbols,
+                found.frequency.tolist(),
+                found.standard_error.tolist(),
+                projected.tolist(),
+                found.expected_false.tolist(),
+                strict=False,  # the last of the projected is the share of all other strings
+            ),
+            start=1,
+        )
+    )

@@ -1,0 +1,100 @@
+"""Tests of the reporter of strings against a broker in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.client import Assumption, BudgetExceeded, PrivacyLedger, StringReporter, Terms, TooManyValues
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.strings.permanent import asked, permanent_answers
+from tests.client.fakes import FakeBroker
+from tests.client.reports import SECRET, SETTINGS, unlimited
+from tests.strings.examples import collection_of, users
+
+COLLECTION = collection_of()
+
+
+@pytest.fixture
+def broker(broker: FakeBroker) -> FakeBroker:
+    broker.topics = {"stream-ldp.words.reports"}
+    return broker
+
+
+def reporter(**options: Any) -> StringReporter:
+    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
+    return StringReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+
+
+async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:
+    ledger = unlimited(SECRET)
+    async with reporter(ledger=ledger) as sender:
+        for _ in range(20):
+            await sender.report({"word": "banana"})
+    table = COLLECTION.table([COLLECTION.encode({"word": "banana"})])
+    expected = permanent_answers(COLLECTION, table, secrets=[SECRET])
+    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
+    assert ledger.spending.epsilon == COLLECTION.method.questions.epsilon
+
+
+async def test_another_answer_is_refused_or_costs_as_much_again(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        await sender.report({"word": "banana"})
+        with pytest.raises(TooManyValues, match="attribute 'word' has had another value"):
+            await sender.report({"word": "cherry"})
+    poor = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=3.9))
+    async with reporter(ledger=poor) as sender:
+        with pytest.raises(BudgetExceeded):
+            await sender.report({"word": "banana"})
+    assert broker.decoded(COLLECTION).counts.sum() == 1
+
+
+async def test_a_string_with_the_same_hash_costs_nothing_more(broker: FakeBroker) -> None:
+    numbers, seeds = asked(COLLECTION, secrets=[SECRET])
+    (number,) = numbers.tolist()
+    length = COLLECTION.method.questions.questions[number].meaning
+    other = "banana"[:length] + "zzzzzz"[length:]
+    ledger = unlimited(SECRET)
+    async with reporter(ledger=ledger) as sender:
+        await sender.report({"word": "banana"})
+        await sender.report({"word": other})
+    first, second = broker.decoded(COLLECTION).rows[0].tolist()
+    assert first == second
+    assert ledger.spending.epsilon == COLLECTION.method.questions.epsilon
+    assert len(seeds) == 1
+
+
+async def test_users_without_a_secret_are_asked_at_random_and_others_for_ever(broker: FakeBroker) -> None:
+    secrets = [bytes([user]) * 32 for user in range(200)]
+    async with reporter(entropy=SeededEntropy(1)) as sender:
+        await sender.report_many(users(COLLECTION, 200), secrets=secrets)
+        await sender.flush()
+        counted = np.bincount(broker.decoded(COLLECTION).rows[0][:, 0], minlength=3)
+        assert np.array_equal(counted, np.bincount(asked(COLLECTION, secrets=secrets)[0], minlength=3))
+        await sender.report_many(users(COLLECTION, 2_000), secrets=None)
+    rows = np.concatenate(broker.decoded(COLLECTION).rows)
+    draws = np.bincount(rows[:, 0], minlength=3) - counted
+    # Seeded; else 1 seed in 10^6 is 5 standard deviations of at most 22 off.
+    assert np.all(np.abs(draws - 2_000 * COLLECTION.method.questions.shares) < 115)
+    assert len(np.unique(rows[:, 1:5], axis=0)) > 2_190
+
+
+async def test_an_answer_that_is_not_memoised_keeps_its_question(broker: FakeBroker) -> None:
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1_000, assumption=Assumption.FRESH))
+    async with reporter(ledger=ledger, entropy=SeededEntropy(1)) as sender:
+        for _ in range(100):
+            await sender.report({"word": "banana"})
+    rows = broker.decoded(COLLECTION).rows[0]
+    assert len(np.unique(rows[:, :5], axis=0)) == 1
+    assert len(np.unique(rows, axis=0)) > 5
+    assert ledger.spending.epsilon == pytest.approx(100 * COLLECTION.method.questions.epsilon)
+
+
+@pytest.mark.parametrize("wrong", [{"word": ""}, {"word": "bananas"}, {"word": "Fig"}, {"fruit": "fig"}, {}])
+async def test_a_string_that_does_not_fit_is_refused(broker: FakeBroker, wrong: dict[str, str]) -> None:
+    async with reporter() as sender:
+        with pytest.raises(ValueError, match="attribute"):
+            await sender.report(wrong)
+    assert broker.sent == []

@@ -1,0 +1,73 @@
+"""A collection of strings, its users, and what is answered of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy, random_words
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.strings.collection import StringCollection
+from stream_ldp.strings.solve import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.strings.answer import StringRanking
+    from stream_ldp.strings.series import StringSeries
+
+TEXT = """
+collection: words
+mechanism: {{kind: strings, {mechanism}}}
+string: {{name: word, {string}}}
+window: {{size: 10s, grace: 1s{window}}}
+"""
+
+WORDS = ("apple", "banana", "cherry", "fig", "plum")
+SHARES = (0.4, 0.25, 0.15, 0.12, 0.08)
+
+
+def collection_of(
+    mechanism: str = "epsilon: 4, k: 8",
+    string: str = "length: 6, alphabet: abcdefghijklmnopqrstuvwxyz",
+    window: str = "",
+) -> StringCollection:
+    return StringCollection.parse(TEXT.format(mechanism=mechanism, string=string, window=window))
+
+
+def users(collection: StringCollection, count: int, seed: int = 1) -> NDArray[np.uint16]:
+    drawn = np.random.default_rng(seed).choice(len(WORDS), count, p=SHARES)
+    return collection.table([collection.string.encode(word) for word in WORDS])[drawn]
+
+
+def rows_of(collection: StringCollection, table: NDArray[np.uint16], seed: int = 2) -> NDArray[np.uint8]:
+    entropy, questions = SeededEntropy(seed), collection.method.questions
+    numbers = questions.numbers(random_words(len(table), entropy=entropy))
+    seeds = random_words(len(table), entropy=entropy)
+    return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)
+
+
+def solved(
+    collection: StringCollection, *windows: tuple[float, Sequence[RowCounts]], final: bool = True
+) -> StringRanking:
+    question: Question[StringSeries, StringRanking] = Question(
+        series=collection.series[0],
+        window_ms=20_000,
+        final=final,
+        windows=tuple((weight, tuple(parts)) for weight, parts in windows),
+        before=None,
+    )
+    return solve(collection, question)
+
+
+def counted(collection: StringCollection, rows: NDArray[np.uint8]) -> RowCounts:
+    return RowCounts.of(rows, bits=collection.bits)
+
+
+def ranking_of(collection: StringCollection, count: int = 20_000, *, final: bool = True) -> StringRanking:
+    rows = rows_of(collection, users(collection, count))
+    return solved(collection, (1.0, [counted(collection, rows)]), final=final)

@@ -1,0 +1,50 @@
+"""Collections of strings: their fingerprints, and their records."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from stream_ldp.errors import DataError
+from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.strings.kind import STRINGS
+from tests.strings.examples import TEXT, collection_of
+
+
+def test_the_kind_is_told_by_the_mechanism() -> None:
+    text = TEXT.format(mechanism="epsilon: 2", string="length: 3", window="")
+    assert kind_of(parse_collection(text)) is STRINGS
+
+
+def test_the_fingerprint_says_all_that_a_report_means() -> None:
+    collection = collection_of("epsilon: 2")
+    assert json.loads(json.dumps(collection._meaning)) == [
+        "words",
+        "strings",
+        "pem",
+        ["word", "abcdefghijklmnopqrstuvwxyz", 6],
+        [["direct", [8, 0, 2205548027]]],
+        [2, 4, 6],
+        [2**30, 2**31, 2**32],
+    ]
+    assert collection_of("epsilon: 2", "length: 7").fingerprint != collection_of("epsilon: 2").fingerprint
+    assert collection_of("epsilon: 2", window=", memory: 0.5").fingerprint == collection.fingerprint
+
+
+def test_a_record_is_the_string_under_its_name() -> None:
+    collection = collection_of()
+    assert collection.encode({"word": "cab"}) == (3, 1, 2, 0, 0, 0)
+    with pytest.raises(DataError, match="attribute 'word' is missing"):
+        collection.encode({})
+    with pytest.raises(DataError, match="'wort' is not an attribute of collection 'words'"):
+        collection.encode({"wort": "cab"})
+
+
+def test_a_table_has_a_string_a_row() -> None:
+    collection = collection_of()
+    table = collection.table([collection.encode({"word": "cab"})] * 2)
+    assert table.shape == (2, 6)
+    assert np.array_equal(collection.table(table), table)
+    assert collection.table([]).shape == (0, 6)

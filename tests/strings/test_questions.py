@@ -1,0 +1,51 @@
+"""Rows of answers about strings: what is in them, which are valid, and what in them can be tested."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.strings.examples import collection_of, rows_of, users
+
+COLLECTION = collection_of()
+QUESTIONS = COLLECTION.method.questions
+
+
+def test_rows_hold_the_number_the_seed_and_the_answer() -> None:
+    rows = rows_of(COLLECTION, users(COLLECTION, 300))
+    answers = QUESTIONS.answers(rows)
+    assert rows.shape == (300, 6)
+    assert len(answers) == 300
+    again = np.concatenate(
+        [answers.numbers[:, None], answers.seeds.astype("<u4").view(np.uint8).reshape(-1, 4), *answers.rows], axis=1
+    )
+    assert np.array_equal(again, rows)
+    assert len(answers.where(answers.numbers == 1)) == (rows[:, 0] == 1).sum()
+
+
+def test_rows_that_no_client_makes_are_not_valid() -> None:
+    rows = rows_of(COLLECTION, users(COLLECTION, 3))
+    assert QUESTIONS.valid(rows).all()
+    rows[0, 0] = 3
+    rows[1, 5] |= 64
+    assert QUESTIONS.valid(rows).tolist() == [False, False, True]
+
+
+def test_users_are_asked_in_proportion_and_the_loss_is_that_of_the_answer() -> None:
+    assert QUESTIONS.shares.tolist() == [0.25, 0.25, 0.5]
+    words = np.array([0, 2**30 - 1, 2**30, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
+    assert QUESTIONS.numbers(words).tolist() == [0, 0, 1, 1, 2, 2]
+    assert QUESTIONS.epsilon == QUESTIONS.randomizers[0].epsilon
+
+
+def test_reports_to_one_question_or_with_one_seed_are_found_implausible() -> None:
+    """Honest reports are flagged for one seed in a million."""
+    rows = rows_of(COLLECTION, users(COLLECTION, 2_000))
+    counts = np.ones(len(rows), dtype=np.int64)
+    assert not QUESTIONS.plausibility(rows, counts, reports_per_user=1).flagged
+    for column, value in ((0, 2), (1, 7)):
+        crafted = rows.copy()
+        crafted[:1_000, column] = value
+        assert QUESTIONS.plausibility(crafted, counts, reports_per_user=1).flagged
+    # The same draws, by users who repeat them, say no more than those of fewer users.
+    assert not QUESTIONS.plausibility(rows, 100 * counts, reports_per_user=100).flagged
+    assert QUESTIONS.plausibility(rows[:5], counts[:5], reports_per_user=1).degrees_of_freedom == 0

@@ -1,0 +1,67 @@
+"""The solver of strings: what is published of a window, and that it does not depend on how its rows are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.strings.answer import StringRanking
+from stream_ldp.strings.series import StringSeries
+from tests.strings.examples import collection_of, counted, ranking_of, rows_of, solved, users
+
+COLLECTION = collection_of()
+
+
+def test_a_ranking_is_the_same_however_its_reports_are_cut() -> None:
+    rows = rows_of(COLLECTION, users(COLLECTION, 3_000))
+    whole = solved(COLLECTION, (1.0, [counted(COLLECTION, rows)]))
+    parts = [counted(COLLECTION, part) for part in np.split(rows[::-1], [700, 701])]
+    assert solved(COLLECTION, (1.0, parts)) == whole
+    assert whole.reports == 3_000
+    assert sum(each.reports for each in whole.questions) == 3_000
+
+
+def test_projected_shares_are_possible_and_ranks_follow_the_raw_ones() -> None:
+    ranking = ranking_of(COLLECTION, 5_000)
+    assert ranking.strings is not None
+    assert [each.rank for each in ranking.strings] == list(range(1, len(ranking.strings) + 1))
+    assert sorted((each.raw for each in ranking.strings), reverse=True) == [each.raw for each in ranking.strings]
+    assert sum(each.projected for each in ranking.strings) <= 1 + 1e-9
+
+
+def test_repeated_reports_count_as_often_as_they_come() -> None:
+    rows = rows_of(COLLECTION, users(COLLECTION, 1_000))
+    once, twice = (solved(COLLECTION, (1.0, [counted(COLLECTION, each)])) for each in (rows, np.repeat(rows, 2, 0)))
+    assert twice.reports == 2_000
+    assert once.strings is not None
+    assert twice.strings is not None
+    assert twice.strings[0].raw == pytest.approx(once.strings[0].raw)
+
+
+def test_remembered_windows_lower_the_error() -> None:
+    rows = [counted(COLLECTION, rows_of(COLLECTION, users(COLLECTION, 3_000, seed), seed)) for seed in (1, 2)]
+    alone, both = solved(COLLECTION, (1.0, rows[:1])), solved(COLLECTION, (1.0, rows[:1]), (0.9, rows[1:]))
+    assert alone.strings is not None
+    assert both.strings is not None
+    assert both.strings[0].standard_error < 0.8 * alone.strings[0].standard_error
+    assert both.reports == 3_000
+
+
+def test_a_window_without_reports_has_no_ranking() -> None:
+    question: Question[StringSeries, StringRanking] = Question(
+        series=COLLECTION.series[0],
+        window_ms=20_000,
+        final=True,
+        windows=((1.0, (RowCounts.empty(COLLECTION.bits),)),),
+        before=None,
+        silent_until_ms=40_000,
+    )
+    silent = solve(COLLECTION, question)
+    assert isinstance(silent, StringRanking)
+    assert silent.status is Status.NO_REPORTS
+    assert silent.strings is None
+    assert silent.window.end_ms == 40_000

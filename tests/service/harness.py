@@ -34,7 +34,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from aiokafka import ConsumerRecord
 
@@ -72,7 +72,14 @@ class Deployment:
 
     @classmethod
     async def create(
-        cls, directory: Path, *, brokers: str, prefix: str, text: str = SURVEY, partitions: int = 4
+        cls,
+        directory: Path,
+        *,
+        brokers: str,
+        prefix: str,
+        text: str = SURVEY,
+        partitions: int = 4,
+        replication: int = 1,
     ) -> Self:
         file = directory / "survey.yaml"
         file.write_text(text.format(name="survey"), encoding="utf-8")
@@ -85,7 +92,7 @@ class Deployment:
             partials_partitions=settings.partials_partitions,
         )
         async with Cluster.connect(settings) as cluster:
-            await cluster.create(specs, replication=1)
+            await cluster.create(specs, replication=replication)
         await register(settings, [Registration.of(collection)])
         return cls(
             directory=directory,
@@ -99,15 +106,19 @@ class Deployment:
     def names(self) -> TopicNames:
         return self.settings.topic_names
 
-    def worker(self, *, broken: str | None = None, program: Path | None = None) -> WorkerProcess:
+    def worker(
+        self, *, broken: str | None = None, program: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> WorkerProcess:
         """Make a worker of this collection.
 
         broken: the rule that it breaks.
         program: the script to run in place of the package's own command line.
+        environment: variables beside those of this process.
         """
         if program is not None:
-            return WorkerProcess(self, [str(program)])
-        return WorkerProcess(self, [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"])
+            return WorkerProcess(self, [str(program)], environment=environment)
+        command = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"]
+        return WorkerProcess(self, command, environment=environment)
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
         """Return all that a topic holds now."""
@@ -204,9 +215,15 @@ class JointDeployment(Deployment):
 
 
 class WorkerProcess:
-    """A process of `stream-ldp worker`, as an operator runs it."""
+    """A process of `stream-ldp worker`, as an operator runs it.
 
-    def __init__(self, deployment: Deployment, program: Sequence[str]) -> None:
+    expected: the exit code that it must end with; None while it must not end.
+    """
+
+    def __init__(
+        self, deployment: Deployment, program: Sequence[str], *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.expected: int | None = None
         self.port = free_port()
         self._log = deployment.directory / f"worker-{self.port}.log"
         with self._log.open("wb") as log:
@@ -222,6 +239,7 @@ class WorkerProcess:
                 ],
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                env=None if environment is None else {**os.environ, **environment},
             )
 
     def __enter__(self) -> Self:

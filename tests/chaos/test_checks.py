@@ -1,0 +1,88 @@
+"""Tests that the comparison finds what is wrong, each kind of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stream_ldp.kinds import solve
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.answer import Estimate
+from tests.chaos.checks import differences_of_finals, differences_of_letters, late_places
+from tests.chaos.oracle import Expected
+from tests.chaos.test_oracle import COLLECTION, NOW
+
+ROWS = [bytes([value]) for value in (1, 3, 5, 9, 17, 30, 31)]
+EXPECTED = Expected(windows={NOW: ROWS, NOW + 2_000: ROWS[:3]}, final={NOW, NOW + 2_000})
+
+
+def finals() -> list[Estimate]:
+    """Answer the windows of EXPECTED, and the silent one between them."""
+    series, before, answers = COLLECTION.estimates[0], None, list[Estimate]()
+    for start, rows in ((NOW, ROWS), (NOW + 1_000, []), (NOW + 2_000, ROWS[:3])):
+        counts = RowCounts.of(np.array([[row[0] & 3] for row in rows], dtype=np.uint8).reshape(-1, 1), bits=2)
+        question: Question[Any, Any] = Question(
+            series=series,
+            window_ms=start,
+            final=True,
+            windows=((1.0, (counts,) if rows else ()),),
+            before=before,
+            silent_until_ms=None if rows else start + 1_000,
+        )
+        answer = solve(COLLECTION, question)
+        assert isinstance(answer, Estimate)
+        before = answer if rows else before
+        answers.append(answer)
+    return answers
+
+
+def found(published: list[Estimate], expected: Expected = EXPECTED) -> list[str]:
+    return differences_of_finals(published, expected, collection=COLLECTION)
+
+
+def test_what_had_to_be_published_passes_twice_over_as_well() -> None:
+    assert found(finals()) == []
+    assert found([*finals(), *finals()]) == []
+
+
+def test_a_final_with_two_contents_is_found() -> None:
+    first, *_ = finals()
+    other = first.model_copy(update={"reports": 8})
+    assert found([*finals(), other]) == [f"window {NOW}: published twice, with other content"]
+
+
+def test_a_final_that_is_missing_or_not_called_for_is_found() -> None:
+    first, silent, last = finals()
+    assert found([first, silent]) == [f"window {NOW + 2_000}: no final"]
+    early = replace(EXPECTED, final={NOW})
+    assert found([first, silent, last], early) == [f"window {NOW + 2_000}: a final that nothing calls for"]
+
+
+def test_other_counts_and_other_numbers_are_found() -> None:
+    first, silent, last = finals()
+    assert found([first.model_copy(update={"reports": 6}), silent, last]) == [f"window {NOW}: 6 reports, expected 7"]
+    moved = first.model_copy(update={"probability": last.probability})
+    assert found([moved, silent, last]) == [f"window {NOW}: the numbers are not those that are estimated offline"]
+
+
+def test_silence_that_is_not_said_or_is_said_of_a_window_with_reports_is_found() -> None:
+    first, silent, last = finals()
+    assert found([first, last]) == [f"window {NOW + 1_000}: silent, which is not said"]
+    wrong = silent.model_copy(update={"window": silent.window.model_copy(update={"end_ms": NOW + 3_000})})
+    assert found([first, wrong, last]) == [f"window {NOW + 2_000}: called silent, with reports"]
+
+
+def test_letters_may_be_repeated_but_not_missing_nor_with_another_reason() -> None:
+    expected = Expected(rejected={(0, 1): Reason.LATE, (2, 5): Reason.BAD_MAGIC})
+    letters = [((0, 1), Reason.LATE), ((2, 5), Reason.BAD_MAGIC), ((0, 1), Reason.LATE)]
+    assert differences_of_letters(letters, expected) == []
+    assert differences_of_letters([*letters[:1], ((2, 5), Reason.LATE), ((3, 0), Reason.TOO_SHORT)], expected) == [
+        "dead letter of (2, 5): late, expected bad_magic",
+        "dead letter of (3, 0): too_short, expected none",
+    ]
+    assert differences_of_letters(letters[1:2], expected) == ["dead letter of (0, 1): none, expected late"]
+    assert late_places(letters) == {(0, 1)}

@@ -1,0 +1,110 @@
+"""Tests of the oracle on logs that are small enough to count by eye, and against the service's own counting."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from stream_ldp.collection import Window
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from tests.chaos.oracle import Expected, LoggedBatch, Lost, expect
+
+COLLECTION = JointCollection.parse(
+    """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.25}
+attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+window: {size: 1s, grace: 500ms, idle_timeout: never, ahead: 5s}
+estimates: [{name: bathing, of: [bathing]}]
+"""
+)
+NOW = 1_700_000_000_000
+
+
+def batch(offset: int, *, time_ms: int = NOW, reports: int = 1, partition: int = 0, **changed: object) -> LoggedBatch:
+    made = wire.Batch(
+        fingerprint=COLLECTION.fingerprint,
+        batch_id=changed.get("batch_id", os.urandom(16)),  # type: ignore[arg-type]
+        time_ms=time_ms,
+        rows=np.ones((reports, 1), dtype=np.uint8),
+    )
+    return logged(offset, wire.encode(made), partition=partition)
+
+
+def logged(offset: int, value: bytes, *, partition: int = 0) -> LoggedBatch:
+    return LoggedBatch(partition=partition, offset=offset, appended_ms=NOW + 3_000, value=value)
+
+
+def expected(
+    *log: LoggedBatch, partitions: int = 1, late: set[tuple[int, int]] | None = None, lost: Lost | None = None
+) -> Expected:
+    return expect(
+        log,
+        fingerprint=COLLECTION.fingerprint,
+        width=1,
+        bits=COLLECTION.mechanism.bits,
+        window=COLLECTION.window,
+        partitions=partitions,
+        late=late,
+        lost={} if lost is None else {0: lost},
+    )
+
+
+def test_a_window_is_final_when_every_partition_has_passed_its_end_by_the_grace() -> None:
+    log = [batch(0, reports=3), batch(1, time_ms=NOW + 1_500), batch(0, partition=1, time_ms=NOW + 1_499)]
+    assert expected(*log, partitions=2).final == set()
+    log.append(batch(1, partition=1, time_ms=NOW + 1_500))
+    found = expected(*log, partitions=2)
+    assert found.final == {NOW}
+    assert {start: len(rows) for start, rows in found.windows.items()} == {NOW: 3, NOW + 1_000: 3}
+
+
+def test_a_batch_is_late_from_the_record_on_that_closes_its_window() -> None:
+    log = [batch(0), batch(1, time_ms=NOW + 1_499), batch(2), batch(3, time_ms=NOW + 1_500), batch(4)]
+    assert expected(*log).rejected == {(0, 4): Reason.LATE}
+    assert expected(*log, late={(0, 2)}).rejected == {(0, 2): Reason.LATE}
+
+
+def test_a_copy_counts_once_and_is_no_dead_letter() -> None:
+    found = expected(batch(0, batch_id=b"x" * 16), batch(1, batch_id=b"x" * 16))
+    assert (len(found.windows[NOW]), found.rejected) == (1, {})
+
+
+def test_what_was_deleted_unread_does_not_count_and_what_a_closed_window_had_does() -> None:
+    log = [batch(0), batch(1, time_ms=NOW + 1_600), batch(2, time_ms=NOW + 1_700), batch(3, time_ms=NOW + 1_800)]
+    lost = Lost(first=0, end=3, read_to=2, watermark_ms=NOW + 1_600)
+    assert {start: len(rows) for start, rows in expected(*log, lost=lost).windows.items()} == {NOW: 1, NOW + 1_000: 1}
+
+
+def test_windows_that_overlap_share_the_panes_between_them() -> None:
+    window = Window.model_validate({"size": "2s", "hop": "500ms"})
+    found = expect(
+        [batch(0, time_ms=NOW + 700)],
+        fingerprint=COLLECTION.fingerprint,
+        width=1,
+        bits=COLLECTION.mechanism.bits,
+        window=window,
+        partitions=1,
+    )
+    assert sorted(found.windows) == [NOW - 1_000, NOW - 500, NOW, NOW + 500]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_service_agrees_with_the_oracle_on_every_byte_that_is_wrong(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = []
+    for offset in range(100):
+        value = bytearray(batch(offset, time_ms=NOW + int(rng.integers(-3_000, 9_000))).value)
+        for _ in range(rng.integers(3)):
+            value[rng.integers(len(value))] ^= 1 << rng.integers(8)
+        values.append(bytes(value[: rng.integers(len(value) + 1)] if rng.random() < 0.1 else value))
+    log = [logged(offset, value) for offset, value in enumerate(values)]
+    state = SourcePartition(COLLECTION, JointLayout(COLLECTION), partition=0)
+    counted = state.count(range(100), [each.appended_ms for each in log], values)
+    assert {(0, place): why.reason for place, why in counted.rejected} == expected(*log).rejected

@@ -1,0 +1,58 @@
+"""Tests of the proxy's faults, on a server that returns what it gets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from stream_ldp.kafka.embedded.ports import free_ports
+from tests.chaos.proxy import Proxy
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[Proxy]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+
+    inner, outer = free_ports(2)
+    async with await asyncio.start_server(serve, "127.0.0.1", inner), Proxy(outer, to=inner) as proxy:
+        yield proxy
+
+
+async def test_bytes_pass_in_both_directions_after_the_delay(proxy: Proxy) -> None:
+    reader, writer = await proxy.connect()
+    proxy.delay = 0.05
+    began = time.monotonic()
+    writer.write(b"hello")
+    assert await reader.readexactly(5) == b"hello"
+    assert time.monotonic() - began >= 0.1
+    writer.close()
+
+
+async def test_a_cut_resets_connections_and_new_ones_end_at_once(proxy: Proxy) -> None:
+    reader, writer = await proxy.connect()
+    writer.write(b"hello")
+    await reader.readexactly(5)
+    proxy.refusing = True
+    proxy.cut()
+    with pytest.raises(ConnectionResetError):
+        await reader.readexactly(1)
+    reader, writer = await proxy.connect()
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_half_closed_connection_still_takes_what_is_written(proxy: Proxy) -> None:
+    reader, writer = await proxy.connect()
+    writer.write(b"hello")
+    await reader.readexactly(5)
+    proxy.half_close()
+    assert await reader.read() == b""
+    writer.write(b"more")
+    await writer.drain()
+    writer.close()

@@ -1,0 +1,41 @@
+"""Tests that a seed says all, and that every fault is drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.schedule import CALM_SECONDS, SCENES, TRAFFIC_SECONDS, Fault, draw
+
+MANY = [draw(seed) for seed in range(400)]
+
+
+def test_a_seed_gives_the_same_schedule_every_time() -> None:
+    assert [draw(seed) for seed in range(400)] == MANY
+    assert len(set(MANY)) == 400
+
+
+def test_every_fault_of_every_scene_is_drawn_within_some_hundred_seeds() -> None:
+    assert {(each.scene.name, event.fault) for each in MANY for event in each.events} == {
+        (scene.name, fault) for scene in SCENES for fault in scene.faults
+    }
+    assert {event.fault for each in MANY for event in each.events} == set(Fault)
+
+
+def test_every_run_has_a_fault_of_its_scene_and_calm_after_the_last_begins() -> None:
+    for each in MANY:
+        assert 1 <= len(each.events) <= each.scene.most
+        assert each.scene.name == "workers" or any(
+            event.fault not in {Fault.KILL, Fault.TERMINATE} for event in each.events
+        )
+        assert all(0.5 <= event.at <= TRAFFIC_SECONDS - CALM_SECONDS for event in each.events)
+
+
+def test_a_scene_can_be_asked_for_and_an_unknown_one_is_told_the_known_ones() -> None:
+    assert draw(1, scene="disk").scene.name == "disk"
+    with pytest.raises(ValueError, match=r"no scene 'fire', only workers, .*, cluster"):
+        draw(1, scene="fire")
+
+
+def test_a_line_says_what_happens_and_when() -> None:
+    assert str(draw(11, scene="disk")).startswith("seed 11 disk: ")
+    assert "disk-full@" in str(draw(11, scene="disk"))

@@ -116,9 +116,37 @@ async def _first_answer(addresses: list[str], settings: Settings, timeout_second
             async with asyncio.timeout(timeout_seconds):
                 return await _ask(address, settings)
         except UNREACHABLE as error:
-            problems.append(f"{address}: {explain(error, settings, timeout_seconds)}")
-            refused.append(any(isinstance(cause, _REFUSALS) for cause in _causes(error)))
+            mismatch = await _mismatch(address, settings, timeout_seconds) if _closed(error) else None
+            problems.append(f"{address}: {mismatch or explain(error, settings, timeout_seconds)}")
+            refused.append(mismatch is not None or any(isinstance(cause, _REFUSALS) for cause in _causes(error)))
     raise (AccessRefused if all(refused) else BrokerUnreachable)("\n".join(problems))
+
+
+async def _mismatch(address: str, settings: Settings, timeout_seconds: float) -> str | None:
+    """Find out whether a port that closes our connections takes those of the other protocol; None if it does not.
+
+    A broker that is starting, or a proxy without one, closes connections too: that passes, and is waited for.
+    """
+    protocol = settings.security_protocol
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            if protocol.encrypted:
+                plain = settings.model_copy(update={"security_protocol": SecurityProtocol.PLAINTEXT})
+                connection = Connection(address, plain)
+                try:
+                    # It tells everybody its versions, which is all that is asked for here.
+                    await connection.open()
+                finally:
+                    await connection.close()
+                return f"this port is for plaintext, and security_protocol is {protocol}"
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # Nothing is sent.
+            host, _, port = address.rpartition(":")
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context)
+            writer.transport.abort()
+            return f"this port is for TLS, and security_protocol is {protocol}: use SSL, or SASL_SSL with a password"
+    except UNREACHABLE:
+        return None
 
 
 async def _ask(address: str, settings: Settings) -> list[str]:
@@ -161,9 +189,14 @@ def explain(error: BaseException, settings: Settings, timeout_seconds: float) ->
                 return "connection refused: no broker listens on this port"
             case TimeoutError():
                 return f"no answer within {timeout_seconds:.0f} s"
-    if any(isinstance(cause, ConnectionResetError | EOFError) for cause in causes):
+    if _closed(error):
         return f"the broker closed the connection: {_OTHER_PROTOCOLS[protocol]} security_protocol is {protocol}"
     return str(error) or repr(error)
+
+
+def _closed(error: BaseException) -> bool:
+    """Decide whether the broker closed the connection, whatever for."""
+    return any(isinstance(cause, ConnectionResetError | EOFError) for cause in _causes(error))
 
 
 _OTHER_PROTOCOLS = {

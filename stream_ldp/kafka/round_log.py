@@ -9,7 +9,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import rounds_kept_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
@@ -29,14 +29,22 @@ class RoundLog:
     """
 
     def __init__(
-        self, collection: Collection, rounds: Rounds[Any, Any, Any], *, topic: str, settings: Settings
+        self,
+        collection: Collection,
+        rounds: Rounds[Any, Any, Any],
+        *,
+        topic: str,
+        settings: Settings,
+        pass_over: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare for one collection.
 
         rounds: how the collection's kind makes and reads rounds.
+        pass_over: called for each record that is no round of the collection.
         """
         self._collection = collection
         self._asking = rounds
+        self._pass_over = pass_over
         self._kept_ms = rounds_kept_ms(collection.window)
         self._reader = LogReader(topic, settings=settings)
         # The time at which each was written, and the round; the last that was written comes last.
@@ -80,6 +88,7 @@ class RoundLog:
                 asked = self._asking.read(self._collection, record.value or b"")
             except ValueError as error:
                 log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
+                self._pass_over()
                 continue
             self._rounds.pop(asked.fingerprint, None)
             self._rounds[asked.fingerprint] = record.timestamp, asked

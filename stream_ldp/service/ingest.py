@@ -111,7 +111,13 @@ class Ingest(Service):
         self._kind = kind_of(collection)
         self._ownership = Ownership(collection, settings=settings, admin=admin, metrics=metrics, now_ms=now_ms)
         self._rounds = (
-            RoundLog(collection, self._kind.rounds, topic=names.rounds(collection.name), settings=settings)
+            RoundLog(
+                collection,
+                self._kind.rounds,
+                topic=names.rounds(collection.name),
+                settings=settings,
+                pass_over=metrics.records_passed_over.labels(collection.name, "rounds").inc,
+            )
             if self._kind.rounds is not None
             else None
         )

@@ -155,7 +155,7 @@ class Metrics:
         )
         closed = (
             (self.batches_rejected, tuple(Reason)),
-            (self.records_passed_over, ("partials", "answers")),
+            (self.records_passed_over, ("partials", "answers", "rounds")),
             (self.estimates_published, _KINDS),
             (self.estimates_certified, ("true", "false")),
             (self.em_starts, tuple(Start)),

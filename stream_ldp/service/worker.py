@@ -12,7 +12,7 @@ import os
 import signal
 import tempfile
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 
@@ -41,6 +41,9 @@ log = logging.getLogger(__name__)
 
 #: Seconds for the last flush and for leaving the groups. A peer repeats what cannot be done by then.
 STOP_SECONDS = 10.0
+
+#: Seconds between two looks, while it stops, at whether any broker still answers.
+AWAY_SECONDS = 0.2
 
 #: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
@@ -198,8 +201,9 @@ class _Process:
             log.error("not started yet, and waiting for up to %s (--outage): %s", self._settings.outage, error)
         self._waiting_for = str(error)
 
-    async def stop(self) -> None:
-        """Stop what has been started."""
+    async def stop(self, *, after: asyncio.Future[Any]) -> None:
+        """Stop what has been started, once `work` has ended, whose future is given."""
+        await asyncio.wait([after])
         if self.worker is not None:
             await self.worker.stop()
 
@@ -222,12 +226,14 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     _, *works = tasks = [
         asyncio.ensure_future(work) for work in (stop.wait(), process.watch_brokers(), process.work())
     ]
+    code = 1
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for work in works:
             if work.done():
                 await work
         log.info("stopping")
+        code = 0
     except WorkerCrashed as error:
         # Logged now, since a part that hangs while it stops may leave no later moment.
         log.critical("stopping, after: %s: %r", error, error.__cause__)
@@ -242,10 +248,20 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         watchdog = threading.Timer(STOP_SECONDS, os._exit, [1])
         watchdog.daemon = True
         watchdog.start()
-        for task in tasks:
-            task.cancel()
+        asked, watching, working = tasks
+        asked.cancel()
+        working.cancel()
+        stopping = asyncio.ensure_future(process.stop(after=working))
+        if code == 0:
+            while not stopping.done() and process.watch.connected:
+                await asyncio.wait([stopping], timeout=AWAY_SECONDS)
+            if not stopping.done():
+                # Its parts wait for brokers, for as long as an outage may last: only a hard exit ends them all.
+                log.warning("stopped without a last flush, since no broker answers; its peers repeat what it counted")
+                os._exit(0)
+        await stopping
+        watching.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await process.stop()
         await admin.stop()
         watchdog.cancel()
     if process.worker is not None:

@@ -52,9 +52,9 @@ class Proxy:
         for pair in self._pairs:
             for writer in pair:
                 # Without a linger of no seconds, the close would be in good order.
-                writer.get_extra_info("socket").setsockopt(
-                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                )
+                with contextlib.suppress(OSError):
+                    socket_ = writer.get_extra_info("socket")
+                    socket_.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 writer.transport.abort()
 
     def half_close(self) -> None:

@@ -168,17 +168,31 @@ async def test_a_certificate_for_another_host_is_not_trusted(admitted: dict[str,
     assert "not trusted: Hostname mismatch" in problem
 
 
-async def test_tls_on_a_plaintext_port_is_suspected(admitted: dict[str, Any], secured: SecuredKafka) -> None:
-    problem = await _refused(**{**admitted, "brokers": secured.bootstrap})
-    assert problem == "the broker closed the connection: is this port for plaintext? security_protocol is SASL_SSL"
+async def test_tls_on_a_plaintext_port_is_told_at_once(admitted: dict[str, Any], secured: SecuredKafka) -> None:
+    flags = {**admitted, "brokers": secured.bootstrap}
+    assert await _refused(**flags) == "this port is for plaintext, and security_protocol is SASL_SSL"
+    with pytest.raises(AccessRefused):
+        await check_connection(Settings.load(**flags))
 
 
-async def test_plaintext_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:
+async def test_plaintext_on_a_tls_port_is_told_at_once(admitted: dict[str, Any]) -> None:
     problem = await _refused(brokers=admitted["brokers"])
-    assert (
-        problem
-        == "the broker closed the connection: does this port want TLS or a password? security_protocol is PLAINTEXT"
+    assert problem == (
+        "this port is for TLS, and security_protocol is PLAINTEXT: use SSL, or SASL_SSL with a password"
     )
+    with pytest.raises(AccessRefused):
+        await check_connection(Settings.load(brokers=admitted["brokers"]))
+
+
+async def test_a_port_that_closes_every_connection_is_waited_for() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(BrokerUnreachable, match="does this port want TLS or a password") as refused:
+            await check_connection(Settings.load(brokers=f"127.0.0.1:{port}"))
+    assert not isinstance(refused.value, AccessRefused)
 
 
 async def test_a_missing_password_on_a_tls_port_is_suspected(admitted: dict[str, Any]) -> None:

@@ -29,9 +29,20 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemD
 
 
 @pytest.fixture
-async def log(deployment: ItemDeployment) -> AsyncIterator[RoundLog]:
-    topic = deployment.names.rounds("survey")
-    log = RoundLog(deployment.collection, ROUNDS, topic=topic, settings=deployment.settings)
+def passed_over() -> list[None]:
+    """One entry for each record that the log has passed over."""
+    return []
+
+
+@pytest.fixture
+async def log(deployment: ItemDeployment, passed_over: list[None]) -> AsyncIterator[RoundLog]:
+    log = RoundLog(
+        deployment.collection,
+        ROUNDS,
+        topic=deployment.names.rounds("survey"),
+        settings=deployment.settings,
+        pass_over=lambda: passed_over.append(None),
+    )
     await log.start()
     yield log
     await log.stop()
@@ -63,8 +74,8 @@ async def test_a_round_is_found_as_soon_as_it_is_published_and_not_before(
     assert await log.find([second.fingerprint, first.fingerprint]) == [second, first]
 
 
-async def test_a_record_that_is_not_a_round_is_skipped_with_a_warning(
-    deployment: ItemDeployment, log: RoundLog, caplog: pytest.LogCaptureFixture
+async def test_a_record_that_is_not_a_round_is_passed_over_with_a_warning_and_counted(
+    deployment: ItemDeployment, log: RoundLog, passed_over: list[None], caplog: pytest.LogCaptureFixture
 ) -> None:
     first = asked(deployment, 1, 2)
     beyond = first.model_copy(update={"candidates": (1, 128)})
@@ -75,6 +86,7 @@ async def test_a_record_that_is_not_a_round_is_skipped_with_a_warning(
     assert [line.split(" is not a round of ours: ")[0].split()[-2:] for line in warnings] == [
         ["offset", str(offset)] for offset in range(3)
     ]
+    assert len(passed_over) == 3
     assert warnings[2].endswith("a candidate is not one of the items 0 to 127")
 
 

@@ -108,16 +108,21 @@ async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(tmp_path: 
             assert "the brokers answer" in worker.log
 
 
-async def test_a_worker_ends_with_the_reason_when_the_outage_lasts_longer_than_it_waits(
+async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_with_none_when_it_is_told_to(
     tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STREAM_LDP_OUTAGE", "3s")
     with EmbeddedKafka() as broker:
         deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
-        with deployment.worker() as worker:
-            await worker.ready()
+        patient = deployment.worker(environment={"STREAM_LDP_OUTAGE": "10m"})
+        with deployment.worker() as worker, patient:
+            await asyncio.gather(worker.ready(), patient.ready())
+            await play(deployment, users=1_000, seconds=1)
             await asyncio.to_thread(broker.kill)
             assert await worker.ended(within=30) == 1
+            patient.signal(signal.SIGTERM)
+            assert await patient.ended(within=8) == 0, patient.log
+            assert "stopped without a last flush, since no broker answers" in patient.log
             assert f"no broker has answered for 3s (--outage): {broker.bootstrap}: connection refused" in worker.log
             assert "Traceback" not in worker.log
         with deployment.worker() as worker:

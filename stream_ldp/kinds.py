@@ -14,6 +14,7 @@ from stream_ldp.records.kind import RECORDS
 from stream_ldp.sampled.kind import SAMPLED
 from stream_ldp.sets.kind import SETS
 from stream_ldp.strings.kind import STRINGS
+from stream_ldp.views.kind import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "kind_of", "load_collection", "parse_collection", "solve"]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
-KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS)}
+KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS)}
 
 
 def kind_of(collection: Collection) -> Kind[Any, Any, Any]:
@@ -78,7 +79,10 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
     if not isinstance(named, str):
         return None
     place = place_of(root, ("mechanism", "kind"), source=source)
-    known = {name: kind for kind in KINDS.values() for name in kind.mechanisms}
+    for kind in KINDS.values():
+        if named in kind.mechanisms and kind.takes is not None and kind.takes(document):
+            return kind
+    known = {name: kind for kind in _told_by_keys() for name in kind.mechanisms}
     if named not in known:
         raise CollectionError([f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}"])
     kind, shown = known[named], _kind_by_keys(document)
@@ -95,12 +99,17 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
 
 def _kind_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any] | None:
     """Find the kind of a file by the keys that only one kind has; None if it has none of them."""
-    return next((kind for kind in KINDS.values() if _own_keys(kind, document)), None)
+    return next((kind for kind in _told_by_keys() if _own_keys(kind, document)), None)
+
+
+def _told_by_keys() -> list[Kind[Any, Any, Any]]:
+    """List the kinds that do not take files of a mechanism that is another's, and with it some of its keys."""
+    return [kind for kind in KINDS.values() if kind.takes is None]
 
 
 def _own_keys(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> list[str]:
     """List the keys of a file that only this kind has."""
-    others = {key for other in KINDS.values() if other is not kind for key in keys_of(other.collection)}
+    others = {key for other in _told_by_keys() if other is not kind for key in keys_of(other.collection)}
     return [key for key in keys_of(kind.collection) if key in document and key not in others]
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.privacy.audit.attacks import Attack
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import QuestionSet
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
@@ -162,7 +162,7 @@ def audited_sets(collection: ItemCollection) -> Audited:
     return _Sets(method=collection.method, collection=collection)
 
 
-def audited_sampled(collection: SampledCollection) -> Audited:
+def audited_sampled(collection: AskingCollection) -> Audited:
     """Return the questions of a sampled collection."""
     return _Questions(questions=collection.questions)
 

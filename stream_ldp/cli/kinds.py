@@ -86,6 +86,16 @@ FACES: Mapping[str, Face] = {
         subscriber=Deferred("stream_ldp.client:StringSubscriber"),
         audited=Deferred("stream_ldp.cli.audited:audited_strings"),
     ),
+    "views": Face(
+        summary=Deferred("stream_ldp.cli.views.views_plan:summary"),
+        show_plan=Deferred("stream_ldp.cli.views.views_plan:show_plan"),
+        plan_document=Deferred("stream_ldp.cli.views.views_plan:plan_document"),
+        report=Deferred("stream_ldp.cli.report:report_sampled"),
+        simulate=Deferred("stream_ldp.cli.simulate:simulate_views"),
+        view=Deferred("stream_ldp.cli.views.estimates:view"),
+        subscriber=Deferred("stream_ldp.client:Subscriber"),
+        audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
+    ),
 }
 
 

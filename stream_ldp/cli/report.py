@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stream_ldp.cli.inputs.population import Records
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["ReportOptions", "report", "report_records", "report_sampled", "report_strings"]
@@ -247,7 +247,7 @@ def report_records(collection: JointCollection, options: ReportOptions) -> None:
     _publish(collection, options, Reporter)
 
 
-def report_sampled(collection: SampledCollection, options: ReportOptions) -> None:
+def report_sampled(collection: AskingCollection, options: ReportOptions) -> None:
     """Publish the records of one user or of many to a sampled collection."""
     _publish(collection, options, SampledReporter)
 

@@ -32,7 +32,7 @@ from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["simulate", "simulate_records", "simulate_sampled", "simulate_strings"]
+__all__ = ["simulate", "simulate_records", "simulate_sampled", "simulate_strings", "simulate_views"]
 
 TruthT = TypeVar("TruthT", bound=TruthFile)
 TruthT_co = TypeVar("TruthT_co", bound=TruthFile, covariant=True)
@@ -138,15 +139,35 @@ def simulate(
 
 def simulate_records(collection: JointCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who report once each to a collection of joint distributions."""
+    axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
+    _simulate_joints(collection, options, reporter=Reporter, axes=axes)
+
+
+def simulate_views(collection: ViewsCollection, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who each tell one view, once."""
+    axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
+    _simulate_joints(collection, options, reporter=SampledReporter, axes=axes)
+
+
+def _simulate_joints(
+    collection: JointCollection | ViewsCollection,
+    options: SimulateOptions,
+    *,
+    reporter: Callable[..., RecordReporter],
+    axes: Mapping[str, Sequence[Sequence[str]]],
+) -> None:
+    """Play a population of joint distributions.
+
+    axes: by estimate, the values of each of its axes.
+    """
     population = _population(collection, options)
 
     def lines(truth: Truth) -> Iterator[str]:
-        for estimate in collection.estimates:
-            axes = [attribute.values for attribute in collection.attributes_of(estimate)]
-            for each in truth.windows[estimate.name]:
-                yield truth_line(estimate.name, axes, each)
+        for name, values in axes.items():
+            for each in truth.windows[name]:
+                yield truth_line(name, values, each)
 
-    _simulate(collection, options, population, reporter=Reporter, tally=Tally(collection, population), lines=lines)
+    _simulate(collection, options, population, reporter=reporter, tally=Tally(collection, population), lines=lines)
 
 
 def simulate_sampled(collection: SampledCollection, options: SimulateOptions) -> None:

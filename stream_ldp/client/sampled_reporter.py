@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
 
 __all__ = ["SampledReporter"]
 
@@ -32,7 +32,7 @@ class SampledReporter(RecordReporter):
     `RecordReporter`.
     """
 
-    def __init__(self, collection: SampledCollection, **options: Any) -> None:
+    def __init__(self, collection: AskingCollection, **options: Any) -> None:
         """Prepare for one collection; the options are those of `RecordReporter`."""
         super().__init__(collection, **options)
         self._sampled = collection

@@ -10,7 +10,7 @@ from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.question import SeriesT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -142,6 +142,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     name: its name, by which tables in other packages refer to it.
     collection: the class of its collections, whose `topics` and `series` belong to the kind as well.
     mechanisms: every `mechanism.kind` that a file of this kind may name.
+    takes: decides which files with such a mechanism are of this kind, where another kind has it too; None for the
+        rest of them.
     layout: makes the layout of the batches under a collection's own fingerprint.
     solve: answers a question; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
@@ -155,6 +157,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     name: str
     collection: type[CollectionT]
     mechanisms: tuple[str, ...]
+    takes: Callable[[Mapping[str, Any]], bool] | None = None
     layout: Callable[[CollectionT], Layout]
     solve: Callable[[CollectionT, Question[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import Cell
 
-__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Privacy", "Temporal"]
+__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Privacy", "Temporal", "View"]
 
 
 def _as_list(value: object) -> object:
@@ -43,8 +43,8 @@ Distribution = Annotated[tuple[Probability, ...], BeforeValidator(_as_list)]
 class Fit(MessagePart):
     """The way in which the joint was solved, and how far from solved it may be."""
 
-    method: str = Field(description="em, lasso or lremh")
-    stop: str = Field(description="the stopping rule: certificate or paper")
+    method: str = Field(description="em, lasso, lremh or views")
+    stop: str = Field(description="the stopping rule: certificate or paper; sweeps for views")
     start: str = Field(description="what the iteration started from: uniform, independence, pairs, lasso or previous")
     iterations: int = Field(ge=0, description="evaluations of the EM map")
     certificate: Finite = Field(description="upper bound, in nats, of what the objective could still gain")
@@ -94,6 +94,13 @@ class Temporal(MessagePart):
     filter: Filter | None = Field(description="what the next window starts from; null in a provisional estimate")
 
 
+class View(MessagePart):
+    """A set of attributes whose users' answers an estimate is made of."""
+
+    attributes: tuple[str, ...]
+    reports: int = Field(ge=0, description="answers in the window about this view")
+
+
 class Privacy(MessagePart):
     """Epsilon, in nats, of any two records, and the assumption that it rests on."""
 
@@ -128,6 +135,9 @@ class Estimate(AnswerMessage):
     plausibility: PlausibilityField
     privacy: Privacy
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")
+    views: tuple[View, ...] | None = Field(
+        default=None, description="the views that the estimate is made of; null where users tell all attributes"
+    )
 
     @property
     def series(self) -> str:

@@ -42,6 +42,11 @@ class Attribute(Part):
         require_distinct(self.values, f"values of attribute {self.name!r}", "values")
         return self
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values, by the name that all attributes have for them."""
+        return self.values
+
     def encode(self, value: str) -> int:
         """Return the number of a value; see `stream_ldp.collection.attributes.Encoder`."""
         return index_of(value, self.values, attribute=self.name)
@@ -133,6 +138,10 @@ class JointCollection(Collection):
     def sizes_of(self, estimate: EstimateSpec) -> tuple[int, ...]:
         """Return the shape of an estimate: the number of values of each axis."""
         return tuple(len(attribute.values) for attribute in self.attributes_of(estimate))
+
+    def columns_of(self, table: NDArray[np.int64], estimate: EstimateSpec) -> tuple[NDArray[np.int64], ...]:
+        """Return the values that users have of each axis of an estimate, by their numbers."""
+        return tuple(table[:, place] for place in self.positions_of(estimate.of))
 
     def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
         """Find the positions of some attributes, given by name, among the collection's; in the given order."""

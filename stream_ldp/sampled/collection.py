@@ -25,27 +25,25 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sampled.questions import QuestionSet, Table
 
-__all__ = ["SampledCollection"]
+__all__ = ["AskingCollection", "SampledCollection"]
 
 
-class SampledCollection(Collection):
-    """A collection of frequencies and means, as a collection file describes it.
+class AskingCollection(Collection):
+    """A collection whose users are each asked one question, whatever is estimated from their answers.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
 
-    topics: ClassVar[Topics] = Topics(answers="marginals")
-
-    mechanism_spec: SampledSpec = Field(alias="mechanism")
     attributes: tuple[SampledAttribute, ...] = Field(min_length=1)
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
-    def _parts_agree(self) -> Self:
+    def _questions_fit(self) -> Self:
         require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
         try:
             questions = self.questions
+        except Misplaced:
+            raise
         except ParameterError as error:
             raise Misplaced(str(error), "mechanism") from error
         if len(questions.questions) > MAX_QUESTIONS:
@@ -54,15 +52,14 @@ class SampledCollection(Collection):
             raise Misplaced(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}", "attributes")
         return self
 
-    @cached_property
+    @property
     def questions(self) -> QuestionSet:
-        """The questions, of which each user answers one."""
-        return self.mechanism_spec.questions(self.attributes)
+        """The questions, of which each user answers one.
 
-    @cached_property
-    def series(self) -> tuple[MarginalSeries, ...]:
-        """The only series."""
-        return (MarginalSeries(every_ms=self.every_ms),)
+        Raises:
+            ParameterError: the mechanism cannot ask about the attributes.
+        """
+        raise NotImplementedError
 
     @property
     def _meaning(self) -> list[Any]:
@@ -76,7 +73,7 @@ class SampledCollection(Collection):
         questions = self.questions
         return [
             self.name,
-            self.mechanism_spec.kind,
+            "sampled",
             [[each.name, _domain(each)] for each in self.attributes],
             [each.meaning for each in questions.questions],
             list(questions.ends),
@@ -109,6 +106,29 @@ class SampledCollection(Collection):
             return records
         columns = [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
         return np.array([tuple(record) for record in records], dtype=columns)
+
+
+class SampledCollection(AskingCollection):
+    """A collection of frequencies and means, as a collection file describes it.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="marginals")
+
+    mechanism_spec: SampledSpec = Field(alias="mechanism")
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @cached_property
+    def questions(self) -> QuestionSet:
+        """See `AskingCollection.questions`."""
+        return self.mechanism_spec.questions(self.attributes)
+
+    @cached_property
+    def series(self) -> tuple[MarginalSeries, ...]:
+        """The only series."""
+        return (MarginalSeries(every_ms=self.every_ms),)
 
 
 def _domain(attribute: SampledAttribute) -> list[Any] | None:

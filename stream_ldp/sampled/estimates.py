@@ -85,17 +85,17 @@ class MeanEstimate:
 
 
 def gathered(
-    questions: QuestionSet, windows: Sequence[tuple[float, NDArray[np.int64]]], *, of: int
+    questions: QuestionSet, windows: Sequence[tuple[float, NDArray[np.int64]]], *, of: int | None = None
 ) -> tuple[Answers, ...]:
     """Gather the answers that are about an attribute; questions that nobody has answered are left out.
 
     windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, (sum w n)^2 /
         (sum w^2 n) over windows of n reports and weight w (Kish, 1965).
-    of: position of the attribute.
+    of: position of the attribute; None for the answers to all questions.
     """
     found = []
     for number, question in enumerate(questions.questions):
-        if of not in question.of:
+        if of is not None and of not in question.of:
             continue
         parts = [(weight, *questions.part(sums, number)) for weight, sums in windows]
         weighted = sum(weight * float(reports) for weight, reports, _ in parts)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
 
 __all__ = ["asked", "held_words", "permanent_answers"]
@@ -29,7 +29,7 @@ _ANSWER = b"stream-ldp ans 1"
 _WORD_BYTES = 4
 
 
-def asked(collection: SampledCollection, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
+def asked(collection: AskingCollection, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
     """Return the number of the question that each user is asked, int64, shape (n,).
 
     A user's word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp qst 1",
@@ -46,7 +46,7 @@ def asked(collection: SampledCollection, *, secrets: Sequence[bytes]) -> NDArray
     return collection.questions.numbers(np.frombuffer(b"".join(words), dtype="<u4"))
 
 
-def permanent_answers(collection: SampledCollection, table: Table, *, secrets: Sequence[bytes]) -> NDArray[np.uint8]:
+def permanent_answers(collection: AskingCollection, table: Table, *, secrets: Sequence[bytes]) -> NDArray[np.uint8]:
     """Make the report that each user sends for ever, as long as what is asked does not change.
 
     table: users, one a row.
@@ -64,7 +64,7 @@ def permanent_answers(collection: SampledCollection, table: Table, *, secrets: S
     return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
 
 
-def held_words(collection: SampledCollection, number: int, user: Table, *, key: bytes) -> KeyedWords:
+def held_words(collection: AskingCollection, number: int, user: Table, *, key: bytes) -> KeyedWords:
     """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
 
     They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question

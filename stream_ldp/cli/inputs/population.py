@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.strings.collection import StringCollection
 
-    Records = JointCollection | SampledCollection | StringCollection
+    Records = JointCollection | AskingCollection | StringCollection
 
 __all__ = ["PopulationError", "load_population", "sample"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.records.series import EstimateSpec
+    from stream_ldp.views.collection import ViewsCollection
 
 __all__ = ["Tally", "Truth", "WindowTruth"]
 
@@ -61,17 +61,17 @@ class Truth(TruthFile):
 class Tally:
     """A tally counts the true records as they are reported."""
 
-    def __init__(self, collection: JointCollection, population: NDArray[np.int64]) -> None:
+    def __init__(self, collection: JointCollection | ViewsCollection, population: NDArray[Any]) -> None:
         """Start with no records.
 
-        population: value indices, shape (rows, attributes).
+        population: users, one a row, as the collection's `table` makes them.
         """
         self._collection = collection
         self._population = population
         self._panes: dict[int, dict[str, NDArray[np.int64]]] = defaultdict(dict)
 
-    def add(self, values: NDArray[np.int64], *, time_ms: int) -> None:
-        """Add records, value indices of shape (n, attributes), that are reported at one event time."""
+    def add(self, values: NDArray[Any], *, time_ms: int) -> None:
+        """Add users, one a row, whose records are reported at one event time."""
         counts = self._panes[pane_of(time_ms, self._collection.window)]
         for estimate in self._collection.estimates:
             counts[estimate.name] = counts.get(estimate.name, 0) + self._counted(values, estimate)
@@ -88,7 +88,7 @@ class Tally:
             windows={estimate.name: tuple(self._windows(estimate)) for estimate in self._collection.estimates},
         )
 
-    def _windows(self, estimate: EstimateSpec) -> Iterator[WindowTruth]:
+    def _windows(self, estimate: Any) -> Iterator[WindowTruth]:
         window = self._collection.window
         for start in sorted({start for pane in self._panes for start in windows_of(pane, window)}):
             panes = [pane for pane in panes_of(start, window) if pane in self._panes]
@@ -99,10 +99,9 @@ class Tally:
                 probability=_shares(counts),
             )
 
-    def _counted(self, values: NDArray[np.int64], estimate: EstimateSpec) -> NDArray[np.int64]:
-        names = [attribute.name for attribute in self._collection.attributes]
+    def _counted(self, values: NDArray[Any], estimate: Any) -> NDArray[np.int64]:
         shape = self._collection.sizes_of(estimate)
-        cells = np.ravel_multi_index(tuple(values[:, names.index(name)] for name in estimate.of), shape)
+        cells = np.ravel_multi_index(self._collection.columns_of(values, estimate), shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
 

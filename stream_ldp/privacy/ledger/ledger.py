@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.permanent import KeyedWords
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.strings.collection import StringCollection
@@ -158,7 +158,7 @@ def attribute_reports(
 
 
 def answer_reports(
-    collection: SampledCollection, table: Table, *, secret: bytes, tag_key: bytes | None
+    collection: AskingCollection, table: Table, *, secret: bytes, tag_key: bytes | None
 ) -> tuple[AttributeReport, ...]:
     """Describe what reports of these records of one user show of what the user is asked about.
 
@@ -206,7 +206,7 @@ def _tag(words: KeyedWords) -> str:
 
 
 def _shown_answers(
-    collection: SampledCollection | StringCollection,
+    collection: AskingCollection | StringCollection,
     number: int,
     *,
     attribute: str,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.strings.collection import StringCollection
@@ -188,7 +188,7 @@ class PrivacyLedger:
         return attribute_reports(collection, values, tag_key=self._tag_key if self._terms.memoises else None)
 
     def answer_reports(
-        self, collection: SampledCollection, table: Table, *, secret: bytes
+        self, collection: AskingCollection, table: Table, *, secret: bytes
     ) -> tuple[AttributeReport, ...]:
         """Describe what answers about these records would show; without the secret, it reveals no value.
 

@@ -1,0 +1,69 @@
+"""This module shows a collection of views on one line, and its plan as tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+
+if TYPE_CHECKING:
+    from stream_ldp.views.collection import ViewsCollection
+    from stream_ldp.views.plan import DesignPlan, Plan
+
+__all__ = ["plan_document", "show_plan", "summary"]
+
+
+def summary(collection: ViewsCollection, *, lasting: str) -> str:
+    """Describe the collection on one line; `lasting` describes its windows."""
+    questions = collection.questions
+    return (
+        f"{len(collection.attributes)} attributes in {len(questions.questions)} views, each user asked about one at "
+        f"epsilon {shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, "
+        f"{len(collection.estimates)} estimates, {lasting}"
+    )
+
+
+def plan_document(planned: Plan) -> dict[str, object]:
+    """Return the plan as plain data, for JSON."""
+    return asdict(planned) | {
+        "design": _document(planned.design),
+        "others": [_document(each) for each in planned.others],
+    }
+
+
+def _document(design: DesignPlan) -> dict[str, Any]:
+    return asdict(design) | {"avd": [{"users": users, "avd": avd} for users, avd in design.avd]}
+
+
+def show_plan(planned: Plan) -> None:
+    """Print the plan."""
+    console = Console(highlight=False)
+    console.print(
+        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
+        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
+        markup=False,
+    )
+    console.print(
+        f"Epsilon {shown_epsilon(planned.epsilon)} for all reports of a user for ever, who tells one view: between "
+        f"any two records, and {shown_epsilon(planned.attribute_epsilon)} for those that differ in one attribute; "
+        f"{shown_epsilon(planned.changed)} more for each other answer to what is asked.",
+    )
+    designs = [planned.design, *planned.others]
+    table = Table(
+        "design",
+        "views",
+        "cells",
+        *(f"{users:,} users" for users, _ in planned.design.avd),
+        box=box.SIMPLE,
+        title="Designs, with the AVD to expect of the joint distribution of two attributes",
+        caption=f"The first is in use. Expected where pairs are {planned.dependence:g} from independent, on average.",
+    )
+    for each in designs:
+        table.add_row(each.name, f"{each.views}", f"{each.largest}", *(f"{avd:.4f}" for _, avd in each.avd))
+    console.print(table)

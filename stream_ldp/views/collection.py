@@ -1,0 +1,99 @@
+"""Collections whose users are each asked about one view, and whose estimates are of any attributes."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import Topics, require_distinct
+from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.records.collection import MAX_CELLS
+from stream_ldp.sampled.collection import AskingCollection
+from stream_ldp.views.question import views_of
+from stream_ldp.views.series import ViewEstimateSpec
+from stream_ldp.views.spec import ViewsSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.sampled.attributes import SampledAttribute
+    from stream_ldp.sampled.questions import QuestionSet, Table
+
+__all__ = ["ViewsCollection"]
+
+
+class ViewsCollection(AskingCollection):
+    """A collection of joint distributions that users tell in views, as a collection file describes it.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="estimates")
+
+    mechanism_spec: ViewsSpec = Field(alias="mechanism")
+    estimates: tuple[ViewEstimateSpec, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _estimates_are_determined(self) -> Self:
+        require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
+        told = {of for view in views_of(self.questions) for size in (1, 2) for of in combinations(view.of, size)}
+        for index, estimate in enumerate(self.estimates):
+            for axis, name in enumerate(estimate.of):
+                if name not in self._positions:
+                    problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
+                    raise Misplaced(problem, "estimates", index, "of", axis)
+            cells = math.prod(self.sizes_of(estimate))
+            if cells > MAX_CELLS:
+                raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
+            if self.mechanism_spec.ask == "auto":
+                # It asks about every attribute, and leaves pairs out where their noise is more than their dependence.
+                continue
+            places = sorted(self.positions_of(estimate.of))
+            for of in (of for size in (1, 2) for of in combinations(places, size)):
+                if of not in told:
+                    names = " and ".join(self.attributes[place].name for place in of)
+                    raise Misplaced(
+                        f"no view has {names}{' together' if len(of) > 1 else ''}: ask about it, or give `ask: auto`",
+                        "estimates",
+                        index,
+                        "of",
+                    )
+        return self
+
+    @cached_property
+    def questions(self) -> QuestionSet:
+        """See `AskingCollection.questions`: one for each view."""
+        return self.mechanism_spec.questions(self.attributes)
+
+    @property
+    def series(self) -> tuple[ViewEstimateSpec, ...]:
+        """The estimates."""
+        return self.estimates
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {attribute.name: position for position, attribute in enumerate(self.attributes)}
+
+    def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[SampledAttribute, ...]:
+        """List the attributes of an estimate, in the order of its axes."""
+        return tuple(self.attributes[self._positions[name]] for name in estimate.of)
+
+    def sizes_of(self, estimate: ViewEstimateSpec) -> tuple[int, ...]:
+        """Return the shape of an estimate: the number of values of each axis."""
+        return tuple(len(attribute.labels) for attribute in self.attributes_of(estimate))
+
+    def columns_of(self, table: Table, estimate: ViewEstimateSpec) -> tuple[NDArray[np.int64], ...]:
+        """Return the values that users have of each axis of an estimate, by their numbers."""
+        return tuple(table[str(place)] for place in self.positions_of(estimate.of))
+
+    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
+        """Find the positions of some attributes, given by name, among the collection's; in the given order."""
+        return tuple(self._positions[name] for name in of)

@@ -1,0 +1,194 @@
+"""Designs: which views users are asked about, and how many users each.
+
+A design is chosen before anything is collected, by the error to expect of the joint distributions of two attributes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from stream_ldp.sampled.oracles import value_oracle
+from stream_ldp.views.covers import affine_plane, greedy_cover
+from stream_ldp.views.variance import marginal_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.mechanisms import FrequencyOracle
+
+__all__ = ["DEPENDENCE", "MAX_VIEW_CELLS", "USERS", "Design", "candidates", "designed", "expected_avd", "ranked"]
+
+#: Most cells of a view: a report of a subset has a bit for each, here 512 bytes.
+MAX_VIEW_CELLS = 2**12
+
+#: Users of a window for whom a design is chosen, where the file gives no number.
+USERS = 20_000
+
+#: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
+#: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.
+DEPENDENCE = 0.1
+
+#: Views of at most so many cells are tried for covers.
+_COVER_CELLS = (16, 32, 64, 128, 256, 512, 1024, 2048)
+#: Shares of the users that are asked about single attributes where the others are asked about pairs.
+_MIXED = (0.25, 0.5, 0.75)
+#: Digits of the weight of a view, which has to come out the same on every machine.
+_DIGITS = 3
+
+#: E |x| of a standard normal x, over 2: the part of a standard error that is expected in half an absolute error.
+_HALF_MEAN_ABSOLUTE = 0.5 * math.sqrt(2 / math.pi)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Views, each the ascending positions of its attributes, and the weights of their shares of the users.
+
+    name: says which design it is.
+    sizes: number of values of each attribute of the collection.
+    oracle: name of the oracle of all views, see `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    views: tuple[tuple[int, ...], ...]
+    weights: tuple[float, ...]
+    epsilon: float
+    oracle: str = "auto"
+
+    def oracle_of(self, view: Sequence[int]) -> FrequencyOracle:
+        """Return what perturbs the cells of a view.
+
+        Raises:
+            ParameterError: the oracle is not for so many cells, or the epsilon is beyond the resolution.
+        """
+        return value_oracle(self.oracle, self.cells(view), epsilon=self.epsilon)
+
+    def cells(self, of: Sequence[int]) -> int:
+        """Return the number of cells of the joint distribution of some attributes."""
+        return math.prod(self.sizes[place] for place in of)
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """The share of the users of each view."""
+        total = sum(self.weights)
+        return tuple(weight / total for weight in self.weights)
+
+    @cached_property
+    def information(self) -> dict[tuple[int, ...], float]:
+        """Inverse variance, for each user of the collection, of a cell of each attribute and pair in a view."""
+        found: dict[tuple[int, ...], float] = {}
+        for view, share in zip(self.views, self.shares, strict=True):
+            oracle = self.oracle_of(view)
+            for of in (*((place,) for place in view), *combinations(view, 2)):
+                found[of] = found.get(of, 0.0) + share / marginal_variance(oracle, self.cells(of))
+        return found
+
+
+def designed(
+    name: str,
+    views: Sequence[tuple[int, ...]],
+    *,
+    sizes: tuple[int, ...],
+    epsilon: float,
+    oracle: str = "auto",
+    parts: Sequence[tuple[int, float]] = (),
+) -> Design:
+    """Share the users out among views so that the sum of the errors in their pairs is least.
+
+    A view whose reports cost c sqrt(1 / n) of error for n users gets users in proportion to c^(2/3).
+
+    parts: numbers of consecutive views, with the share of the users that they get together; none for all alike.
+    """
+    design = Design(name=name, sizes=sizes, views=tuple(views), weights=(), epsilon=epsilon, oracle=oracle)
+    weights = [_cost(design, view) ** (2 / 3) for view in views]
+    shared: list[float] = []
+    for count, share in parts or ((len(views), 1.0),):
+        part = weights[len(shared) : len(shared) + count]
+        shared += [share * weight / sum(part) for weight in part]
+    mean = sum(shared) / len(shared)
+    rounded = tuple(float(f"{weight / mean:.{_DIGITS}g}") for weight in shared)
+    return Design(name=name, sizes=sizes, views=tuple(views), weights=rounded, epsilon=epsilon, oracle=oracle)
+
+
+def _cost(design: Design, view: tuple[int, ...]) -> float:
+    """Return the sum of absolute errors, for one report, in the joint distributions that a view is asked for."""
+    oracle = design.oracle_of(view)
+    wanted: list[tuple[int, ...]] = [*combinations(view, 2)] or [view]
+    return sum(design.cells(of) * math.sqrt(marginal_variance(oracle, design.cells(of))) for of in wanted)
+
+
+def candidates(
+    sizes: tuple[int, ...], *, epsilon: float, oracle: str = "auto", names: Sequence[str] = ()
+) -> list[Design]:
+    """Return the designs to choose from, of which each view has at most `MAX_VIEW_CELLS` cells.
+
+    names: of the designs that are wanted; none for all.
+    """
+    places = range(len(sizes))
+    singles: list[tuple[int, ...]] = [(place,) for place in places]
+    pairs: list[tuple[int, ...]] = list(combinations(places, 2))
+    found: list[Design] = []
+
+    def add(name: str, views: Sequence[tuple[int, ...]], parts: Sequence[tuple[int, float]] = ()) -> None:
+        large = any(math.prod(sizes[place] for place in view) > MAX_VIEW_CELLS for view in views)
+        known = any(set(views) == set(each.views) and not parts for each in found)
+        if views and not large and not known and (not names or name in names):
+            found.append(designed(name, views, sizes=sizes, epsilon=epsilon, oracle=oracle, parts=parts))
+
+    add("attributes", singles)
+    add("pairs", pairs)
+    if pairs:
+        for share in _MIXED:
+            add(f"attributes {share:g} + pairs", [*singles, *pairs], [(len(singles), share), (len(pairs), 1 - share)])
+        add("plane", affine_plane(len(sizes)))
+        for limit in _COVER_CELLS:
+            add(f"cover {limit}", greedy_cover(sizes, limit))
+    return found
+
+
+def expected_avd(design: Design, users: int, *, dependence: float = DEPENDENCE) -> float:
+    """Return the mean AVD to expect of the joint distributions of two attributes.
+
+    That of a pair is the noise of both margins, and of the dependence the lesser of its noise and itself, which a
+    shrunk estimate comes close to.
+
+    dependence: expected mean AVD between a joint distribution of two attributes and the product of its margins.
+    """
+    if len(design.sizes) == 1:
+        return min(1.0, _noise(design, (0,), users))
+    found = []
+    for pair in combinations(range(len(design.sizes)), 2):
+        margins = math.hypot(*(min(1.0, _noise(design, (place,), users)) for place in pair))
+        noise = _noise(design, pair, users)
+        lesser = noise * dependence / math.hypot(noise, dependence) if math.isfinite(noise) else dependence
+        found.append(min(1.0, margins + lesser))
+    return sum(found) / len(found)
+
+
+def _noise(design: Design, of: tuple[int, ...], users: int) -> float:
+    """Return the AVD that noise makes in the marginal of an attribute, or in the dependence of two."""
+    information = design.information.get(of, 0.0) * users
+    if not information:
+        return math.inf
+    sizes = [design.sizes[place] for place in of]
+    free = sizes[0] if len(of) == 1 else math.sqrt(math.prod(sizes) * math.prod(size - 1 for size in sizes))
+    return _HALF_MEAN_ABSOLUTE * free / math.sqrt(information)
+
+
+def ranked(
+    sizes: tuple[int, ...],
+    *,
+    epsilon: float,
+    users: int,
+    dependence: float = DEPENDENCE,
+    oracle: str = "auto",
+) -> list[Design]:
+    """Return all designs, that with the least expected AVD first."""
+    return sorted(
+        candidates(sizes, epsilon=epsilon, oracle=oracle),
+        key=lambda each: round(expected_avd(each, users, dependence=dependence), 9),
+    )

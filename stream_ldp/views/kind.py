@@ -1,0 +1,35 @@
+"""The kind of the collections of views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.pipeline.kind import Kind
+from stream_ldp.records.answer import Estimate
+from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.plan import plan
+from stream_ldp.views.solve import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["VIEWS", "is_of_views"]
+
+
+def is_of_views(document: Mapping[str, Any]) -> bool:
+    """Say whether a sampled collection is of views: it has estimates, or asks about more than single attributes."""
+    asked = document["mechanism"].get("ask", "attributes")
+    return "estimates" in document or asked != "attributes"
+
+
+VIEWS = Kind(
+    name="views",
+    collection=ViewsCollection,
+    mechanisms=("sampled",),
+    takes=is_of_views,
+    layout=SampledLayout,
+    solve=solve,
+    answer=Estimate,
+    plan=plan,
+)

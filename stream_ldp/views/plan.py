@@ -1,0 +1,110 @@
+"""The plan of a collection of views: its design, privacy, memory and expected error, before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.views.design import DEPENDENCE, Design, expected_avd, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.views.collection import ViewsCollection
+
+__all__ = ["DesignPlan", "Plan", "plan"]
+
+_SUM_BYTES = 8  # bytes of a counter
+#: Designs that a plan shows beside the one in use.
+_RUNNERS_UP = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DesignPlan:
+    """The plan of one design.
+
+    views: number of views.
+    largest: cells of the largest of them.
+    mechanisms: what perturbs the cells of views.
+    avd: pairs (users, expected mean AVD of the joint distribution of two attributes).
+    """
+
+    name: str
+    views: int
+    largest: int
+    mechanisms: tuple[str, ...]
+    avd: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The plan of a collection.
+
+    bits, report_bytes: size of one report.
+    epsilon: in nats, of all reports of a user for ever, for any two users.
+    attribute_epsilon: in nats, of the same for users who differ in one attribute: as much.
+    changed: in nats, for each further cell of the view that the user is asked about.
+    counters, state_bytes: memory of a window, for each source partition.
+    dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.
+    design: the design in use.
+    others: the best of the other designs, for the number of users that the design is chosen for.
+    """
+
+    collection: str
+    fingerprint: str
+    bits: int
+    report_bytes: int
+    epsilon: float
+    attribute_epsilon: float
+    changed: float
+    counters: int
+    state_bytes: int
+    dependence: float
+    design: DesignPlan
+    others: tuple[DesignPlan, ...]
+
+
+def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+    """Work out the cost of a collection.
+
+    populations: numbers of users who report in a window, for which to state the error.
+    """
+    spec, questions = collection.mechanism_spec, collection.questions
+    design, dependence = spec.design(collection.attributes), spec.dependence or DEPENDENCE
+    others = [
+        each
+        for each in ranked(
+            design.sizes,
+            epsilon=spec.epsilon,
+            users=spec.for_users,
+            dependence=dependence,
+            oracle=spec.oracle,
+        )
+        if set(each.views) != set(design.views) or each.weights != design.weights
+    ]
+    return Plan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        bits=questions.bits,
+        report_bytes=row_width(questions.bits),
+        epsilon=questions.epsilon,
+        attribute_epsilon=questions.epsilon,
+        changed=questions.epsilon,
+        counters=questions.counters,
+        state_bytes=questions.counters * _SUM_BYTES,
+        dependence=dependence,
+        design=_planned(design, populations, dependence),
+        others=tuple(_planned(each, populations, dependence) for each in others[:_RUNNERS_UP]),
+    )
+
+
+def _planned(design: Design, populations: Sequence[int], dependence: float) -> DesignPlan:
+    return DesignPlan(
+        name=design.name,
+        views=len(design.views),
+        largest=max(design.cells(view) for view in design.views),
+        mechanisms=tuple(dict.fromkeys(design.oracle_of(view).title for view in design.views)),
+        avd=tuple((users, expected_avd(design, users, dependence=dependence)) for users in populations),
+    )

@@ -1,0 +1,45 @@
+"""The estimates of a collection of views: one series of answers each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import Name, Part, PositiveDuration, require_distinct
+from stream_ldp.sampled.series import STATISTIC
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Window
+    from stream_ldp.records.answer import Estimate
+
+__all__ = ["ViewEstimateSpec"]
+
+
+class ViewEstimateSpec(Part):
+    """One joint distribution to estimate, a `stream_ldp.collection.Series`.
+
+    of: the attributes, in the order of the axes of the result.
+    every_ms: time between two provisional estimates of an open window, in milliseconds.
+    """
+
+    name: Name
+    of: tuple[str, ...] = Field(min_length=1)
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @model_validator(mode="after")
+    def _attributes_are_distinct(self) -> Self:
+        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
+        return self
+
+    def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
+        """Name its statistic: the sums of the answers to all questions, the same for all estimates."""
+        return STATISTIC
+
+    def period_ms(self, window: Window) -> int:
+        """Return the hop of the windows."""
+        return window.pane_ms
+
+    def follows(self, window_ms: int) -> tuple[str, None]:  # noqa: ARG002
+        """Name the answer before: its own latest final, which nothing is taken from."""
+        return self.name, None

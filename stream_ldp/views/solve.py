@@ -1,0 +1,114 @@
+"""The solver of collections of views: it answers a question of the pipeline with an estimate."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from scipy.stats import chi2
+
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, View
+from stream_ldp.records.answer import Fit as FitMessage
+from stream_ldp.sampled.solve import ASSUMPTION
+from stream_ldp.views.errors import standard_error
+from stream_ldp.views.fitting import CHANGE, Fit
+from stream_ldp.views.question import views_of
+from stream_ldp.views.tables import view_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.sampled.questions import QuestionSet
+    from stream_ldp.views.collection import ViewsCollection
+    from stream_ldp.views.fitting import Joint
+    from stream_ldp.views.series import ViewEstimateSpec
+
+__all__ = ["SIGNIFICANCE", "solve"]
+
+#: Chance that attributes that are independent are found to be dependent, as for collections of records.
+SIGNIFICANCE = 0.05
+
+
+def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]) -> Estimate:
+    """Answer a question about one window of one estimate."""
+    spec, window, questions = question.series, collection.window, collection.questions
+    windows = [
+        (weight, ReportSums.sum(parts, counters=questions.counters).values)
+        for weight, parts in question.counts(ReportSums)
+    ]
+    _, current = windows[0]
+    of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
+    tables = view_tables(questions, windows, reports_per_user=window.reports_per_user)
+    fit = Fit(tables, sizes=[len(attribute.labels) for attribute in collection.attributes])
+    joint = fit.joint(of)
+    return Estimate(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        estimate=spec.name,
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        effective_reports=sum(table.reports for table in tables if _is_used(table.of, of)),
+        axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
+        probability=joint.probability.tolist(),
+        standard_error=standard_error(fit, tables, joint.probability, of=of).tolist(),
+        fit=_fit(joint),
+        independence=_independence(fit, of),
+        plausibility=questions.plausibility(current, reports_per_user=window.reports_per_user),
+        privacy=Privacy(
+            per_report=questions.epsilon,
+            for_ever=questions.epsilon,
+            assumption=ASSUMPTION,
+            published=published_of_window(question, window, epsilon=questions.epsilon, inputs="any two users"),
+        ),
+        views=tuple(_views(questions, current, of)),
+    )
+
+
+def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
+    return not set(view).isdisjoint(of)
+
+
+def _views(questions: QuestionSet, sums: NDArray[np.int64], of: Sequence[int]) -> list[View]:
+    """List the views that tell something of the attributes, with the number of their answers in the window."""
+    return [
+        View(attributes=tuple(each.name for each in view.attributes), reports=int(reports))
+        for view, reports in zip(views_of(questions), questions.draws(sums), strict=True)
+        if _is_used(view.of, of)
+    ]
+
+
+def _fit(joint: Joint) -> FitMessage:
+    return FitMessage(
+        method="views",
+        stop="sweeps",
+        start="independence",
+        iterations=joint.sweeps,
+        certificate=joint.change,
+        certified=joint.change <= CHANGE,
+        tolerance=CHANGE,
+    )
+
+
+def _independence(fit: Fit, of: Sequence[int]) -> Independence:
+    """Test whether any pair of the attributes depends on each other, by the squared norms of all dependences.
+
+    The noise of the pairs is nearly independent, so their sum is about chi-square.
+    """
+    told = [fit.pair(*pair) for pair in combinations(sorted(of), 2) if pair in fit.pairs]
+    statistic, freedom = sum(pair.statistic for pair in told), sum(pair.freedom for pair in told)
+    p_value = float(chi2.sf(statistic, freedom)) if told else 1.0
+    return Independence(
+        marginals=tuple(fit.margin(place) for place in of),
+        statistic=statistic,
+        p_value=p_value,
+        dependent=p_value < SIGNIFICANCE and math.isfinite(statistic),
+    )

@@ -1,0 +1,176 @@
+"""How users are asked about views, as a collection file writes it."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from stream_ldp.collection import Label, Part
+from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.errors import ParameterError
+from stream_ldp.sampled.questions import QuestionSet
+from stream_ldp.views.design import DEPENDENCE, MAX_VIEW_CELLS, USERS, Design, designed, ranked
+from stream_ldp.views.question import ViewQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.sampled.attributes import SampledAttribute
+
+__all__ = ["ViewsSpec"]
+
+GivenView = tuple[Label, ...]
+_ASKED = ("auto", "attributes", "pairs")
+
+
+def _readable(value: object) -> object:
+    """Check that something is a name or a list of views, which one message can say."""
+    if isinstance(value, str) and value in _ASKED:
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(each, list | tuple) and each for each in value):
+        return value
+    raise ParameterError(
+        f"expected {', '.join(_ASKED)}, or a list of views, each a list of attributes, such as [[a, b], [b, c]]; "
+        f"got {value!r}"
+    )
+
+
+Asked = Annotated[Literal["auto", "attributes", "pairs"] | tuple[GivenView, ...], BeforeValidator(_readable)]
+
+
+class ViewsSpec(Part):
+    """The views of a collection as its file writes them.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    ask: the views: every one of the `attributes` by itself, all `pairs`, a list of them, or `auto`: the design with
+        the least error to expect.
+    oracle: perturbs the cell that a user is in: `auto`, the one of least mean variance, or another name of
+        `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    users: number of users of a window for whom `auto` chooses; part of what is asked, since all clients have to
+        choose alike.
+    dependence: mean AVD between the joint distribution of two attributes and the product of their margins that
+        `auto` expects.
+    """
+
+    kind: Literal["sampled"]
+    epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that an answer may cost")
+    ask: Asked
+    oracle: Literal["auto", "k-rr", "k-subset", "hadamard"] = "auto"
+    users: int | None = None
+    dependence: Annotated[float, Field(gt=0, lt=1)] | None = None
+
+    @model_validator(mode="after")
+    def _auto_has_users(self) -> Self:
+        if self.users is not None and self.users < 2:
+            raise Misplaced(
+                f"{self.users:,}: a user tells one view alone; a design needs 2 users or more, and some hundred for "
+                "each view to say anything",
+                "users",
+            )
+        for name in ("users", "dependence"):
+            if self.ask != "auto" and getattr(self, name) is not None:
+                raise Misplaced(f"is for `ask: auto`, which chooses by it; leave it out for {self.asked}", name)
+        return self
+
+    @property
+    def asked(self) -> str:
+        """What is asked about, in a word or two."""
+        return self.ask if isinstance(self.ask, str) else "given views"
+
+    @property
+    def for_users(self) -> int:
+        """Number of users of a window for whom `auto` chooses."""
+        return USERS if self.users is None else self.users
+
+    def design(self, attributes: Sequence[SampledAttribute]) -> Design:
+        """Return the views and their shares of the users.
+
+        Raises:
+            ParameterError: a view has an unknown or repeated attribute, or too many cells, or comes twice; an oracle
+                is not for one; or the epsilon is beyond the resolution.
+        """
+        sizes = _sizes(attributes)
+        if self.ask == "auto":
+            return ranked(
+                sizes,
+                epsilon=self.epsilon,
+                users=self.for_users,
+                dependence=self.dependence or DEPENDENCE,
+                oracle=self.oracle,
+            )[0]
+        if isinstance(self.ask, str):
+            views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 1 if self.ask == "attributes" else 2)]
+            return self._of(self.ask, views, attributes)
+        return self._of("given", self._positions(attributes), attributes)
+
+    def questions(self, attributes: Sequence[SampledAttribute]) -> QuestionSet:
+        """Return a question for each view.
+
+        Raises:
+            ParameterError: see `design`.
+        """
+        design = self.design(attributes)
+        return QuestionSet(
+            questions=tuple(
+                ViewQuestion(
+                    of=view,
+                    attributes=tuple(attributes[place] for place in view),
+                    randomizer=design.oracle_of(view),
+                    weight=weight,
+                )
+                for view, weight in zip(design.views, design.weights, strict=True)
+            )
+        )
+
+    def _of(self, name: str, views: Sequence[tuple[int, ...]], attributes: Sequence[SampledAttribute]) -> Design:
+        sizes = _sizes(attributes)
+        if not views:
+            raise Misplaced("a single attribute has no pairs: ask about `attributes`", "mechanism", "ask")
+        for number, view in enumerate(views):
+            cells = math.prod(sizes[place] for place in view)
+            if cells > MAX_VIEW_CELLS:
+                told = ", ".join(attributes[place].name for place in view)
+                raise Misplaced(
+                    f"a view of {told} has {cells:,} cells; at most {MAX_VIEW_CELLS:,}: take fewer attributes, or "
+                    "merge some of their values",
+                    "mechanism",
+                    "ask",
+                    *(() if isinstance(self.ask, str) else (number,)),
+                )
+        return designed(name, views, sizes=sizes, epsilon=self.epsilon, oracle=self.oracle)
+
+    def _positions(self, attributes: Sequence[SampledAttribute]) -> list[tuple[int, ...]]:
+        positions = {each.name: place for place, each in enumerate(attributes)}
+        views: list[tuple[int, ...]] = []
+        for number, names in enumerate(self.ask):
+            for place, name in enumerate(names):
+                if name not in positions:
+                    problem = f"{name!r} is not an attribute{suggestion(name, positions)}"
+                    raise Misplaced(problem, "mechanism", "ask", number, place)
+                if name in names[:place]:
+                    raise Misplaced(f"{name!r} is in this view twice", "mechanism", "ask", number, place)
+            view = tuple(sorted(positions[name] for name in names))
+            if view in views:
+                raise Misplaced(
+                    f"{', '.join(names)} are view {views.index(view) + 1} already; name each view once",
+                    "mechanism",
+                    "ask",
+                    number,
+                )
+            views.append(view)
+        return views
+
+
+def _sizes(attributes: Sequence[SampledAttribute]) -> tuple[int, ...]:
+    for place, attribute in enumerate(attributes):
+        if attribute.values is None:
+            raise Misplaced(
+                f"attribute {attribute.name!r} has no list of `values`, of which the cells of views are made; cut a "
+                "range into values, or leave `estimates` and `ask` out for frequencies and means of attributes",
+                "attributes",
+                place,
+            )
+    return tuple(len(each.labels) for each in attributes)

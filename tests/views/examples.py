@@ -1,0 +1,79 @@
+"""A collection of views of four attributes that depend on each other, its users, and what is estimated of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy, random_words
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.solve import solve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.sampled.questions import QuestionSet, Table
+    from stream_ldp.views.series import ViewEstimateSpec
+
+__all__ = ["SIZES", "TEXT", "collection_of", "estimated", "joint_of", "sums_of", "users"]
+
+TEXT = """
+collection: care
+mechanism: {{kind: sampled, {mechanism}}}
+attributes:
+  - {{name: walks, values: [no, yes]}}
+  - {{name: bathes, values: [no, yes]}}
+  - {{name: diet, values: [meat, fish, plants]}}
+  - {{name: region, values: [north, south]}}
+estimates: {estimates}
+window: {{size: 10s, grace: 1s{window}}}
+"""
+SIZES = (2, 2, 3, 2)
+
+
+def collection_of(
+    mechanism: str = "epsilon: 4, ask: pairs", *, estimates: str = "[{name: care, of: [walks, bathes]}]"
+) -> ViewsCollection:
+    return ViewsCollection.parse(TEXT.format(mechanism=mechanism, estimates=estimates, window=""))
+
+
+def users(count: int, seed: int = 1) -> Table:
+    """Who walks mostly bathes, and has a diet by whether he does; the region depends on nothing."""
+    rng = np.random.default_rng(seed)
+    table = np.empty(count, dtype=[(str(place), "<i8") for place in range(4)])
+    table["0"] = rng.random(count) < 0.4
+    table["1"] = np.where(rng.random(count) < 0.8, table["0"], 1 - table["0"])
+    table["2"] = np.where(table["1"] == 1, rng.choice(3, count, p=[0.2, 0.3, 0.5]), rng.choice(3, count))
+    table["3"] = rng.random(count) < 0.3
+    return table
+
+
+def joint_of(table: Table, of: tuple[int, ...]) -> NDArray[np.float64]:
+    shape = tuple(SIZES[place] for place in of)
+    cells = np.ravel_multi_index(tuple(table[str(place)] for place in of), shape)
+    return (np.bincount(cells, minlength=int(np.prod(shape))) / len(table)).reshape(shape)
+
+
+def sums_of(questions: QuestionSet, table: Table, seed: int = 2) -> NDArray[np.int64]:
+    entropy = SeededEntropy(seed)
+    numbers = questions.numbers(random_words(len(table), entropy=entropy))
+    return questions.sums(questions.perturb(numbers, table, entropy=entropy))
+
+
+def estimated(
+    collection: ViewsCollection, count: int = 20_000, *, name: str = "care", final: bool = True
+) -> Estimate:
+    """The estimate of this name from the answers of so many users."""
+    values = sums_of(collection.questions, users(count))
+    question: Question[ViewEstimateSpec, Estimate] = Question(
+        series=next(each for each in collection.series if each.name == name),
+        window_ms=20_000,
+        final=final,
+        windows=((1.0, (ReportSums(reports=count, values=values),)),),
+        before=None,
+    )
+    return solve(collection, question)

@@ -1,0 +1,62 @@
+"""Designs: the choice of views and the error to expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.views.design import candidates, designed, expected_avd, ranked
+
+
+def names(sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float = 0.1) -> list[str]:
+    return [each.name for each in ranked(sizes, epsilon=epsilon, users=users, dependence=dependence)]
+
+
+def test_few_users_tell_single_attributes_and_many_tell_more() -> None:
+    wide = (9, 16, 7, 15, 6, 5, 2, 41)
+    assert names(wide, epsilon=1.0, users=4_000)[0] == "attributes"
+    assert names(wide, epsilon=4.0, users=200_000)[0] != "attributes"
+    assert names((2,) * 16, epsilon=1.0, users=20_000)[0] == "pairs"
+    assert names((2,) * 16, epsilon=4.0, users=20_000)[0] == "plane"
+
+
+def test_more_dependence_is_worth_more_noise() -> None:
+    sizes = (9, 16, 7, 15, 6, 5, 2, 41)
+    assert names(sizes, epsilon=2.0, users=20_000, dependence=0.01)[0] == "attributes"
+    assert names(sizes, epsilon=2.0, users=20_000, dependence=0.5)[0] != "attributes"
+
+
+def test_a_larger_view_gets_more_users() -> None:
+    design = designed("given", [(0, 1), (2, 3)], sizes=(2, 2, 9, 9), epsilon=2.0)
+    assert design.shares[1] > 2 * design.shares[0]
+    assert sum(design.shares) == pytest.approx(1)
+
+
+def test_the_shares_of_the_users_make_the_least_error() -> None:
+    design = designed("given", [(0, 1), (2, 3)], sizes=(2, 2, 9, 9), epsilon=2.0)
+    costs = [
+        design.cells(view) / np.sqrt(design.information[view] / share)
+        for view, share in zip(design.views, design.shares, strict=True)
+    ]
+
+    def error(share: float) -> float:
+        return float(costs[0] / np.sqrt(share) + costs[1] / np.sqrt(1 - share))
+
+    best = error(design.shares[0])
+    assert best < min(error(design.shares[0] * 1.2), error(design.shares[0] * 0.8))
+
+
+def test_expected_errors_fall_as_one_over_the_root_of_the_users() -> None:
+    (pairs,) = candidates((2, 2, 3), epsilon=2.0, names=["pairs"])
+    assert expected_avd(pairs, 400_000) == pytest.approx(expected_avd(pairs, 1_600_000) * 2, rel=0.02)
+    (single,) = candidates((4,), epsilon=2.0)
+    assert expected_avd(single, 400) == pytest.approx(expected_avd(single, 1_600) * 2)
+
+
+def test_a_pair_that_no_view_has_is_expected_to_be_as_far_off_as_its_dependence() -> None:
+    (attributes,) = candidates((2, 2, 3), epsilon=2.0, names=["attributes"])
+    assert expected_avd(attributes, 10**9, dependence=0.07) == pytest.approx(0.07, abs=0.001)
+
+
+def test_no_view_has_more_cells_than_a_report_has_bits_for() -> None:
+    assert {each.name for each in candidates((100, 100), epsilon=1.0)} == {"attributes"}

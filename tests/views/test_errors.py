@@ -1,0 +1,60 @@
+"""The standard errors of estimates from views, against the errors that they have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.views.errors import standard_error
+from stream_ldp.views.fitting import Fit
+from stream_ldp.views.tables import view_tables
+from tests.views.examples import SIZES, collection_of, joint_of, sums_of, users
+
+SETS = [(0,), (1, 0), (2, 3), (1, 2, 0), (3, 2, 1, 0)]
+
+
+def test_two_standard_errors_hold_the_truth_nearly_always() -> None:
+    questions, truth = collection_of("epsilon: 3, ask: pairs").questions, users(400_000, seed=99)
+    ratios: dict[tuple[int, ...], list[float]] = {of: [] for of in SETS}
+    held: list[float] = []
+    for seed in range(12):
+        tables = view_tables(questions, [(1.0, sums_of(questions, users(6_000, seed), seed))])
+        fit = Fit(tables, sizes=SIZES)
+        for of in SETS:
+            joint = fit.joint(of).probability
+            error = standard_error(fit, tables, joint, of=of)
+            assert error.shape == joint.shape
+            off = joint - joint_of(truth, of)
+            ratios[of].append(float((off**2).sum() / (error**2).sum()))
+            held.append(float((np.abs(off) <= 2 * error).mean()))
+    assert 0.88 < np.mean(held) < 0.995
+    for of in SETS:
+        # Cells are few and depend on each other, so that a ratio of squares has a wide spread.
+        assert 0.3 < np.mean(ratios[of]) < 2.2, of
+
+
+def test_errors_fall_as_one_over_the_root_of_the_reports() -> None:
+    questions = collection_of("epsilon: 4, ask: pairs").questions
+    sums = sums_of(questions, users(40_000))
+    found = []
+    for factor in (1, 4):
+        tables = view_tables(questions, [(1.0, factor * sums)])
+        fit = Fit(tables, sizes=SIZES)
+        found.append(standard_error(fit, tables, fit.joint((0, 1)).probability, of=(0, 1)))
+    assert found[0] / found[1] == pytest.approx(np.full((2, 2), 2.0), rel=0.15)
+
+
+def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
+    questions = collection_of("epsilon: 4, ask: attributes", estimates="[{name: a, of: [walks]}]").questions
+    tables = view_tables(questions, [(1.0, sums_of(questions, users(1_000_000)))])
+    fit = Fit(tables, sizes=SIZES)
+    joint = fit.joint((1, 2)).probability
+    error = standard_error(fit, tables, joint, of=(1, 2))
+    off = np.abs(joint - joint_of(users(100_000), (1, 2)))
+    assert error.mean() > 0.02
+    assert (off <= 3 * error).all()
+
+
+def test_an_attribute_that_nobody_told_may_be_anything() -> None:
+    fit = Fit([], sizes=(2,))
+    assert standard_error(fit, [], fit.margin(0), of=(0,)) == pytest.approx(np.full(2, 1 / np.sqrt(12)), rel=0.2)

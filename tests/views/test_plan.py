@@ -1,0 +1,24 @@
+"""The plan of a collection of views."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream_ldp.views.plan import plan
+from tests.views.examples import collection_of
+
+
+def test_a_plan_shows_the_design_and_those_that_it_was_chosen_from() -> None:
+    planned = plan(collection_of("epsilon: 2, ask: auto, users: 1000"), populations=[1_000, 4_000_000])
+    assert planned.design.avd[0][1] <= min(other.avd[0][1] for other in planned.others)
+    assert planned.design.name not in {other.name for other in planned.others}
+    assert [users for users, _ in planned.design.avd] == [1_000, 4_000_000]
+    assert planned.design.avd[1][1] < planned.design.avd[0][1]
+
+
+def test_a_plan_states_what_reports_cost() -> None:
+    planned = plan(collection_of("epsilon: 2, ask: pairs"))
+    assert planned.epsilon == planned.attribute_epsilon == planned.changed == pytest.approx(2, abs=1e-6)
+    # A byte for the number of the view, and a value or subset of at most 6 cells.
+    assert 8 < planned.bits <= 14
+    assert planned.state_bytes == 8 * planned.counters == 8 * sum(1 + cells for cells in (4, 6, 4, 6, 4, 6))

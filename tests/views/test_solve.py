@@ -1,0 +1,61 @@
+"""The solver of views: a window's sums become an estimate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.records.answer import Estimate
+from tests.views.examples import collection_of, estimated, joint_of, users
+
+ESTIMATES = (
+    "[{name: care, of: [bathes, walks]}, {name: all, of: [region, diet, walks]}, {name: apart, of: [walks, region]}]"
+)
+
+
+def test_an_estimate_has_the_axes_of_the_file_and_is_near_the_truth() -> None:
+    collection = collection_of(estimates=ESTIMATES)
+    care, whole = estimated(collection, 30_000), estimated(collection, 30_000, name="all")
+    people = users(30_000)
+    assert [axis.attribute for axis in care.axes] == ["bathes", "walks"]
+    assert [axis.values for axis in whole.axes] == [("north", "south"), ("meat", "fish", "plants"), ("no", "yes")]
+    assert care.distance(joint_of(people, (1, 0))) < 0.03
+    assert whole.distance(joint_of(people, (3, 2, 0))) < 0.06
+
+
+def test_an_estimate_says_what_it_is_made_of() -> None:
+    care = estimated(collection_of(estimates=ESTIMATES))
+    assert care.views is not None
+    # Six pairs, of which one has neither of the two attributes.
+    assert len(care.views) == 5
+    assert sum(view.reports for view in care.views) == care.effective_reports < care.reports == 20_000
+    assert (care.fit.method, care.fit.certified) == ("views", True)
+    assert care.privacy.per_report == care.privacy.for_ever == pytest.approx(4.0, abs=1e-6)
+    assert care.privacy.per_report <= 4.0
+
+
+def test_the_gate_tells_dependence_from_noise() -> None:
+    collection = collection_of(estimates=ESTIMATES)
+    care, apart = estimated(collection), estimated(collection, name="apart")
+    assert care.independence.dependent
+    assert care.independence.p_value < 1e-6
+    assert not apart.independence.dependent
+    assert [len(each) for each in care.independence.marginals] == [2, 2]
+
+
+def test_the_message_is_read_back_as_it_was() -> None:
+    care = estimated(collection_of())
+    assert Estimate.from_bytes(care.to_bytes()) == care
+
+
+def test_a_window_in_which_nobody_reported_says_nothing() -> None:
+    care = estimated(collection_of(), 0)
+    assert care.joint() == pytest.approx(np.full((2, 2), 0.25))
+    assert (care.reports, care.effective_reports, care.independence.dependent) == (0, 0.0, False)
+    assert np.isfinite(care.standard_errors()).all()
+
+
+def test_a_window_of_one_report_is_answered() -> None:
+    care = estimated(collection_of(), 1)
+    assert care.joint().sum() == pytest.approx(1)
+    assert np.isfinite(care.standard_errors()).all()

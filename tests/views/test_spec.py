@@ -1,0 +1,69 @@
+"""What a collection file may ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream_ldp.collection import CollectionError
+from stream_ldp.views.question import views_of
+from tests.views.examples import TEXT, collection_of
+
+PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+def asked(mechanism: str) -> list[tuple[int, ...]]:
+    return [view.of for view in views_of(collection_of(mechanism, estimates="[{name: a, of: [walks]}]").questions)]
+
+
+def test_what_is_asked_is_what_the_file_says() -> None:
+    assert asked("epsilon: 1, ask: pairs") == PAIRS
+    assert asked("epsilon: 1, ask: attributes") == [(0,), (1,), (2,), (3,)]
+    assert asked("epsilon: 1, ask: [[region, walks], [diet]]") == [(0, 3), (2,)]
+
+
+def test_auto_asks_by_the_users_and_the_dependence_to_expect() -> None:
+    assert asked("epsilon: 1, ask: auto, users: 100, dependence: 0.001") == [(0,), (1,), (2,), (3,)]
+    assert len(asked("epsilon: 4, ask: auto, users: 1000000")[0]) >= 2
+
+
+def test_users_of_different_designs_have_different_fingerprints() -> None:
+    found = {collection_of(f"epsilon: 4, ask: {ask}").fingerprint for ask in ("pairs", "[[walks, bathes]]")}
+    found.add(collection_of("epsilon: 4, ask: pairs, oracle: hadamard").fingerprint)
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "problem"),
+    [
+        (
+            "epsilon: 1, ask: [[walks, bath]]",
+            r"3:\d+: mechanism\.ask\.0\.1: 'bath' is not an attribute; did you mean",
+        ),
+        ("epsilon: 1, ask: [[walks, walks]]", r"mechanism\.ask\.0\.1: 'walks' is in this view twice"),
+        ("epsilon: 1, ask: [[walks, diet], [diet, walks]]", r"mechanism\.ask\.1: diet, walks are view 1 already"),
+        ("epsilon: 1, ask: []", r"mechanism\.ask: "),
+        ("epsilon: 1, ask: [[]]", r"mechanism\.ask: expected auto, .* got \[\[\]\]$"),
+        ("epsilon: 1, ask: everything", r"mechanism\.ask: "),
+        ("epsilon: 1, ask: auto, users: 1", r"mechanism\.users: 1: a user tells one view alone; a design needs 2"),
+        ("epsilon: 1, ask: pairs, users: 9", r"mechanism\.users: is for `ask: auto`, .* leave it out for pairs"),
+        ("epsilon: 1, ask: [[walks]], dependence: 0.1", r"mechanism\.dependence: is for `ask: auto`"),
+        ("ask: pairs", r"mechanism\.epsilon: this key is required"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_its_place(mechanism: str, problem: str) -> None:
+    with pytest.raises(CollectionError, match=problem):
+        collection_of(mechanism)
+
+
+def test_a_view_of_too_many_cells_is_refused() -> None:
+    values = f"[{', '.join(map(str, range(65)))}]"
+    text = TEXT.format(mechanism="epsilon: 1, ask: pairs", estimates="[{name: a, of: [walks]}]", window="")
+    text = text.replace("[no, yes]", values)
+    with pytest.raises(CollectionError, match=r"mechanism\.ask: a view of walks, bathes has 4,225 cells"):
+        type(collection_of()).parse(text)
+
+
+def test_a_number_has_no_cells() -> None:
+    text = TEXT.format(mechanism="epsilon: 1, ask: pairs", estimates="[{name: a, of: [walks]}]", window="")
+    with pytest.raises(CollectionError, match=r"attributes\.2: attribute 'diet' has no list of `values`"):
+        type(collection_of()).parse(text.replace("values: [meat, fish, plants]", "range: [0, 1]"))

@@ -55,6 +55,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.query:query"),
             "Take answers home: the last final ones or all, as text, CSV, JSON or Parquet.",
         ),
+        "replay": Command(
+            Deferred("stream_ldp.cli.replay:replay"),
+            "Answer a window again from the log of reports, to check it or to ask about other attributes.",
+        ),
         "gateway": Command(
             Deferred("stream_ldp.cli.gateway:gateway"),
             "Take batches over HTTP, from clients that do not speak Kafka.",

@@ -114,16 +114,27 @@ class LogReader:
         ends = await self._consumer.end_offsets([self._partition])
         return int(ends[self._partition])
 
+    async def partitions(self) -> list[int]:
+        """Return the numbers of all partitions of the topic."""
+        await self.end()
+        return sorted(self._consumer.partitions_for_topic(self._partition.topic) or ())
+
     async def position(self) -> int:
         """Return the offset of the record that is read next."""
         return int(await self._consumer.position(self._partition))
 
     async def read_to_end(self) -> AsyncIterator[ConsumerRecord]:
         """Yield the records from here to the present end of the log and perhaps a few that came since, none twice."""
+        async for records in self.turns_to_end():
+            for record in records:
+                yield record
+
+    async def turns_to_end(self) -> AsyncIterator[list[ConsumerRecord]]:
+        """Yield the same records, as many at a time as have come."""
         end = await self.end()
         while await self.position() < end:
-            for record in await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
-                yield record
+            if records := await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
+                yield records
 
     async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
         """Return the next records as soon as there are any, or none after so many milliseconds.

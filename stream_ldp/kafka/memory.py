@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CONNECTED", "MemoryBroker", "MemoryConsumer", "MemoryProducer", "Sent", "connected"]
+__all__ = ["CONNECTED", "MemoryBroker", "MemoryConsumer", "MemoryProducer", "Sent", "Stored", "connected"]
 
 #: Time that passes, in milliseconds, while a consumer looks for one record.
 POLL_MS = 200
@@ -36,6 +36,15 @@ class Sent:
     others: tuple[tuple[str, Any], ...] = ()
 
 
+class Stored(NamedTuple):
+    """A record on a topic, and when it was appended, in milliseconds since 1970-01-01 UTC."""
+
+    at_ms: int
+    key: bytes | None
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
 @dataclass(kw_only=True)
 class MemoryBroker:
     """A broker that keeps what it is sent and acknowledges it at once.
@@ -46,6 +55,7 @@ class MemoryBroker:
     on_send: called with every record, before it is acknowledged.
     sent: all records that were produced.
     producers: the options of every producer.
+    beginnings: by topic, the offset before which all records have been deleted; 0 for others.
     """
 
     topics: set[str]
@@ -55,15 +65,29 @@ class MemoryBroker:
     sent: list[Sent] = field(default_factory=list)
     producers: list[dict[str, Any]] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    _logs: dict[str, list[tuple[int, bytes | None, bytes]]] = field(default_factory=dict)
+    beginnings: dict[str, int] = field(default_factory=dict)
+    _logs: dict[str, list[Stored]] = field(default_factory=dict)
 
     def clock(self) -> int:
         """Return the time, in milliseconds since 1970-01-01 UTC."""
         return self.now_ms
 
-    def put(self, topic: str, value: bytes, *, key: bytes | None = None, at_ms: int | None = None) -> None:
+    def put(
+        self,
+        topic: str,
+        value: bytes,
+        *,
+        key: bytes | None = None,
+        at_ms: int | None = None,
+        headers: tuple[tuple[str, bytes], ...] = (),
+    ) -> None:
         """Put a record on a topic for consumers, now or later; the records of a topic are put in order of time."""
-        self._logs.setdefault(topic, []).append((self.now_ms if at_ms is None else at_ms, key, value))
+        stored = Stored(self.now_ms if at_ms is None else at_ms, key, value, headers)
+        self._logs.setdefault(topic, []).append(stored)
+
+    def delete_before(self, topic: str, offset: int) -> None:
+        """Delete the records of a topic before an offset, as retention does."""
+        self.beginnings[topic] = offset
 
     def receive(self, topic: str, *, key: bytes | None, value: bytes, **others: Any) -> None:
         """Take a record from a producer."""
@@ -72,21 +96,21 @@ class MemoryBroker:
             self.on_send(record)
         self.sent.append(record)
 
-    async def read(self, topic: str, offset: int, timeout_ms: int) -> list[tuple[int, bytes | None, bytes]]:
+    async def read(self, topic: str, offset: int, timeout_ms: int) -> list[Stored]:
         """Return the records from an offset on, or let so much time pass and return those that came meanwhile."""
         if not self.available(topic)[offset:] and timeout_ms:
             if self.end_ms is not None and self.now_ms >= self.end_ms:
                 self.ended.set()
                 await asyncio.Event().wait()
-            coming = [at_ms for at_ms, _, _ in self._logs.get(topic, ())[offset:]]
+            coming = [each.at_ms for each in self._logs.get(topic, ())[offset:]]
             ends = [] if self.end_ms is None else [self.end_ms]
             self.now_ms = max(self.now_ms, min([self.now_ms + timeout_ms, *ends, *coming]))
         await asyncio.sleep(0)
         return self.available(topic)[offset:]
 
-    def available(self, topic: str) -> list[tuple[int, bytes | None, bytes]]:
-        """Return the time, key and value of the records of a topic that are there by now."""
-        return [record for record in self._logs.get(topic, []) if record[0] <= self.now_ms]
+    def available(self, topic: str) -> list[Stored]:
+        """Return the records of a topic that are there by now."""
+        return [record for record in self._logs.get(topic, []) if record.at_ms <= self.now_ms]
 
 
 #: The broker in memory that clients use instead of those of their settings, if any.
@@ -147,9 +171,14 @@ class MemoryConsumer:
         """Return the names of all topics."""
         return self._broker.topics
 
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """Return the number of the only partition of a topic; None if there is no such topic."""
+        return {0} if topic in self._broker.topics else None
+
     def assign(self, partitions: list[Any]) -> None:
         """Read this partition, from its beginning."""
         (self._partition,) = partitions
+        self._offset = self._broker.beginnings.get(self._partition.topic, 0)
 
     def seek(self, partition: Any, offset: int) -> None:  # noqa: ARG002
         """Read on at this offset."""
@@ -168,7 +197,7 @@ class MemoryConsumer:
         found: dict[Any, Any] = {}
         for partition, since_ms in times.items():
             records = self._broker.available(partition.topic)
-            later = [offset for offset, (at_ms, _, _) in enumerate(records) if at_ms >= since_ms]
+            later = [offset for offset, record in enumerate(records) if record.at_ms >= since_ms]
             found[partition] = SimpleNamespace(offset=later[0]) if later else None
         return found
 
@@ -190,9 +219,15 @@ class MemoryConsumer:
         records = (await self._broker.read(partition.topic, self._offset, timeout_ms))[:max_records]
         found = [
             SimpleNamespace(
-                topic=partition.topic, partition=0, offset=self._offset + place, timestamp=at_ms, key=key, value=value
+                topic=partition.topic,
+                partition=0,
+                offset=self._offset + place,
+                timestamp=record.at_ms,
+                key=record.key,
+                value=record.value,
+                headers=record.headers,
             )
-            for place, (at_ms, key, value) in enumerate(records)
+            for place, record in enumerate(records)
         ]
         self._offset += len(found)
         return {partition: found}

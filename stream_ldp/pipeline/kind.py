@@ -152,6 +152,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: its rounds; None if the collection's file says all that users are asked.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
+    about: makes a collection with the same reports whose only series is about other attributes, given by name, and
+        estimated by a method, or by the default one; raises ParameterError. None if there are no others.
     """
 
     name: str
@@ -166,3 +168,4 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
+    about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
 from stream_ldp.collection.attributes import encode_record, index_of
-from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Attribute", "JointCollection"]
+__all__ = ["AD_HOC", "Attribute", "JointCollection", "about"]
 
 #: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
 #: MB, within the 16 MiB that an estimates topic accepts in one record.
 MAX_CELLS = 2**17
+
+#: Name of an estimate that no collection file has.
+AD_HOC = "ad-hoc"
 
 
 class Attribute(Part):
@@ -202,3 +205,19 @@ class JointCollection(Collection):
             DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
         """
         return encode_record(record, self.attributes, collection=self.name)
+
+
+def about(collection: JointCollection, of: Sequence[str], method: str | None) -> JointCollection:
+    """Make a collection with the same reports whose only estimate is of other attributes.
+
+    The estimate is that of a window alone: there are no windows before it.
+
+    of: names of the attributes, in the order of the axes.
+    method: the estimator; None for the default one.
+
+    Raises:
+        ParameterError: an attribute is not one of the collection's, or there is no such method.
+    """
+    asked = {"name": AD_HOC, "of": tuple(of), "prior": "window"} | ({} if method is None else {"method": method})
+    fields = {name: getattr(collection, name) for name in JointCollection.model_fields}
+    return parse_values(JointCollection, fields | {"estimates": [asked]})

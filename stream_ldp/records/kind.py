@@ -7,7 +7,7 @@ from operator import attrgetter
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
-from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.collection import JointCollection, about
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import plan
 from stream_ldp.records.solve import solve
@@ -26,4 +26,5 @@ RECORDS = Kind(
     plan=plan,
     solve_times=solve_times,
     fit=attrgetter("fit"),
+    about=about,
 )

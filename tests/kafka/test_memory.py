@@ -77,3 +77,26 @@ async def test_outside_the_block_clients_use_their_settings() -> None:
     with pytest.raises(Exception, match="nowhere"):
         await producer.start()
     await producer.stop()
+
+
+async def test_a_consumer_begins_after_what_retention_has_deleted() -> None:
+    memory = broker()
+    for value in (b"0", b"1", b"2"):
+        memory.put("topic", value)
+    memory.delete_before("topic", 2)
+    with connected(memory):
+        async with LogReader("topic", settings=Settings.load(brokers="nowhere:1")) as reader:
+            assert await reader.position() == 2
+            assert await reader.partitions() == [0]
+            assert [record.value async for record in reader.read_to_end()] == [b"2"]
+
+
+async def test_records_come_one_by_one_with_their_headers() -> None:
+    memory = broker()
+    memory.put("topic", b"0", headers=(("reason", b"late"),))
+    memory.put("topic", b"1", at_ms=5_000)
+    with connected(memory):
+        async with LogReader("topic", settings=Settings.load(brokers="nowhere:1")) as reader:
+            first, second = await reader.next(), await reader.next()
+    assert (first.value, first.headers, second.value) == (b"0", (("reason", b"late"),), b"1")
+    assert memory.now_ms == 5_000, "time passes while a consumer waits"

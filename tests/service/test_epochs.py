@@ -15,6 +15,7 @@ from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.service.replay import compare
 from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployme
     }
     keys = {ranking.key: ranking for ranking in rankings}
     assert len(keys) == 6 + 3
+    for ranking in rankings:
+        if ranking.final:
+            (again,) = await compare(
+                deployment.collection, settings=deployment.settings, window_ms=ranking.window.start_ms
+            )
+            assert again.differences == ()
     assert any(not each.final for each in rankings)
 
 

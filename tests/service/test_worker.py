@@ -18,6 +18,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.service.replay import compare
 from tests.kafka.lossy_proxy import LossyProxy, ProxiedKafka
 from tests.service.harness import JointDeployment, batches
 
@@ -62,6 +63,9 @@ async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) 
     assert sum(each.reports for each in published.values()) == reports
     for streamed, batch in zip(published.values(), offline, strict=True):
         np.testing.assert_allclose(streamed.joint(), batch.joint(), rtol=0, atol=1e-9)
+    for start_ms in published:
+        again = await compare(deployment.collection, settings=deployment.settings, window_ms=start_ms)
+        assert [each.differences for each in again] == [()] * len(again)
 
 
 async def test_every_report_counts_in_one_final_and_finals_match_the_offline_estimates(
@@ -163,6 +167,8 @@ async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_a
         assert f'stream_ldp_batches_rejected_total{{collection="survey",reason="{reason.value}"}} 1.0' in metrics
     assert 'stream_ldp_reports_late_total{collection="survey"} 7.0' in metrics
     assert 'stream_ldp_reports_counted_total{collection="survey"} 3.0' in metrics
+    for again in await compare(collection, settings=deployment.settings, window_ms=None):
+        assert again.differences == ()
 
 
 async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeployment) -> None:

@@ -1,0 +1,118 @@
+"""This command answers a window again from the log of reports: to check an answer, or to ask something else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.query import TableFormat, form_of, time_option, write_table
+from stream_ldp.cli.running import run_client
+from stream_ldp.client.table import table_of
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.service.replay import NotReplayed, ad_hoc, compare
+
+if TYPE_CHECKING:
+    from stream_ldp.service.replay import Comparison
+
+__all__ = ["replay"]
+
+#: The status of the command if a window cannot be answered again; 1 is for one that differs.
+NOT_REPLAYED = 3
+
+#: The most differences of an answer that are shown.
+_SHOWN = 10
+
+
+@with_settings(CLIENT)
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    *,
+    window: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=time_option,
+            metavar="TIME",
+            help="Start of the window, ISO 8601; UTC without a zone.",
+            show_default="the last one with a final answer",
+        ),
+    ] = None,
+    estimate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Estimate to compare; give it again for more.", show_default="all"),
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Attributes to estimate instead, whatever the collection file asks about.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Method of that estimate.", show_default="that of a collection file")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Probability with which an interval of that estimate holds the true number.")
+    ] = LEVEL,
+    form: Annotated[
+        TableFormat | None,
+        typer.Option("--format", help="Form of that estimate.", show_default="that of OUTPUT's name, otherwise text"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write it to.", show_default="standard output", dir_okay=False),
+    ] = None,
+    settings: Settings,
+) -> None:
+    """Read the reports of a window from the log, count and solve them again, and compare that with what is published.
+
+    The status is 0 if both are equal, up to the last digits, in which machines differ; 1 if they differ, and then the
+    command says where; and 3 if the log does not hold the window any more.
+
+    With --of, it prints the joint distribution of other attributes of the reports of the window, which nobody asked
+    about at the time. It comes from this window alone.
+    """
+    (collection,) = load_collections([file]).values()
+    window_ms = None if window is None else round(window.timestamp() * 1000)
+    if of is None and (method, form, output) != (None, None, None):
+        fail("--method, --format and --output are for an estimate of other attributes: say which, by --of", code=2)
+    if of is not None and estimate:
+        fail("--estimate compares what is published; --of estimates something else", code=2)
+    normal_quantile(level)
+    form = form_of(form, output)
+
+    async def run() -> None:
+        try:
+            if of is None:
+                found = await compare(collection, settings=settings, window_ms=window_ms, series=estimate or ())
+                _show(found)
+                return
+            answer = await ad_hoc(collection, settings=settings, of=of.split(","), method=method, window_ms=window_ms)
+        except NotReplayed as error:
+            fail(str(error), code=NOT_REPLAYED)
+        write_table(table_of([answer], level=level), form, output)
+
+    run_client(run())
+
+
+def _show(compared: list[Comparison]) -> None:
+    """Print how each answer compares, and end the command with 1 if one differs."""
+    for each in compared:
+        published = each.published
+        what = f"{published.collection} {published.series} {published.window}"
+        if not each.differences:
+            typer.echo(f"{what}: equal, from {each.recomputed.reports:,} reports")
+            continue
+        typer.echo(f"{what}: DIFFERENT in {len(each.differences):,} places")
+        for difference in each.differences[:_SHOWN]:
+            typer.echo(f"  {difference}")
+        if len(each.differences) > _SHOWN:
+            typer.echo(f"  and {len(each.differences) - _SHOWN:,} more")
+    if any(each.differences for each in compared):
+        raise typer.Exit(1)

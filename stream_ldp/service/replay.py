@@ -1,0 +1,260 @@
+"""This module answers a window again from the log of reports, as long as the log still holds it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.errors import ParameterError, StreamLDPError
+from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kinds import KINDS, kind_of, solve
+from stream_ldp.pipeline.answer import Status, is_provisional
+from stream_ldp.pipeline.recount import Recount, answer_before, differences
+from stream_ldp.service.dead_letters import DeadLetter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.layout import Layout
+
+__all__ = ["Comparison", "NotReplayed", "ad_hoc", "compare", "published_finals"]
+
+
+class NotReplayed(StreamLDPError, RuntimeError):
+    """A window cannot be answered again, or may not be; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """A published final answer beside the one that was computed again.
+
+    differences: where they differ, a line each; none if they are equal.
+    """
+
+    published: Any
+    recomputed: Any
+    differences: tuple[str, ...]
+
+
+async def compare(
+    collection: Collection, *, settings: Settings, window_ms: int | None = None, series: Sequence[str] = ()
+) -> list[Comparison]:
+    """Compute the final answers of a window again from the log, and compare them with the published ones.
+
+    window_ms: start of the window, event time in milliseconds; None for the last one that has been answered.
+    series: names of the series wanted; none for all that have a final answer of this window.
+
+    Raises:
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+        NotReplayed: no final answer of this window is published, or the log does not hold its reports any more.
+    """
+    await check_connection(settings)
+    finals = await published_finals(collection, settings=settings)
+    wanted = [each for each in finals if each.status is Status.ANSWERED and (not series or each.series in series)]
+    if window_ms is None:
+        window_ms = max((each.window.start_ms for each in wanted), default=None)
+    published = {each.series: each for each in wanted if each.window.start_ms == window_ms}
+    if not published or window_ms is None:
+        raise NotReplayed(f"{collection.name}: no final answer of {'this' if wanted else 'any'} window is published")
+    asked = [each for each in collection.series if each.name in published]
+    if unknown := published.keys() - {each.name for each in asked}:
+        raise NotReplayed(f"{collection.name}: its file has no estimate {min(unknown)!r}, which is published")
+    before = {each.name: answer_before(each, window_ms, finals) for each in asked}
+    recount = await _recounted(
+        collection, settings=settings, window_ms=window_ms, rounds=[each for each in before.values() if each]
+    )
+    found = []
+    for each in asked:
+        again = solve(collection, recount.question(each, before=before[each.name]))
+        first = published[each.name]
+        found.append(
+            Comparison(
+                published=first,
+                recomputed=again,
+                differences=tuple(differences(_document(first), _document(again))),
+            )
+        )
+    return found
+
+
+async def ad_hoc(
+    collection: Collection,
+    *,
+    settings: Settings,
+    of: Sequence[str],
+    method: str | None = None,
+    window_ms: int | None = None,
+) -> Any:
+    """Compute, from the log, the answer about other attributes than those that the collection's file asks about.
+
+    It comes from the reports of its window alone, whatever the windows before have shown.
+
+    of: names of the attributes.
+    method: how to estimate; None for the kind's default.
+    window_ms: start of the window, event time in milliseconds; None for the last one that has been answered.
+
+    Raises:
+        ParameterError: an attribute is not one of the collection's, or its kind has no other answers.
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+        NotReplayed: the log does not hold the reports of this window any more, or there are fewer than `min_reports`.
+    """
+    about = kind_of(collection).about
+    if about is None:
+        having = " and ".join(name for name, kind in KINDS.items() if kind.about is not None)
+        raise ParameterError(
+            f"{collection.name} is of {kind_of(collection).name}: only collections of {having} have estimates of "
+            "other attributes"
+        )
+    other = about(collection, of, method)
+    await check_connection(settings)
+    if window_ms is None:
+        finals = await published_finals(collection, settings=settings)
+        window_ms = max((each.window.start_ms for each in finals if each.status is Status.ANSWERED), default=None)
+        if window_ms is None:
+            raise NotReplayed(f"{collection.name}: no window has a final answer yet: say which window is meant")
+    if window_ms % collection.window.pane_ms:
+        raise ParameterError(
+            f"no window of {collection.name} begins then: they begin at whole multiples of "
+            f"{collection.window.pane_ms / 1000:g} s since 1970-01-01 UTC"
+        )
+    recount = await _recounted(other, settings=settings, window_ms=window_ms, rounds=())
+    (series,) = other.series
+    question = recount.question(series, before=None)
+    if question.reports < (collection.min_reports or 1):
+        raise NotReplayed(f"{collection.name}: of a window with so few reports, nothing is published")
+    return solve(other, question)
+
+
+async def published_finals(collection: Collection, *, settings: Settings) -> list[Answer]:
+    """Read the final answers of a collection, the first of each series and window.
+
+    Raises:
+        NotReplayed: the collection has no topic of answers.
+    """
+    kind, topic = kind_of(collection), settings.topic_names.answers(collection)
+    found: dict[tuple[str, int], Answer] = {}
+    reader = LogReader(topic, settings=settings)
+    await reader.start(check=lambda existing: _require(topic, existing))
+    try:
+        async for record in reader.read_to_end():
+            if record.value is None or (record.key is not None and is_provisional(record.key)):
+                continue
+            try:
+                answer: Answer = kind.answer.from_bytes(record.value)
+            except ValueError:
+                continue  # a worker passes it over as well, and says so
+            if answer.final and answer.fingerprint == collection.fingerprint.hex():
+                found.setdefault((answer.series, answer.window.start_ms), answer)
+    finally:
+        await reader.stop()
+    return list(found.values())
+
+
+async def _recounted(
+    collection: Collection, *, settings: Settings, window_ms: int, rounds: Sequence[Answer]
+) -> Recount:
+    """Count the reports of a window again.
+
+    rounds: final answers; those that determine what a later phase asked say how its batches are laid out.
+    """
+    topic = settings.topic_names.reports(collection.name)
+    refused = await _refused(collection, settings=settings)
+    partitions = await _partitions(topic, settings=settings)
+    recount = Recount(collection, layouts=_layouts(collection, rounds), window_ms=window_ms, partitions=partitions)
+    for partition in partitions:
+        await _require_held(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
+        reader = LogReader(topic, partition=partition, settings=settings)
+        await reader.start(since_ms=recount.appended_from_ms)
+        try:
+            async for records in reader.turns_to_end():
+                recount.add(
+                    partition,
+                    [
+                        (record.offset, record.timestamp, record.value)
+                        for record in records
+                        if record.value is not None
+                        and not isinstance(record, UnreadableRecord)
+                        and (topic, partition, record.offset) not in refused
+                    ],
+                )
+                if records[-1].timestamp > recount.appended_until_ms:
+                    break
+        finally:
+            await reader.stop()
+    return recount
+
+
+def _layouts(collection: Collection, rounds: Sequence[Answer]) -> list[Layout]:
+    kind = kind_of(collection)
+    own: Layout = kind.layout(collection)
+    if kind.rounds is None:
+        return [own]
+    asked = [kind.rounds.after(collection, answer) for answer in rounds]
+    return [own, *(kind.rounds.layout(collection, each) for each in asked if each is not None)]
+
+
+async def _partitions(topic: str, *, settings: Settings) -> list[int]:
+    reader = LogReader(topic, settings=settings)
+    await reader.start(check=lambda existing: _require(topic, existing))
+    try:
+        return await reader.partitions()
+    finally:
+        await reader.stop()
+
+
+async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[str, int, int]]:
+    """Return the places of the batches that were refused when they came: they have not counted."""
+    topic = settings.topic_names.dead_letters(collection.name)
+    found = set()
+    reader = LogReader(topic, settings=settings)
+    await reader.start(check=lambda existing: _require(topic, existing))
+    try:
+        async for record in reader.read_to_end():
+            try:
+                found.add(DeadLetter.of(record).place)
+            except ValueError:
+                continue  # somebody else's record; `dead-letters list` shows it
+    finally:
+        await reader.stop()
+    return found
+
+
+async def _require_held(topic: str, partition: int, *, since_ms: int, settings: Settings) -> None:
+    """Check that a partition still has all that was appended since a time.
+
+    Raises:
+        NotReplayed: some of it may have been deleted.
+    """
+    reader = LogReader(topic, partition=partition, settings=settings)
+    await reader.start()
+    try:
+        begins, end = await reader.position(), await reader.end()
+        if not begins:
+            return
+        first = None
+        if begins < end:
+            async for record in reader.read_to_end():
+                first = record.timestamp
+                break
+    finally:
+        await reader.stop()
+    if first is None or first > since_ms:
+        raise NotReplayed(
+            f"topic {topic}, partition {partition}: the log no longer holds the window: its first {begins:,} records "
+            "have been deleted, and some of them may have been reports of the window"
+        )
+
+
+def _require(topic: str, existing: Any) -> None:
+    if topic not in existing:
+        raise NotReplayed(f"topic {topic} does not exist, or this user may not describe it")
+
+
+def _document(answer: Answer) -> Any:
+    return json.loads(answer.to_bytes())

@@ -1,0 +1,119 @@
+"""Tests of what applications test with."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import stream_ldp.testing
+from stream_ldp import (
+    MarginalsSubscriber,
+    RankingSubscriber,
+    SampledReporter,
+    Subscriber,
+    WrongCollection,
+    query,
+)
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.testing import kafka_in_memory
+from tests.client.examples import collection_of
+from tests.client.rankings import films
+from tests.in_memory import START_MS, rank_films, report
+from tests.sampled.examples import collection_of as sampled_collection
+from tests.sampled.examples import users
+
+
+async def test_reports_are_answered_when_the_windows_close() -> None:
+    survey = collection_of()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        await report(kafka, survey, 2_000)
+        assert kafka.reports("care-survey") == 2_000
+        answers = kafka.close_windows()
+        assert [(each.series, each.reports) for each in answers] == [("bathing-mobility", 2_000), ("mobility", 2_000)]
+        assert list(query("care-survey", settings=kafka.settings)) == answers
+        async with Subscriber("care-survey", settings=kafka.settings, from_beginning=True, follow=False) as estimates:
+            assert [each async for each in estimates] == answers
+        assert kafka.clock() >= START_MS + 65_000
+        assert kafka.close_windows() == []
+
+
+async def test_windows_follow_each_other_and_late_reports_are_refused() -> None:
+    survey = collection_of()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        await report(kafka, survey, 500)
+        late = kafka.batches("care-survey")[0]
+        first = kafka.close_windows()
+        await report(kafka, survey, 700, seed=2)
+        kafka.broker.put(kafka.settings.topic_names.reports("care-survey"), late)
+        second = kafka.close_windows()
+    assert [each.reports for each in first + second] == [500, 500, 700, 700]
+    assert second[0].window.start_ms > first[0].window.start_ms
+    assert second[0].temporal.users >= 0
+    assert [each.reason for each in kafka.refused] == [Reason.LATE]
+
+
+async def test_a_window_of_silence_is_said_once() -> None:
+    survey = collection_of()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        await report(kafka, survey, 500)
+        kafka.close_windows()
+        kafka.advance(120)
+        await report(kafka, survey, 500, seed=2)
+        statuses = [each.status for each in kafka.close_windows() if each.series == "mobility"]
+    assert statuses == [Status.NO_REPORTS, Status.ANSWERED] or statuses == [
+        Status.NO_REPORTS,
+        Status.NO_REPORTS,
+        Status.ANSWERED,
+    ]
+
+
+async def test_sampled_collections_are_answered() -> None:
+    collection = sampled_collection()
+    with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        async with SampledReporter(
+            collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
+        ) as reporter:
+            await reporter.report_many(users(3_000), secrets=None)
+        kafka.close_windows()
+        async with MarginalsSubscriber(
+            "diets", settings=kafka.settings, from_beginning=True, follow=False
+        ) as marginals:
+            assert [each.reports async for each in marginals] == [3_000]
+
+
+async def test_the_phases_of_an_epoch_follow_each_other() -> None:
+    with kafka_in_memory(films(), now_ms=START_MS) as kafka:
+        first, result = rank_films(kafka)
+        assert (first.complete, result.complete) == (False, True)
+        assert result.reports_per_phase == (2_000, 2_000)
+        assert {each.item for each in result.items} == {"Alien", "Brazil"}
+        async with RankingSubscriber("films", settings=kafka.settings, from_beginning=True, follow=False) as rankings:
+            assert [each async for each in rankings] == [first, result]
+    assert kafka.refused == []
+
+
+async def test_another_collection_of_the_same_name_is_refused() -> None:
+    other = collection_of(mechanism="{kind: k-rr, epsilon: 2}")
+    with kafka_in_memory(collection_of()) as kafka, pytest.raises(WrongCollection):
+        await report(kafka, other, 1)
+
+
+async def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = inspect.getdoc(stream_ldp.testing) or ""
+    code = textwrap.dedent(text[text.index("    from stream_ldp import") :])
+    (tmp_path / "survey.yaml").write_text(
+        "collection: care-survey\nmechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}\n"
+        "attributes:\n  - {name: bathing, values: [no, yes]}\n  - {name: mobility, values: [none, some, full]}\n"
+        "window: {size: 10s}\nestimates:\n  - {name: bathing-mobility, of: [bathing, mobility]}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    (test,) = [node.name for node in ast.parse(code).body if isinstance(node, ast.AsyncFunctionDef)]
+    names: dict[str, object] = {}
+    exec(code, names)
+    await names[test]()  # type: ignore[operator]

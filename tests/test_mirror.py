@@ -18,7 +18,6 @@ WITHOUT_TESTS = {
     "cli/demo/part.py": "a protocol",
     "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
     "cli/simulation/options.py": "a dataclass without behaviour",
-    "cli/views/view.py": "an abstract base; what it has is tested with both of its kinds",
     "kafka/embedded/errors.py": "error classes",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",
     "pipeline/layout.py": "a protocol",

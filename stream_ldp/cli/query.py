@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ import typer
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name
-from stream_ldp.cli.options import CLIENT, with_settings
+from stream_ldp.cli.options import CLIENT, time_option, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.table_text import print_table
 from stream_ldp.client.answers import fetch_answers
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.answers import Answers
     from stream_ldp.client.table import Table
 
-__all__ = ["TableFormat", "query", "time_option", "write_table"]
+__all__ = ["TableFormat", "form_of", "query", "write_table"]
 
 
 class TableFormat(StrEnum):
@@ -32,15 +32,6 @@ class TableFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
-
-
-def time_option(text: str) -> datetime:
-    """Read a time in ISO 8601; one without a zone is UTC."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a time like 2026-01-31 or 2026-01-31T12:30:00Z") from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 @with_settings(CLIENT)

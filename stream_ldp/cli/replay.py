@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
-from stream_ldp.cli.query import TableFormat, form_of, time_option, write_table
+from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
+from stream_ldp.cli.query import TableFormat, form_of, write_table
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.table import table_of
 from stream_ldp.kafka.settings import Settings

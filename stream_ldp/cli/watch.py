@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +15,7 @@ from rich.text import Text
 
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name
-from stream_ldp.cli.options import CLIENT, with_settings
+from stream_ldp.cli.options import CLIENT, time_option, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.silence import silence_line
 from stream_ldp.client import MissingTopic, UnreadableAnswer
@@ -21,12 +23,12 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
     from stream_ldp.cli.kinds import Face
     from stream_ldp.cli.views.view import View
     from stream_ldp.client.subscriber import AnswerSubscriber
-    from stream_ldp.pipeline.answer import AnswerT
+    from stream_ldp.pipeline.answer import Answer, AnswerT
 
 __all__ = ["watch"]
 
@@ -41,6 +43,27 @@ def watch(
             help="File written by simulate --truth, whose truth is shown beside the answers.", dir_okay=False
         ),
     ] = None,
+    estimate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Estimate to show, by its name in the collection file; give it again for more.",
+            show_default="all",
+        ),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=time_option,
+            metavar="TIME",
+            help="Show all answers of windows that begin then or later, ISO 8601; UTC without a zone.",
+            show_default="the newest",
+        ),
+    ] = None,
+    finals: Annotated[
+        bool,
+        typer.Option("--finals", help="Leave out answers of open windows, and of the earlier phases of an epoch."),
+    ] = False,
     once: Annotated[
         bool, typer.Option("--once", help="Show the newest answers and exit; wait if there are none yet.")
     ] = False,
@@ -56,11 +79,36 @@ def watch(
     """Print the newest answers that exist, and then each new one.
 
     For a collection of records, these are joint distributions; for a collection of item sets, the ranking of the last
-    epoch and that of the epoch which is under way. On a terminal they are redrawn in place; in a pipe each is a line.
+    epoch and that of the epoch which is under way. On a terminal they are redrawn in place, as many as
+    fit; in a pipe each is a line.
     """
     known = collection_or_name(collection)
     name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
-    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face))
+    wanted = _Wanted(
+        series=estimate, since_ms=None if since is None else round(since.timestamp() * 1000), finals=finals
+    )
+    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """The answers that are wanted.
+
+    series: names of their series; None for all.
+    since_ms: earliest start of their window; None for the newest, and those that come.
+    finals: whether only those that no later one replaces.
+    """
+
+    series: Collection[str] | None = None
+    since_ms: int | None = None
+    finals: bool = False
+
+    def __contains__(self, answer: Answer) -> bool:
+        return (
+            (self.series is None or answer.series in self.series)
+            and (self.since_ms is None or answer.window.start_ms >= self.since_ms)
+            and (not self.finals or answer.settled or answer.status is Status.NO_REPORTS)
+        )
 
 
 async def _watch(
@@ -72,10 +120,13 @@ async def _watch(
     once: bool,
     as_json: bool,
     face: Face | None,
+    wanted: _Wanted,
 ) -> None:
     face = face or await _published(name, settings)
     view = face.view(truth, rows=cells)
-    await _show(name, view, partial(face.subscriber, name, settings=settings), once=once, as_json=as_json)
+    subscriber = partial(face.subscriber, name, settings=settings)
+    answers = _answers(view, subscriber, once=once, wanted=wanted)
+    await _show(name, view, answers, once=once, as_json=as_json)
 
 
 async def _published(name: str, settings: Settings) -> Face:
@@ -91,10 +142,9 @@ async def _published(name: str, settings: Settings) -> Face:
 
 
 async def _show(
-    name: str, view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, as_json: bool
+    name: str, view: View[AnswerT], answers: AsyncIterator[AnswerT], *, once: bool, as_json: bool
 ) -> None:
     console = Console()
-    answers = _answers(view, subscriber, once=once)
     if as_json:
         async for answer in answers:
             typer.echo(view.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
@@ -108,29 +158,32 @@ async def _show(
         with Live(Text(f"Waiting for answers of {name} ..."), console=console) as live:
             async for answer in answers:
                 if answer.status is Status.ANSWERED:
-                    live.update(view.screen())
+                    live.update(view.screen(console))
                 else:
                     console.print(silence_line(answer), markup=False)
 
 
 async def _answers(
-    view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool
+    view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, wanted: _Wanted
 ) -> AsyncIterator[AnswerT]:
-    """Yield the newest answers that exist and then each new one, once the view has it.
+    """Yield the newest answers that exist, or all since a time, and then each new one, once the view has it.
 
     New messages that nobody reported are yielded as well, and are not for the view.
     """
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
-            async for answer in _good(history):
-                view.add(answer)
+            past = [answer async for answer in _good(history) if answer in wanted]
+        for answer in past:
+            view.add(answer)
         known = view.newest()
-        for answer in known:
+        for answer in known if wanted.since_ms is None else _still_said(past):
             yield answer
         if once and known:
             return
         async for answer in _good(news):
+            if answer not in wanted:
+                continue
             if answer.status is Status.NO_REPORTS:
                 yield answer
             elif answer not in known:
@@ -138,6 +191,12 @@ async def _answers(
                 yield answer
                 if once:
                     return
+
+
+def _still_said(answers: Iterable[AnswerT]) -> list[AnswerT]:
+    """Return the answers without the provisional ones that another of their window has replaced."""
+    newest = {(each.fingerprint, each.series, each.window.start_ms): each for each in answers}
+    return sorted(newest.values(), key=lambda each: each.window.start_ms)
 
 
 async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,10 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.cells import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
 
@@ -88,3 +92,14 @@ class StringRanking(AnswerMessage):
     def key(self) -> bytes:
         """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)
+
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over the strings that stand out, most frequent first."""
+        for each in self.strings or ():
+            yield Cell(
+                labels={"rank": each.rank, self.attribute: each.string},
+                estimate=each.projected,
+                standard_error=each.standard_error,
+                raw=each.raw,
+                others={"expected_false": each.expected_false},
+            )

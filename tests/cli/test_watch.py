@@ -98,6 +98,28 @@ def test_once_without_history_shows_the_first_new_estimate(
     assert watched(monkeypatch, command_line, survey, "--once") == [plain_line(of_minute(0))]
 
 
+def test_what_is_wanted_is_chosen_by_name_time_and_finality(
+    monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
+) -> None:
+    other = of_minute(1, estimate="mobility")
+    open_ones = [of_minute(3, final=False, reports=count) for count in (1, 2)]
+    FakeSubscriber.history = [of_minute(0), of_minute(1), other, of_minute(2), *open_ones]
+    FakeSubscriber.news = [of_minute(3), of_minute(4, final=False), of_minute(4, estimate="mobility")]
+
+    def lines(*estimates: Estimate) -> list[str]:
+        return [plain_line(each) for each in estimates]
+
+    def shown(*flags: str) -> list[str]:
+        return watched(monkeypatch, command_line, survey, *flags)
+
+    newest, news = [of_minute(2), open_ones[1]], FakeSubscriber.news
+    assert shown("--estimate", "mobility") == lines(other, news[2])
+    assert shown("--finals", "--estimate", "bathing-mobility") == lines(of_minute(2), of_minute(3))
+    since = "1970-01-01T00:01"
+    assert shown("--since", since, "--once") == lines(of_minute(1), other, *newest)
+    assert shown("--since", since, "--finals") == lines(of_minute(1), other, of_minute(2), news[0], news[2])
+
+
 def test_a_terminal_is_redrawn_with_every_estimate(
     monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path
 ) -> None:

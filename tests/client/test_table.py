@@ -17,11 +17,15 @@ import pytest
 from stream_ldp.client import table as table_module
 from stream_ldp.client.table import MissingExtra, table_of
 from stream_ldp.errors import ParameterError
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.records.answer import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
 from tests.sampled.examples import collection_of as sampled_collection
 from tests.sampled.examples import marginals_of
+from tests.strings.examples import collection_of as strings_collection
+from tests.strings.examples import ranking_of
 
 
 def test_an_estimate_has_a_row_for_each_cell() -> None:
@@ -57,6 +61,19 @@ def test_marginals_have_rows_for_each_value_and_mean() -> None:
     assert {row["attribute"] for row in diet} == {"diet"}
     with pytest.raises(ParameterError, match="nothing is known of one, given another"):
         table_of([marginals_of(sampled_collection(), 500)], of=["diet"], given=["age"])
+
+
+def test_a_ranking_of_strings_has_a_row_for_each_string() -> None:
+    ranking = ranking_of(strings_collection(), 2_000)
+    rows = table_of([ranking]).rows
+    assert ranking.strings
+    assert [row[ranking.attribute] for row in rows] == [each.string for each in ranking.strings]
+    assert [row["raw"] for row in rows] == [each.raw for each in ranking.strings]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_answers_of_every_kind_name_their_numbers(kind: str) -> None:
+    assert KINDS[kind].answer.cells is not AnswerMessage.cells, "without cells, `query` would show no numbers"
 
 
 def test_marginals_of_an_estimate_have_a_bound_of_their_error() -> None:

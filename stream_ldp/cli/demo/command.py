@@ -161,7 +161,7 @@ class _Demo:
     def _screen(self) -> RenderableType:
         statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends the demo."]))
         if self._console.width >= _WIDE:
-            return Group(Columns([part.view.screen() for part in self._parts]), statuses)
+            return Group(Columns([part.view.screen(self._console) for part in self._parts]), statuses)
         # There is no room for the open windows of both.
         newest = [part.view.panel(each) for part in self._parts for each in part.view.newest()[:1]]
         return Group(*newest, statuses)

@@ -13,6 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.cli.views.digits import shown, shown_p
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
         row: list[RenderableType] = [
             Text(labels[cell]),
             Bar(size=largest, begin=0, end=joint.flat[cell], width=BAR_WIDTH, color="cyan"),
-            f"{joint.flat[cell]:.4f}",
-            f"{error.flat[cell]:.4f}",
+            shown(joint.flat[cell], error.flat[cell]),
+            shown(error.flat[cell], error.flat[cell]),
         ]
         if truth is not None:
-            row.append(f"{truth.flat[cell]:.4f}")
+            row.append(shown(truth.flat[cell], error.flat[cell]))
         table.add_row(*row)
     parts: list[RenderableType] = [table]
     if joint.size > len(order):
@@ -154,10 +155,9 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
             else "no dependence can be shown: prefer the product of the marginals"
         )
         # The test takes 999 samples, so it can say no less.
-        relation = "=" if independence.p_value > 0.001 else "at most"
-        yield f"{verdict} (p {relation} {independence.p_value:.2g})"
+        yield f"{verdict} ({shown_p(independence.p_value, least=0.001)})"
     if estimate.plausibility is not None and estimate.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {estimate.plausibility.p_value:.2g})"
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(estimate.plausibility.p_value)})"
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
     yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"
@@ -172,8 +172,9 @@ def _cells(
 ) -> Iterable[str]:
     order = np.argsort(-joint, axis=None, kind="stable")[:LINE_CELLS].tolist()
     for cell in order:
-        spread = "" if error is None else f"±{error.flat[cell]:.4f}"
-        yield f"{word(labels[cell])}={joint.flat[cell]:.4f}{spread}"
+        off = None if error is None else float(error.flat[cell])
+        spread = "" if off is None else f"±{shown(off, off)}"
+        yield f"{word(labels[cell])}={shown(joint.flat[cell], off)}{spread}"
     if joint.size > len(order):
         yield f"+{joint.size - len(order)}"
 

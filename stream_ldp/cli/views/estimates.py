@@ -32,7 +32,7 @@ class EstimateView(View[Estimate]):
         cells: number of most probable cells to show of each estimate.
         """
         self._truth_of = truth_of
-        self._cells = cells
+        self.rows = cells
         self._finals: dict[str, Estimate] = {}
         self._open: dict[str, Estimate] = {}
 
@@ -57,7 +57,7 @@ class EstimateView(View[Estimate]):
 
     def panel(self, answer: Estimate) -> RenderableType:
         """See `View`."""
-        return panel(answer, truth=self._truth_of(answer), cells=self._cells)
+        return panel(answer, truth=self._truth_of(answer), cells=self.rows)
 
     def json(self, answer: Estimate) -> str:
         """See `View`."""

@@ -8,6 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.cli.views.digits import shown, shown_p
 from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sampled.answer import Frequencies, Outputs
@@ -70,9 +71,9 @@ def marginals_line(marginals: Marginals, *, truth: Truths | None = None) -> str:
                 )
             ][:LINE_CELLS]
         elif each.estimate is not None:
-            mean = each.estimate.mean
-            off = "" if true is None else f"({true[0]:.4g})"
-            words.append(f"{word(each.attribute)}={mean.projected:.4g}±{mean.standard_error:.2g}{off}")
+            mean, error = each.estimate.mean, each.estimate.mean.standard_error
+            off = "" if true is None else f"({shown(true[0], error)})"
+            words.append(f"{word(each.attribute)}={shown(mean.projected, error)}±{shown(error, error)}{off}")
     return " ".join(words)
 
 
@@ -101,15 +102,14 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
     order = sorted(range(len(found.values)), key=lambda value: -found.projected[value])
     largest = max(*found.projected, *(truth or ()))
     for place, value in enumerate(order[:most]):
+        error = found.standard_error[value]
         row: list[RenderableType] = [
             Text("" if place else marginal.attribute),
             Text(found.values[value]),
             Bar(size=largest, begin=0, end=found.projected[value], width=BAR_WIDTH, color="cyan"),
-            f"{found.projected[value]:.4f}",
-            f"{found.standard_error[value]:.4f}",
-            f"{found.raw[value]:.4f}",
+            *(shown(number, error) for number in (found.projected[value], error, found.raw[value])),
         ]
-        yield row if truth is None else [*row, f"{truth[value]:.4f}"]
+        yield row if truth is None else [*row, shown(truth[value], error)]
     if len(order) > most:
         rest = sum(found.projected[value] for value in order[most:])
         yield ["", Text(f"and {len(order) - most:,} more with {rest:.4f} together", style="dim")]
@@ -132,24 +132,24 @@ def _output_rows(attribute: str, found: Outputs, most: int) -> Iterator[list[Ren
 
 def _mean_row(attribute: str, found: Numbers, truth: tuple[float, ...] | None) -> list[RenderableType]:
     least, largest = found.range
+    mean, error = found.mean, found.mean.standard_error
     row: list[RenderableType] = [
         Text(attribute),
         Text("mean"),
-        Bar(size=largest - least, begin=0, end=found.mean.projected - least, width=BAR_WIDTH, color="cyan"),
-        f"{found.mean.projected:.4g}",
-        f"{found.mean.standard_error:.2g}",
-        f"{found.mean.raw:.4g}",
+        Bar(size=largest - least, begin=0, end=mean.projected - least, width=BAR_WIDTH, color="cyan"),
+        *(shown(number, error) for number in (mean.projected, error, mean.raw)),
     ]
-    return row if truth is None else [*row, f"{truth[0]:.4g}"]
+    return row if truth is None else [*row, shown(truth[0], error)]
 
 
 def _frequency_words(attribute: str, found: Frequencies, truth: tuple[float, ...] | None) -> Iterator[str]:
     order = sorted(range(len(found.values)), key=lambda value: -found.projected[value])
     for value in order[:LINE_CELLS]:
-        off = "" if truth is None else f"({truth[value]:.4f})"
+        error = found.standard_error[value]
+        off = "" if truth is None else f"({shown(truth[value], error)})"
         yield (
-            f"{word(attribute)}.{word(found.values[value])}={found.projected[value]:.4f}"
-            f"±{found.standard_error[value]:.4f}{off}"
+            f"{word(attribute)}.{word(found.values[value])}={shown(found.projected[value], error)}"
+            f"±{shown(error, error)}{off}"
         )
     if len(order) > LINE_CELLS:
         yield f"+{len(order) - LINE_CELLS}"
@@ -159,6 +159,6 @@ def _judgement(marginals: Marginals) -> Iterable[str]:
     asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in marginals.attributes)
     yield f"{marginals.reports:,} reports: {asked}"
     if marginals.plausibility is not None and marginals.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {marginals.plausibility.p_value:.2g})"
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(marginals.plausibility.p_value)})"
     privacy = marginals.privacy
     yield f"epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"

@@ -29,7 +29,7 @@ class MarginalsView(WindowView[Marginals]):
         """
         super().__init__()
         self._truth = truth
-        self._rows = rows
+        self.rows = rows
 
     def line(self, answer: Marginals) -> str:
         """See `View`."""
@@ -37,7 +37,7 @@ class MarginalsView(WindowView[Marginals]):
 
     def panel(self, answer: Marginals) -> RenderableType:
         """See `View`."""
-        return marginals_panel(answer, truth=self._true(answer), rows=self._rows)
+        return marginals_panel(answer, truth=self._true(answer), rows=self.rows)
 
     def json(self, answer: Marginals) -> str:
         """See `View`."""

@@ -8,6 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.cli.views.digits import shown, shown_p
 from stream_ldp.cli.views.estimate_text import (
     BAR_WIDTH,
     LINE_CELLS,
@@ -40,10 +41,10 @@ def ranking_panel(
     truth: the true frequencies.
     rows: the most rows of the table.
     """
-    shown = ranking.items[:rows]
+    best = ranking.items[:rows]
     ranks = {} if before is None else {each.item: each.rank for each in before.items}
     largest = max(
-        [each.frequency for each in shown] + [truth.part_of(each.item) for each in shown if truth], default=0.0
+        [each.frequency for each in best] + [truth.part_of(each.item) for each in best if truth], default=0.0
     )
 
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -56,7 +57,7 @@ def ranking_panel(
     table.add_column("± s.e.", justify="right")
     if truth is not None:
         table.add_column("truth", justify="right")
-    for each in shown:
+    for each in best:
         row: list[RenderableType] = [str(each.rank)]
         if before is not None:
             row.append(_change(each, ranks))
@@ -64,15 +65,15 @@ def ranking_panel(
             Text(each.item),
             # A bar needs a size, also where nobody seems to hold anything.
             Bar(size=largest or 1.0, begin=0, end=each.frequency, width=BAR_WIDTH, color="cyan"),
-            f"{each.frequency:.4f}",
-            f"{each.standard_error:.4f}",
+            shown(each.frequency, each.standard_error),
+            shown(each.standard_error, each.standard_error),
         ]
         if truth is not None:
-            row.append(f"{truth.part_of(each.item):.4f}")
+            row.append(shown(truth.part_of(each.item), each.standard_error))
         table.add_row(*row)
     parts: list[RenderableType] = [table]
-    if len(ranking.items) > len(shown):
-        parts.append(Text(f"and {len(ranking.items) - len(shown):,} more of the top", style="dim"))
+    if len(ranking.items) > len(best):
+        parts.append(Text(f"and {len(ranking.items) - len(best):,} more of the top", style="dim"))
     what = f"epoch {ranking.epoch} · {_progress(ranking)}"
     return framed(ranking, parts, _judgement(ranking, truth), what=what, settled=ranking.complete)
 
@@ -90,7 +91,9 @@ def ranking_line(ranking: Ranking, *, truth: ItemTruth | None = None) -> str:
     if truth is not None:
         words.append(f"found={truth.found(ranking)}/{len(ranking.items)}")
     best = ranking.items[:LINE_CELLS]
-    words += [f"{word(each.item)}={each.frequency:.4f}±{each.standard_error:.4f}" for each in best]
+    for each in best:
+        error = each.standard_error
+        words.append(f"{word(each.item)}={shown(each.frequency, error)}±{shown(error, error)}")
     if len(ranking.items) > len(best):
         words.append(f"+{len(ranking.items) - len(best)}")
     return " ".join(words)
@@ -105,7 +108,7 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     if ranking.plausibility is None:
         yield "whether these reports are honest cannot be tested"
     elif ranking.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch: {privacy.assumption}"
     if privacy.published is not None:

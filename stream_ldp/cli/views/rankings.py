@@ -32,7 +32,7 @@ class RankingView(View[Ranking]):
         rows: number of best items to show of each ranking.
         """
         self._truth_of = truth_of
-        self._rows = rows
+        self.rows = rows
         # The last result, and the one that its ranks are compared with.
         self._results: deque[Ranking] = deque(maxlen=2)
         self._open: dict[str, Ranking] = {}
@@ -60,7 +60,7 @@ class RankingView(View[Ranking]):
 
     def panel(self, answer: Ranking) -> RenderableType:
         """See `View`."""
-        return ranking_panel(answer, before=self.before(answer), truth=self._truth_of(answer), rows=self._rows)
+        return ranking_panel(answer, before=self.before(answer), truth=self._truth_of(answer), rows=self.rows)
 
     def json(self, answer: Ranking) -> str:
         """See `View`."""

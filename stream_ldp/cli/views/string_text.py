@@ -8,6 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.cli.views.digits import shown, shown_p
 from stream_ldp.cli.views.estimate_text import (
     BAR_WIDTH,
     LINE_CELLS,
@@ -50,12 +51,10 @@ def strings_panel(ranking: StringRanking, *, truth: TrueStrings | None = None, r
             str(each.rank),
             Text(each.string),
             Bar(size=largest or 1.0, begin=0, end=each.projected, width=BAR_WIDTH, color="cyan"),
-            f"{each.projected:.4f}",
-            f"{each.standard_error:.4f}",
-            f"{each.raw:.4f}",
+            *(shown(number, each.standard_error) for number in (each.projected, each.standard_error, each.raw)),
             f"{each.expected_false:.2g}",
         ]
-        table.add_row(*row, *(() if truth is None else (f"{truth.share(each.string):.4f}",)))
+        table.add_row(*row, *(() if truth is None else (shown(truth.share(each.string), each.standard_error),)))
     parts: list[RenderableType] = [table]
     if len(strings) > rows:
         parts.append(Text(f"and {len(strings) - rows:,} more", style="dim"))
@@ -77,7 +76,9 @@ def strings_line(ranking: StringRanking, *, truth: TrueStrings | None = None) ->
     ]
     if truth is not None:
         words.append(f"found={truth.found([each.string for each in strings])}/{len(strings)}")
-    words += [f"{word(each.string)}={each.projected:.4f}±{each.standard_error:.4f}" for each in strings[:LINE_CELLS]]
+    for each in strings[:LINE_CELLS]:
+        error = each.standard_error
+        words.append(f"{word(each.string)}={shown(each.projected, error)}±{shown(error, error)}")
     if len(strings) > LINE_CELLS:
         words.append(f"+{len(strings) - LINE_CELLS}")
     return " ".join(words)
@@ -109,7 +110,7 @@ def _judgement(ranking: StringRanking, truth: TrueStrings | None) -> Iterable[st
             "look as frequent as the last"
         )
     if ranking.plausibility is not None and ranking.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {ranking.plausibility.p_value:.2g})"
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"
     if privacy.published is not None:

@@ -31,7 +31,7 @@ class StringView(WindowView[StringRanking]):
         """
         super().__init__()
         self._truth = truth
-        self._rows = rows
+        self.rows = rows
 
     def line(self, answer: StringRanking) -> str:
         """See `View`."""
@@ -39,7 +39,7 @@ class StringView(WindowView[StringRanking]):
 
     def panel(self, answer: StringRanking) -> RenderableType:
         """See `View`."""
-        return strings_panel(answer, truth=self._true(answer), rows=self._rows)
+        return strings_panel(answer, truth=self._true(answer), rows=self.rows)
 
     def json(self, answer: StringRanking) -> str:
         """See `View`."""

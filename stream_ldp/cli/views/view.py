@@ -6,17 +6,23 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic
 
 from rich.console import Group
+from rich.text import Text
 
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 __all__ = ["View", "WindowView"]
 
 
 class View(ABC, Generic[AnswerT]):
-    """A view keeps the newest answers, and shows one as JSON, on a line or in a panel."""
+    """A view keeps the newest answers, and shows one as JSON, on a line or in a panel.
+
+    rows: the most cells, items or values of an answer that a panel shows.
+    """
+
+    rows: int = 12
 
     @abstractmethod
     def add(self, answer: AnswerT) -> None:
@@ -38,9 +44,34 @@ class View(ABC, Generic[AnswerT]):
     def json(self, answer: AnswerT) -> str:
         """Show an answer as JSON on one line, with the truth where it is known."""
 
-    def screen(self) -> RenderableType:
-        """Show the newest answers, one below the other."""
-        return Group(*map(self.panel, self.newest()))
+    def screen(self, console: Console) -> RenderableType:
+        """Show the newest answers one below the other, as many as fit a terminal, and name the others.
+
+        The first gets fewer rows if it would not fit.
+        """
+        newest = self.newest()
+        if not newest:
+            return Group()
+        first, *others = newest
+        room = console.height - (1 if others else 0)
+        most = self.rows
+        try:
+            while self.rows > 1 and _height(console, self.panel(first)) > room:
+                self.rows -= 1
+            shown = [self.panel(first)]
+        finally:
+            self.rows = most
+        room -= _height(console, shown[0])
+        while others and (height := _height(console, panel := self.panel(others[0]))) <= room:
+            shown.append(panel)
+            room -= height
+            others.pop(0)
+        if others:
+            names = ", ".join(f"{each.series} ({'final' if each.final else 'provisional'})" for each in others)
+            shown.append(
+                Text(f"Also: {names}; one alone: --estimate NAME", style="dim", no_wrap=True, overflow="ellipsis")
+            )
+        return Group(*shown)
 
 
 class WindowView(View[AnswerT]):
@@ -65,3 +96,7 @@ class WindowView(View[AnswerT]):
         if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
             found.append(provisional)
         return found
+
+
+def _height(console: Console, panel: RenderableType) -> int:
+    return len(console.render_lines(panel, pad=False))

@@ -37,7 +37,7 @@ def test_a_terminal_shows_the_newest_in_place_each_with_its_truth() -> None:
     for estimate in (of_minute(0), of_minute(1, final=False), of_minute(1, final=False, reports=777)):
         view.add(estimate)
     with console.capture() as capture:
-        console.print(view.screen())
+        console.print(view.screen(console))
     text = capture.get()
     assert text.count("bathing-mobility") == 2
     assert text.count("distance to the truth") == 1

@@ -34,7 +34,7 @@ def test_a_line_has_the_values_by_frequency_with_errors_and_truth() -> None:
     assert line.index("diet.meat=0.6") < line.index("diet.fish=0.") < line.index("diet.plants=0.")
     assert "(0.6000)" in line
     assert " age=" in line
-    assert "(40)" in line
+    assert "(40.00)" in line
 
 
 def test_a_panel_has_a_row_for_each_value_and_each_mean() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import NewTopic
+from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli.simulation.item_truth import ItemTruth
@@ -49,7 +50,8 @@ def test_a_result_and_a_later_epoch_are_compared_with_the_results_before_them() 
 
 
 def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth() -> None:
-    text = shown(view(result_of(6), ranking_of(epoch=7, phase=1), truth=FILMS_TRUTH).screen())
+    watched = view(result_of(6), ranking_of(epoch=7, phase=1), truth=FILMS_TRUTH)
+    text = shown(watched.screen(Console(width=110, height=60)))
     assert text.index("epoch 6 · result") < text.index("epoch 7 · phase 1 of 2")
     assert text.count("true top 2") == 2
 

@@ -1,0 +1,83 @@
+"""Tests of what fits a terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console, RenderableType
+
+from stream_ldp.cli.views.estimates import EstimateView
+from stream_ldp.cli.views.marginals import MarginalsView
+from stream_ldp.cli.views.rankings import RankingView
+from stream_ldp.cli.views.view import View
+from stream_ldp.records.answer import Axis
+from tests.cli.views.examples import SURVEY_TRUTH
+from tests.client.examples import of_minute
+from tests.client.rankings import result_of
+from tests.sampled.examples import collection_of, marginals_of
+
+
+def drawn(shown: RenderableType, console: Console) -> list[str]:
+    with console.capture() as capture:
+        console.print(shown)
+    return capture.get().splitlines()
+
+
+def terminal(width: int = 80, height: int = 24) -> Console:
+    return Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+
+
+def wide(name: str, *, final: bool = True, minute: int = 0) -> object:
+    """An estimate of 30 cells, which does not fit."""
+    axes = (
+        Axis(attribute="age", values=tuple(f"{age} to {age + 9}" for age in range(0, 60, 10))),
+        Axis(attribute="diet", values=("meat", "fish", "plants", "milk", "nuts")),
+    )
+    cells = [[1 / 30] * 5] * 6
+    return of_minute(minute, estimate=name, axes=axes, probability=cells, standard_error=cells, final=final)
+
+
+def filled(view: View[Any], *answers: object) -> View[Any]:
+    for each in answers:
+        view.add(each)
+    return view
+
+
+VIEWS = {
+    "records": lambda: filled(
+        EstimateView(lambda _: None), wide("a"), wide("a", final=False, minute=1), wide("b"), wide("c")
+    ),
+    "sets": lambda: filled(
+        RankingView(lambda _: None),
+        result_of(6, items={f"film {number}": 0.9 - number / 100 for number in range(30)}),
+        result_of(7, items={f"film {number}": 0.9 - number / 100 for number in range(30)}, final=False),
+    ),
+    "sampled": lambda: filled(MarginalsView(None), marginals_of(collection_of(), 500)),
+}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_every_view_fits_a_terminal_of_80_by_24_and_names_what_does_not(kind: str) -> None:
+    view = VIEWS[kind]()
+    lines = drawn(view.screen(terminal()), terminal())
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    newest = view.newest()
+    assert newest[0].window.__str__() in "\n".join(lines)
+    if len(newest) > 1:
+        assert lines[-1].startswith("Also: ")
+        assert newest[1].series in lines[-1]
+    assert view.rows == 12, "a larger terminal shows all rows again"
+
+
+def test_what_fits_is_shown_whole() -> None:
+    view = filled(EstimateView(lambda _: SURVEY_TRUTH), of_minute(0), of_minute(1, final=False))
+    text = "\n".join(drawn(view.screen(terminal(110, 60)), terminal(110, 60)))
+    assert text.count("distance to the truth") == 2
+    assert "Also" not in text
+
+
+def test_nothing_yet_is_an_empty_screen() -> None:
+    assert drawn(EstimateView(lambda _: None).screen(terminal()), terminal()) in ([], [""])

@@ -13,6 +13,7 @@ from stream_ldp.mechanisms import (
     FrequencyOracle,
     HadamardResponse,
     HalfSpaceResponse,
+    LolohaResponse,
     Mechanism,
     PiecewiseResponse,
     Randomizer,
@@ -40,6 +41,7 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
     (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),
     (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
+    (LolohaResponse(size=5, epsilon=1.0, for_ever=2.0), broken.SendsThePermanentSign),
 ]
 
 #: Mechanisms for other inputs than values alone, each with a broken twin of the same parameters.

@@ -48,7 +48,7 @@ window: {size: 60s}
             SETS,
             "{kind: k-rr, epsilon: 2}",
             "'k-rr' is for collections of records, and items for those of sets: "
-            "expected 'gfim', 'gfim-users', 'ldpminer' or 'svim'",
+            "expected 'gfim', 'gfim-users', 'ldpminer', 'svim' or 'loloha'",
         ),
         (SETS, "{kind: coin, truth: 0.75}", "'coin' is for collections of coin, and items for those of sets: "),
     ],

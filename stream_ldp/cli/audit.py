@@ -126,8 +126,10 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
             typer.echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
         _print_table(found.title, found.results)
         if found.changing:
-            _print_table("A record that may change before each report, which no formula covers", found.changing)
-            typer.echo("`if constant` is what so many reports cost as long as the record does not change.\n")
+            _print_table(
+                f"{found.changes} that may change before each report, which no formula covers", found.changing
+            )
+            typer.echo("`if constant` is what so many reports cost as long as there is no change.\n")
         if found.wide:
             _print_table("At their real width, some values and sets, and some ways to draw the rows", found.wide)
     if found.wrong or found.differences:

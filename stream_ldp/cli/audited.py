@@ -28,6 +28,7 @@ from stream_ldp.privacy.audit.output_distribution import (
     stated_distribution,
 )
 from stream_ldp.privacy.audit.record_reports import record_differences
+from stream_ldp.privacy.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.privacy.audit.set_reports import (
     WideLoss,
     method_differences,
@@ -89,6 +90,7 @@ class Exact:
     title: title of the results.
     results: a row for each claim.
     changing: a row for each case that no claim covers.
+    changes: what may change in them.
     wide: a row for each oracle that was enumerated at its real width, for some values and sets.
     differences: where the code does not have the probabilities that it states, and how.
     wrong: number of claims that are disproved.
@@ -100,6 +102,7 @@ class Exact:
     differences: tuple[str, ...]
     wrong: int
     changing: list[Row] | None = None
+    changes: str = "A record"
     wide: list[Row] | None = None
     miniature: str | None = None
 
@@ -419,19 +422,30 @@ class _Sets:
             }
             for phase in realised.phases
         ]
-        results = [*phases, whole]
+        repeated: list[Row] = [
+            {"phase": "all", "neighbours": "any two sets", **asdict(each)} for each in repeated_losses(self.method)
+        ]
+        results = [*phases, whole, *repeated]
         stated = ItemEnumeration.stated(self.method)
         wide = wide_losses(self.method)
         return Exact(
             title="The reports of one user",
             results=results,
-            differences=(*realised.differences(stated), *method_differences(self.method)),
+            changing=[{"neighbours": "any two users", **asdict(each)} for each in changing_losses(self.method)]
+            or None,
+            changes="A set",
+            differences=(
+                *realised.differences(stated),
+                *method_differences(self.method),
+                *repeated_differences(self.method),
+            ),
             wide=list(map(asdict, wide)),
             wrong=sum(each > claimed + _TOLERANCE for each, claimed in map(_both, wide))
             + sum(
                 each["enumerated"] > each["claimed"] + _TOLERANCE or each["claimed"] > each["allowed"] + _TOLERANCE
                 for each in results
-            ),
+            )
+            + sum(abs(each["enumerated"] - each["claimed"]) > _TOLERANCE for each in repeated),
             miniature=f"{DOMAIN} items, sets padded to at most {MOST_PADDING}, oracles of the same kinds and epsilon",
         )
 

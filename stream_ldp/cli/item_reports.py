@@ -30,23 +30,27 @@ __all__ = ["report_items"]
 
 def report_items(collection: ItemCollection, options: ReportOptions) -> None:
     """Report on the set of the last line of a file that has come."""
-    if (
-        options.many_users
-        or options.skip_bad
-        or options.form is not Format.AUTO
-        or "assumption" in options.given
-        or "max_values" in options.given
-    ):
+    if options.many_users or options.skip_bad or options.form is not Format.AUTO:
         fail(
-            "--many-users, --skip-bad, --format and --assume are for collections of records: here one user "
-            "reports, and every report has noise of its own; for many users, use stream-ldp simulate",
+            "--many-users, --skip-bad and --format are for collections of records: here one user reports; for many "
+            "users, use stream-ldp simulate",
+            code=2,
+        )
+    memoises = any(phase.memoised for phase in collection.method.phases)
+    if not memoises and not options.given.keys().isdisjoint({"assumption", "max_values"}):
+        fail(
+            "--assume is for collections whose reports show permanent noise: here every report has noise of its own, "
+            "and nothing is assumed of the set",
             code=2,
         )
     secret, ledger = options.user()
 
     def show(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
-        typer.echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {shown_epsilon(phase.epsilon)} nats")
+        most = "at most " if phase.memoised else ""
+        typer.echo(
+            f"epoch {asked.epoch} phase {asked.phase}: reported, for {most}{shown_epsilon(phase.epsilon)} nats"
+        )
 
     reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
     sets = _read(options.path)

@@ -11,8 +11,9 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
-from stream_ldp.mechanisms import OSEntropy, random_order, random_words
+from stream_ldp.mechanisms import SECRET_BYTES, OSEntropy, random_order, random_words
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
+from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.rounds import Round
@@ -59,8 +61,8 @@ class ItemPopulation(Sender):
 
         sets: the set of each user, items as `ItemCollection.encode` gives them.
         secrets: the secret of each user, from which their partition words are derived. None draws the words of an
-            epoch from the entropy and keeps them as long as the population lives: right for users who report through
-            nothing else.
+            epoch, and the secrets of users whose reports are memoised, from the entropy, and keeps them as long as
+            the population lives: right for users who report through nothing else.
         entropy: source of the noise and of the order of the reports; the operating system's unless this is a
             simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
@@ -74,6 +76,7 @@ class ItemPopulation(Sender):
         """
         if secrets is not None and len(secrets) != len(sets):
             raise ValueError(f"{len(sets)} sets with {len(secrets)} secrets: give each user's own")
+        memoises = any(phase.memoised for phase in collection.method.phases)
         self._feed = RoundFeed(collection, settings=settings, clock=clock)
         super().__init__(
             collection,
@@ -87,6 +90,8 @@ class ItemPopulation(Sender):
         self._collection = collection
         self._sets = sets
         self._secrets = secrets
+        # Users who memoise need secrets. Those who have none get some for as long as the population lives.
+        self._keys = secrets if secrets is not None or not memoises else _drawn_secrets(len(sets), self._entropy)
         self._spread = spread
         self._max_reports = max_reports
         self._words: dict[int, NDArray[np.uint32]] = {}
@@ -173,7 +178,8 @@ class ItemPopulation(Sender):
             if time_ms >= end_ms:
                 break
             some = self._sets.take(users[first : first + size])
-            rows = respond(method, inquiry, some, entropy=self._entropy)
+            permanent = self._permanent(users[first : first + size])
+            rows = respond(method, inquiry, some, entropy=self._entropy, permanent=permanent)
             # Ids never come from a seed; see `Reporter`.
             batch = batch_of(
                 rows,
@@ -195,6 +201,12 @@ class ItemPopulation(Sender):
         start_ms = schedule.window_of(epoch, 1)
         return epoch if now_ms < start_ms + schedule.size_ms // 2 else epoch + 1
 
+    def _permanent(self, users: NDArray[np.intp]) -> list[Permanent] | None:
+        """Return the sources of what the secrets of these users determine; None if they do not memoise."""
+        if self._keys is None:
+            return None
+        return [permanent_words(self._collection, key=self._keys[user]) for user in users.tolist()]
+
     def _words_in(self, epoch: int) -> NDArray[np.uint32]:
         """Return the partition words of all users in an epoch, the same at every call."""
         if self._secrets is not None:
@@ -205,3 +217,9 @@ class ItemPopulation(Sender):
             self._words = {each: words for each, words in self._words.items() if each > oldest}
             self._words[epoch] = random_words(len(self._sets), entropy=self._entropy)
         return self._words[epoch]
+
+
+def _drawn_secrets(users: int, entropy: Entropy) -> list[bytes]:
+    """Draw a secret for each user."""
+    words = random_words(users * SECRET_BYTES // 4, entropy=entropy).tobytes()
+    return [words[start : start + SECRET_BYTES] for start in range(0, len(words), SECRET_BYTES)]

@@ -14,8 +14,9 @@ from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
-from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded
+from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded, TooManyValues
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class ItemReporter(Sender):
         self._collection = collection
         self._secret = secret
         self._ledger = ledger
+        # As long as the user's values may not change in any way, what is permanent is.
+        self._permanent = [permanent_words(collection, key=secret)] if ledger.terms.memoises else None
         self._spread = spread
         self._on_report = on_report
         self._set: ItemSets | None = None
@@ -211,14 +214,25 @@ class ItemReporter(Sender):
         time_ms = self._clock()
         if self._set is None or not asked.start_ms <= time_ms < closes_ms(asked):
             return
-        row = respond(self._collection.method, asked.inquiry, self._set, entropy=self._entropy)
+        row = respond(
+            self._collection.method, asked.inquiry, self._set, entropy=self._entropy, permanent=self._permanent
+        )
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
             await asyncio.to_thread(
-                self._ledger.spend_phase, self._collection, phase=asked.phase, epoch=asked.epoch, time_ms=time_ms
+                self._ledger.spend_phase,
+                self._collection,
+                phase=asked.phase,
+                epoch=asked.epoch,
+                time_ms=time_ms,
+                shown=self._ledger.set_reports(self._collection, self._set, phase=asked.phase, secret=self._secret),
             )
         except AlreadyReported as refusal:
             log.info("%s", refusal)
+            return
+        except TooManyValues as refusal:
+            # The set may yet become what it was.
+            log.warning("phase %d of epoch %d gets no report: %s", asked.phase, asked.epoch, refusal)
             return
         except BudgetExceeded as refusal:
             # Where it is the budget of a day, this happens every day, phase after phase.

@@ -13,6 +13,7 @@ from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies,
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
+from stream_ldp.mechanisms.loloha import LolohaResponse
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.piecewise import PiecewiseResponse
 from stream_ldp.mechanisms.plausibility import Plausibility
@@ -51,6 +52,7 @@ __all__ = [
     "HadamardResponse",
     "HalfSpaceResponse",
     "KRRSpec",
+    "LolohaResponse",
     "Mechanism",
     "MechanismSpec",
     "NotCovered",
@@ -93,5 +95,11 @@ ORACLES: tuple[type[FrequencyOracle], ...] = (
     SubsetResponse,
 )
 
-#: The same, the randomizers of numbers, and the one that is any table.
-RANDOMIZERS: tuple[type[Randomizer], ...] = (*ORACLES, PiecewiseResponse, HalfSpaceResponse, ChannelResponse)
+#: The same, the one that is made to be repeated, the randomizers of numbers, and the one that is any table.
+RANDOMIZERS: tuple[type[Randomizer], ...] = (
+    *ORACLES,
+    LolohaResponse,
+    PiecewiseResponse,
+    HalfSpaceResponse,
+    ChannelResponse,
+)

@@ -83,6 +83,11 @@ class DirectResponse(FrequencyOracle):
         return [self.size, self.dummies, self.kept]
 
     @property
+    def chances(self) -> list[int]:
+        """The one chance by which a report is made: p, in units of 2^-32."""
+        return [self.kept]
+
+    @property
     def bits(self) -> int:
         """Bits of a report."""
         return (self.counters - 1).bit_length()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.plausibility import Plausibility
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "HadamardResponse", "hash_of", "hashes_of"]
+__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "CodeResponse", "HadamardResponse", "hash_of", "hashes_of"]
 
 #: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
@@ -36,6 +36,34 @@ MAX_HASH_BITS = 8
 
 #: Hash bits of an oracle that is enumerated with sets: each further bit makes 16 times as many reports.
 _SMALL_HASH_BITS = 2
+
+
+class CodeResponse(Protocol):
+    """A response to one of the 2^t hashes, which sends a hash.
+
+    epsilon: of one response, in nats, as realised.
+    """
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def chances(self) -> list[int]:
+        """The chances by which it is made, in units of 2^-32."""
+        ...
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The probabilities that a hash is sent as it is, and as any other one."""
+        ...
+
+    def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
+        """Perturb hashes into those that are sent, int64, shape (n,)."""
+        ...
+
+    def probability(self, value: int, named: int) -> Fraction:
+        """Return P(`named` is sent | `value`)."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,14 +97,14 @@ class HadamardResponse(FrequencyOracle):
     size: int
     epsilon: float
     hash_bits: int = 1
-    response: DirectResponse = field(init=False, repr=False)
+    response: CodeResponse = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MAX_SIZE:
             raise ParameterError(f"a Hadamard response is for 1 to {MAX_SIZE} values, got size={self.size}")
         if not 1 <= self.hash_bits <= MAX_HASH_BITS:
             raise ParameterError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
-        object.__setattr__(self, "response", DirectResponse(size=2**self.hash_bits, epsilon=self.epsilon))
+        object.__setattr__(self, "response", self._perturbing())
         object.__setattr__(self, "epsilon", self.response.epsilon)
 
     @classmethod
@@ -107,7 +135,7 @@ class HadamardResponse(FrequencyOracle):
     @property
     def parameters(self) -> list[int]:
         """The number of values, t, and the chance to keep the hash."""
-        return [self.size, self.hash_bits, self.response.kept]
+        return [self.size, self.hash_bits, *self.response.chances]
 
     @property
     def bits(self) -> int:
@@ -128,11 +156,21 @@ class HadamardResponse(FrequencyOracle):
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
-        indices = entropy.integers(np.full((self.hash_bits, len(values)), self.rows))
+        indices = self.drawn(len(values), entropy=entropy)
+        return self.packed(
+            indices, self.response.respond(self.hashed(values, indices, entropy=entropy), entropy=entropy)
+        )
+
+    def drawn(self, users: int, *, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw the row indices of so many users, int64, shape (hash_bits, users)."""
+        return entropy.integers(np.full((self.hash_bits, users), self.rows))
+
+    def hashed(self, values: NDArray[np.int64], indices: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
+        """Return the hash of each value in its rows, and draw that of each dummy, int64, shape (n,)."""
         hashes = hashes_of(values, indices.astype(np.uint32)).astype(np.int64)
         dummies = np.flatnonzero(values >= self.size)
         hashes[dummies] = entropy.integers(np.full(len(dummies), 2**self.hash_bits))
-        return self.packed(indices, self.response.respond(hashes, entropy=entropy))
+        return hashes
 
     def packed(self, indices: NDArray[np.int64], sent: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Pack row indices, shape (hash_bits, n), and the hashes that are sent, shape (n,), into reports."""
@@ -223,6 +261,10 @@ class HadamardResponse(FrequencyOracle):
     def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how often each row was drawn, int64, shape (rows,)."""
         return sums[self.rows :]
+
+    def _perturbing(self) -> CodeResponse:
+        """Make the response to a hash from the parameters."""
+        return DirectResponse(size=2**self.hash_bits, epsilon=self.epsilon)
 
     @property
     def index_bits(self) -> int:

@@ -13,6 +13,7 @@ from stream_ldp.errors import StreamLDPError
 __all__ = [
     "PRECISION",
     "UNCHANGED",
+    "UNCHANGED_SET",
     "NotCovered",
     "PrivacyLoss",
     "Values",
@@ -24,6 +25,7 @@ __all__ = [
 
 #: The conditions of a loss of several reports that share permanent noise, in words.
 UNCHANGED = "a user's record does not change, and all reports show the same permanent noise"
+UNCHANGED_SET = "a user's set does not change, and all reports show the same permanent noise"
 
 #: The decimal context in which losses are computed. 50 digits are more than thirty beyond those of a float64, so that
 #: only the last rounding shows; the exponents are wide enough for powers of a probability.

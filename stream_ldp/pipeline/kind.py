@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
 
 __all__ = [
-    "BUDGETS",
     "DAY_MS",
     "POPULATIONS",
-    "BudgetPlan",
     "Iteration",
     "Kind",
     "Planner",
@@ -37,24 +35,7 @@ CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravaria
 #: Numbers of users or reports for which a plan states the error by default.
 POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 
-#: Budgets of a user, in nats, of which a plan says how long they last.
-BUDGETS = (1.0, 2.0, 4.0, 8.0)
-
 DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetPlan:
-    """How long a user's budget lasts.
-
-    budget: in nats, for this collection alone.
-    times: number of reports, or of epochs, that it pays for; math.inf for all that will ever be asked.
-    days: until it is spent, on average over users; math.inf for ever.
-    """
-
-    budget: float
-    times: float
-    days: float
 
 
 class Planner(Protocol[CollectionT_contra]):

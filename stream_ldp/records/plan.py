@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline.kind import BUDGETS, DAY_MS, POPULATIONS, BudgetPlan
+from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
+from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
 from stream_ldp.records.collection import JointCollection
@@ -14,10 +15,10 @@ from stream_ldp.records.collection import JointCollection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.mechanisms import Mechanism, PrivacyLoss, Support
+    from stream_ldp.mechanisms import PrivacyLoss, Support
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["EstimatePlan", "Plan", "affordable", "cell_error", "for_budget", "plan"]
+__all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
 
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
 REPORTS_PER_USER = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
@@ -76,6 +77,10 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
     """
     mechanism = collection.mechanism
     relations = sorted({1, len(collection.attributes)})
+
+    def paid(reports: float) -> float:
+        return mechanism.privacy_loss(reports=reports).epsilon
+
     reports_per_day = DAY_MS / collection.window.pane_ms * (collection.sample or 1.0)
     return Plan(
         collection=collection.name,
@@ -91,26 +96,10 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         day=mechanism.privacy_loss(reports=max(1, math.ceil(reports_per_day))),
         budgets=tuple(
             BudgetPlan(budget=budget, times=times, days=times / reports_per_day)
-            for budget, times in ((budget, affordable(mechanism, budget=budget)) for budget in BUDGETS)
+            for budget, times in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
     )
-
-
-def affordable(mechanism: Mechanism, *, budget: float) -> float:
-    """Return how many reports of a record that does not change a budget pays for; math.inf if it pays for all."""
-    if mechanism.privacy_loss(reports=math.inf).epsilon <= budget:
-        return math.inf
-    paid, too_many = 0, 1
-    while mechanism.privacy_loss(reports=too_many).epsilon <= budget:
-        paid, too_many = too_many, 2 * too_many
-    while too_many - paid > 1:
-        middle = (paid + too_many) // 2
-        if mechanism.privacy_loss(reports=middle).epsilon <= budget:
-            paid = middle
-        else:
-            too_many = middle
-    return paid
 
 
 def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:

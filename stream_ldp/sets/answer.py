@@ -69,6 +69,11 @@ class EpochPrivacy(MessagePart):
 
     per_epoch: float = Field(description="of all reports of one user to one epoch")
     phases: tuple[float, ...] = Field(description="of one report to each phase")
+    for_ever: float | None = Field(
+        default=None,
+        description="of all reports of one user to all epochs, where they show a permanent response; null where "
+        "another epoch costs as much again",
+    )
     assumption: str
     published: Published | None = Field(
         default=None,
@@ -84,7 +89,7 @@ class Ranking(AnswerMessage):
     schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
-    method: str = Field(description="gfim, gfim-users, ldpminer or svim")
+    method: str = Field(description="gfim, gfim-users, ldpminer, svim or loloha")
     epoch: int
     phase: int = Field(ge=1, description="the epoch's phase to which the window's reports belong")
     phases: int = Field(ge=1, description="of an epoch; after the last, the ranking is the epoch's result")

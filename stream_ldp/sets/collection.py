@@ -20,7 +20,7 @@ from stream_ldp.sets.series import PhaseSeries
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.sets.phases import Method
+    from stream_ldp.sets.phases import Method, Phase
 
 __all__ = ["ItemCollection", "Items"]
 
@@ -105,6 +105,8 @@ class ItemCollection(Collection):
             raise Misplaced("a phase takes a whole window: leave hop out", "window", "hop")
         if window.memory is not None:
             raise Misplaced("every epoch asks anew: leave memory out", "window", "memory")
+        if len(self.method.phases) == 1:
+            return self
         if window.idle_timeout_ms is None:
             raise Misplaced(
                 "clients are silent until they know what the next phase asks, so its window would never begin: "
@@ -148,14 +150,15 @@ class ItemCollection(Collection):
         """The fingerprint's input, which says all that the meaning of a report depends on.
 
         It is [name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs],
-        and a phase is [target, beginning and end of its share, epsilon]. Window size and epochs are part of it, since
+        and a phase is [target, beginning and end of its share, epsilon], with the chances of the permanent and the
+        fresh response at the end, in units of 2^-32, where it memoises. Window size and epochs are part of it, since
         they determine which phase of which epoch an event time belongs to; k and the numbers of candidates are not,
         since the rounds say what they change.
         """
         return [
             self.name,
             self.method_spec.kind,
-            [[phase.asked.value, *phase.share, phase.epsilon] for phase in self.method.phases],
+            [_meaning_of(phase) for phase in self.method.phases],
             self.method.first().padding,
             self.method_spec.hash_bits,
             self.items.size if self.items.names is None else list(self.items.names),
@@ -170,3 +173,8 @@ class ItemCollection(Collection):
             DataError: an item is not one of the collection's. The message never repeats it.
         """
         return sorted({self.items.number(name) for name in items})
+
+
+def _meaning_of(phase: Phase) -> list[Any]:
+    memoised = [] if phase.memoised is None else [phase.memoised.permanent, phase.memoised.fresh]
+    return [phase.asked.value, *phase.share, phase.epsilon, *memoised]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from stream_ldp.collection import fingerprint_of
 from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.cost import SignCost
 
 __all__ = [
     "MAX_CANDIDATES",
@@ -27,6 +30,7 @@ __all__ = [
     "RankingEstimate",
     "Target",
     "epoch_epsilon",
+    "epochs_epsilon",
     "most_spent",
     "phase_name",
 ]
@@ -53,12 +57,14 @@ class Phase:
     share: the users are asked whose partition word, in [0, 2^32), is in [share[0], share[1]). Users draw the word
         once an epoch, at random and independently of their sets, so phases with disjoint shares ask different users.
     epsilon: the most that a report may cost, in nats.
+    memoised: cost of reports that show a permanent response of the user's; None where each is made afresh.
     """
 
     number: int
     asked: Target
     share: tuple[int, int]
     epsilon: float
+    memoised: SignCost | None = None
 
     def asks(self, words: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Decide which users, given by their partition words, are asked; bool, of the words' shape."""
@@ -178,6 +184,19 @@ def epoch_epsilon(method: Method) -> float:
     with disjoint shares do not add up for anybody, since the choice of users does not depend on the set.
     """
     return most_spent(method.phases)
+
+
+def epochs_epsilon(method: Method, *, epochs: float) -> float:
+    """Compute the most that so many epochs cost a user whose set does not change, in nats; never rounded down.
+
+    epochs: at least 1; math.inf for ever, which costs math.inf unless reports show permanent responses.
+    """
+    memoised = [
+        replace(phase, epsilon=phase.memoised.loss(reports=epochs)) for phase in method.phases if phase.memoised
+    ]
+    if len(memoised) == len(method.phases):
+        return most_spent(memoised)
+    return math.inf if epochs == math.inf else round_up(Fraction(epochs) * Fraction(epoch_epsilon(method)))
 
 
 def most_spent(phases: Sequence[Phase]) -> float:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms.privacy_loss import round_up
-from stream_ldp.pipeline.kind import BUDGETS, DAY_MS, POPULATIONS, BudgetPlan
+from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
+from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.sets.phases import Target, epoch_epsilon
+from stream_ldp.sets.phases import Target, epochs_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +94,10 @@ class Plan:
     result_every_ms: time from one result to the next, in milliseconds.
     sample: share of the users whom an epoch asks.
     privacy: cost to a user, for each of `EPOCHS_PER_USER` in which they are asked.
-    nats_per_day: cost of a day to a user, on average over users.
+    for_ever: cost of all epochs to a user whose set does not change, where reports show a permanent response; None
+        where another epoch costs as much again.
+    nats_per_day: cost of a day to a user, on average over users; of the first day where reports show a permanent
+        response.
     budgets: how long each of `BUDGETS` lasts.
     """
 
@@ -109,6 +111,7 @@ class Plan:
     result_every_ms: int
     sample: float
     privacy: tuple[SpentPlan, ...]
+    for_ever: float | None
     nats_per_day: float
     budgets: tuple[BudgetPlan, ...]
     phases: tuple[PhasePlan, ...]
@@ -120,7 +123,8 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
     populations: numbers of users who report in an epoch, for which to state the error.
     """
     method, schedule = collection.method, collection.schedule
-    epsilon = epoch_epsilon(method)
+    for_ever = epochs_epsilon(method, epochs=math.inf)
+    memoises = for_ever < math.inf
     sample = collection.sample or 1.0
     epochs_per_day = DAY_MS / (schedule.stride * schedule.size_ms)
     return Plan(
@@ -134,12 +138,18 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         result_every_ms=schedule.stride * schedule.size_ms,
         sample=sample,
         privacy=tuple(
-            SpentPlan(epochs=epochs, epsilon=round_up(epochs * Fraction(epsilon))) for epochs in EPOCHS_PER_USER
+            SpentPlan(epochs=epochs, epsilon=epochs_epsilon(method, epochs=epochs)) for epochs in EPOCHS_PER_USER
         ),
-        nats_per_day=epochs_per_day * math.fsum(phase.part * phase.epsilon for phase in method.phases),
+        for_ever=for_ever if memoises else None,
+        nats_per_day=epochs_epsilon(method, epochs=max(1, math.ceil(sample * epochs_per_day)))
+        if memoises
+        else epochs_per_day * math.fsum(phase.part * phase.epsilon for phase in method.phases),
         budgets=tuple(
             BudgetPlan(budget=budget, times=epochs, days=epochs / sample / epochs_per_day)
-            for budget, epochs in ((budget, Fraction(budget) // Fraction(epsilon)) for budget in BUDGETS)
+            for budget, epochs in (
+                (budget, affordable(lambda epochs: epochs_epsilon(method, epochs=epochs), budget=budget))
+                for budget in BUDGETS
+            )
         ),
         phases=tuple(_phases(method, populations)),
     )

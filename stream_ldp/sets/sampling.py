@@ -4,33 +4,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from stream_ldp.mechanisms import LolohaResponse
 from stream_ldp.sets.phases import Target
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["reports_of", "respond"]
+__all__ = ["memoised_reports", "reports_of", "respond"]
 
 
-def respond(method: Method, inquiry: Inquiry, sets: ItemSets, *, entropy: Entropy) -> NDArray[np.uint8]:
+def respond(
+    method: Method,
+    inquiry: Inquiry,
+    sets: ItemSets,
+    *,
+    entropy: Entropy,
+    permanent: Sequence[Permanent] | None = None,
+) -> NDArray[np.uint8]:
     """Make the reports of users to an inquiry, uint8, shape (n, ceil(bits / 8)), one packed row each.
 
     sets: the sets of the users who are asked, of items below the method's domain.
+    permanent: for each user, the sources of what the user's secret determines, which a phase that memoises needs;
+        None to draw all of it afresh.
     """
+    oracle = method.oracle(inquiry)
+    if permanent is not None and isinstance(oracle, LolohaResponse):
+        return memoised_reports(sets, padding=inquiry.padding, oracle=oracle, entropy=entropy, permanent=permanent)
     return reports_of(
         sets,
         asked=method.phases[inquiry.phase - 1].asked,
         candidates=inquiry.candidates,
         domain=method.domain,
         padding=inquiry.padding,
-        oracle=method.oracle(inquiry),
+        oracle=oracle,
         entropy=entropy,
     )
+
+
+def memoised_reports(
+    sets: ItemSets, *, padding: int, oracle: LolohaResponse, entropy: Entropy, permanent: Sequence[Permanent]
+) -> NDArray[np.uint8]:
+    """Make one report of each user that shows the user's permanent response, packed rows as `respond` makes them."""
+    rows = [
+        oracle.permanent(sets.items[start:end], padding=padding, words=words)
+        for start, end, words in zip(sets.offsets[:-1], sets.offsets[1:], permanent, strict=True)
+    ]
+    if not rows:
+        return np.zeros((0, -(-oracle.bits // 8)), dtype=np.uint8)
+    return oracle.refreshed(np.concatenate(rows), entropy=entropy)
 
 
 def reports_of(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, most_spent
+from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, most_spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
+_AS_MUCH = "another epoch costs as much again"
 
 #: What is known where nobody reported.
 _NOTHING = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
@@ -42,6 +45,7 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
         raise ValueError(f"reports to {phase.name} in the window of {question.window_ms} ms, which does not ask it")
     oracle = method.oracle(inquiry)
+    for_ever = epochs_epsilon(method, epochs=math.inf)
     ((_, parts),) = question.counts(ReportSums)
     sums = ReportSums.sum(parts, counters=oracle.counters)
     if question.silent_until_ms is None:
@@ -75,7 +79,8 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
-            assumption="any two sets of items; another epoch costs as much again",
+            for_ever=None if for_ever == math.inf else for_ever,
+            assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
             published=_published(method, ranking_reports) if question.final else None,
         ),
     )
@@ -86,6 +91,7 @@ def _published(method: Method, reports_per_phase: Sequence[int]) -> Published:
 
     The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them.
     """
+    memoised = any(phase.memoised for phase in method.phases)
     delta = DELTA / len(method.phases)
     phases = [
         replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=delta) if reports else 0.0)
@@ -95,8 +101,12 @@ def _published(method: Method, reports_per_phase: Sequence[int]) -> Published:
         epsilon=most_spent(phases),
         delta=DELTA,
         assumption="any two sets of items, for readers of this epoch's final answers alone who trust the service; "
-        "another epoch costs as much again",
+        f"{'what permanent noise shows in other epochs is not covered' if memoised else _AS_MUCH}",
     )
+
+
+def _of_other_epochs(for_ever: float) -> str:
+    return _AS_MUCH if for_ever == math.inf else f"for ever, {UNCHANGED_SET}"
 
 
 def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:

@@ -27,8 +27,10 @@ from stream_ldp.client import (
 )
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
+from stream_ldp.privacy.ledger.terms import Assumption
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.permanent import held_sign
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.sampling import respond
 from tests.client.examples import MINUTE_MS
@@ -500,3 +502,72 @@ async def test_waiting_for_the_end_does_not_outlast_the_block(broker: FakeBroker
 def test_the_ledger_of_another_user_is_refused(timeline: Timeline) -> None:
     with pytest.raises(ValueError, match=r"of a user with another secret"):
         reporter(timeline, ledger=PrivacyLedger.in_memory(secret=bytes(32)))
+
+
+MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}")
+
+
+async def memoised_rows(broker: FakeBroker, timeline: Timeline, held: set[str], **options: Any) -> list[bytes]:
+    """Report in one epoch, as a client that starts anew."""
+    before, start_ms = len(broker.sent), timeline()
+    async with reporter(timeline, collection=MEMOISED, spread=False, **options) as sender:
+        await sender.hold(held)
+        await timeline.reach(start_ms + MINUTE_MS // 2)
+    timeline.now_ms = start_ms + MINUTE_MS
+    return [arguments["value"][-1:] for _, arguments in broker.sent[before:]]
+
+
+def row_and_sign(report: bytes) -> tuple[int, int]:
+    return report[0] & 7, report[0] >> 3
+
+
+async def test_memoised_reports_show_one_row_through_fresh_noise_also_after_restarts(
+    broker: FakeBroker, timeline: Timeline, tmp_path: Path
+) -> None:
+    """Of 40 reports, at least 2 have each sign but for one run in 10^5: a sign is kept with a probability of 0.80."""
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=Terms(budget=2.0))
+    reports = [
+        row_and_sign(row)
+        for _ in range(40)
+        for row in await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)
+    ]
+    assert len(reports) == 40
+    assert len({row for row, _ in reports}) == 1
+    assert {sign for _, sign in reports} == {0, 1}
+    assert 1.99 < ledger.spending.epsilon <= 2.0
+
+
+async def test_a_set_with_another_sign_gets_no_report_unless_the_user_agrees(
+    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    def sign(film: str) -> int:
+        return held_sign(MEMOISED, ItemSets.of([MEMOISED.encode({film})]), secret=SECRET)
+
+    names = MEMOISED.items.names or ()
+    same, other = ([name for name in names if sign(name) == wanted] for wanted in (sign("Alien"), 1 - sign("Alien")))
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
+    assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 1
+    assert len(await memoised_rows(broker, timeline, {other[0]}, ledger=ledger)) == 0
+    assert "another value" in caplog.text
+    assert not any(name in caplog.text for name in names)
+    assert len(await memoised_rows(broker, timeline, {same[-1]}, ledger=ledger)) == 1
+    spent = ledger.spending.epsilon
+    ledger.agree(Terms(budget=UNLIMITED.budget, assumption=Assumption.VALUES, max_values=2), change_terms=True)
+    assert len(await memoised_rows(broker, timeline, {other[0]}, ledger=ledger)) == 1
+    assert ledger.spending.epsilon == pytest.approx(spent + 1.0, abs=1e-6)
+
+
+async def test_a_user_whose_set_may_change_in_any_way_draws_every_report_afresh(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    """All of 30 reports have the same one of 8 rows once in 10^26 runs."""
+    fresh = Terms(budget=UNLIMITED.budget, assumption=Assumption.FRESH)
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=fresh)
+    reports = [
+        row_and_sign(row)
+        for _ in range(30)
+        for row in await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)
+    ]
+    assert len({row for row, _ in reports}) > 1
+    assert ledger.spending.epsilon == pytest.approx(30.0, abs=1e-5)
+    assert ledger.spending.assumption is Assumption.FRESH

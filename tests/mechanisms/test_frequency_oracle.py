@@ -201,14 +201,15 @@ def test_no_more_is_spent_than_was_asked_for(epsilon: float, kind: str, size: in
     assert oracle.epsilon <= epsilon
     response = oracle if isinstance(oracle, DirectResponse) else oracle.response
     bits = 2 if kind == "unary" else 1
-    others = response.counters - 1
+    (kept,) = response.chances
+    others = round(1 / response.support[1] * (1 - response.support[0]))
 
     def loss(kept: int) -> Decimal:
         return bits * (Decimal(kept * others) / (RESOLUTION - kept)).ln()
 
-    assert loss(response.kept) <= Decimal(oracle.epsilon)
-    assert oracle.epsilon == pytest.approx(float(loss(response.kept)), rel=1e-14)
-    assert response.kept == RESOLUTION - 1 or loss(response.kept + 1) > Decimal(epsilon)
+    assert loss(kept) <= Decimal(oracle.epsilon)
+    assert oracle.epsilon == pytest.approx(float(loss(kept)), rel=1e-14)
+    assert kept == RESOLUTION - 1 or loss(kept + 1) > Decimal(epsilon)
     # What was realised can be asked for.
     assert dataclasses.replace(oracle) == oracle
 

@@ -69,7 +69,7 @@ def test_a_report_has_the_documented_layout() -> None:
     """Rows 6 and 5, three bits each, then two bits of hash: of value 3, the parities of 6 & 3 and 5 & 3, 1 and 1."""
     oracle = HadamardResponse(size=8, epsilon=1.0, hash_bits=2)
     rows = np.array([6 + 8, 5 + 16])
-    kept = oracle.response.kept
+    (kept,) = oracle.response.chances
     true = 6 | 5 << 3 | 3 << 6
     assert oracle.perturb(np.array([3]), entropy=words(*rows, kept - 1)).tolist() == [[true]]
     # One more, and the hash is changed, by 1 to 3 modulo 4.

@@ -55,7 +55,8 @@ def kept_of(oracle: FrequencyOracle) -> int:
         case DirectResponse() | SetHadamardResponse():
             return oracle.kept
         case HadamardResponse() | UnaryResponse():
-            return oracle.response.kept
+            (kept,) = oracle.response.chances
+            return kept
         case _:
             raise AssertionError(oracle)
 

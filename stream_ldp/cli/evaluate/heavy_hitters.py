@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["Transactions", "heavy_hitters", "read_transactions"]
 
 #: The options of methods that are flags, in the order in which they are shown.
-_OPTIONS = ("set_size", "k_max", "finalists", "combine", "hash_bits")
+_OPTIONS = ("set_size", "k_max", "finalists", "combine", "hash_bits", "for_ever")
+
+#: The methods whose reports are made afresh in every epoch. One epoch does not show what others are for.
+_FRESH = [kind for kind, spec in METHODS.items() if "for_ever" not in spec.model_fields]
 
 
 def _field(option: str) -> FieldInfo:
@@ -100,7 +103,7 @@ def heavy_hitters(
     epsilon: Annotated[str, typer.Option(metavar="EPSILON,...", help=_help("epsilon"))],
     methods: Annotated[
         str, typer.Option(metavar="METHOD,...", help=f"Methods to compare, from {', '.join(METHODS)}.")
-    ] = ",".join(METHODS),
+    ] = ",".join(_FRESH),
     users: Annotated[
         int | None,
         typer.Option(

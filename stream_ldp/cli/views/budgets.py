@@ -12,7 +12,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.pipeline.kind import BudgetPlan
+    from stream_ldp.pipeline.budgets import BudgetPlan
+
 
 __all__ = ["budget_documents", "budget_table", "number"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,8 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sets.phases import Target, epoch_epsilon
+from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
+from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
 
 if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
@@ -24,9 +25,11 @@ __all__ = ["plan_document", "show_plan", "summary"]
 def summary(collection: ItemCollection, *, lasting: str) -> str:
     """Describe the collection on one line; `lasting` describes its windows."""
     method, epsilon = collection.method, shown_epsilon(epoch_epsilon(collection.method))
+    for_ever = epochs_epsilon(method, epochs=math.inf)
+    memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} for ever if a set does not change"
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
-        f"{collection.epochs} epochs of {len(method.phases)} phases at epsilon {epsilon}, {lasting}"
+        f"{collection.epochs} epochs of {_phases(len(method.phases))} at epsilon {epsilon}{memoised}, {lasting}"
     )
 
 
@@ -44,7 +47,7 @@ def show_plan(planned: Plan) -> None:
         markup=False,
     )
     console.print(
-        f"An epoch has {len(planned.phases)} phases and takes {planned.epoch_ms / 1_000:g} s; epochs are "
+        f"An epoch has {_phases(len(planned.phases))} and takes {planned.epoch_ms / 1_000:g} s; epochs are "
         f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
     )
     if planned.sample < 1.0:
@@ -52,9 +55,13 @@ def show_plan(planned: Plan) -> None:
     table = Table("epochs that a user reports in", "epsilon at most", box=box.SIMPLE, title="Privacy of a whole set")
     for spent in planned.privacy:
         table.add_row(str(spent.epochs), shown_epsilon(spent.epsilon))
+    if planned.for_ever is not None:
+        table.add_row("all, for ever", shown_epsilon(planned.for_ever))
+        table.caption = f"For more than one epoch: {UNCHANGED_SET}."
     console.print(table)
+    when = "a day on average" if planned.for_ever is None else "on the first day, and then less"
     console.print(
-        f"A user who reports whenever asked spends {number(planned.nats_per_day)} nats a day on average.",
+        f"A user who reports whenever asked spends {number(planned.nats_per_day)} nats {when}.",
         markup=False,
     )
     console.print(budget_table(planned.budgets, of="epochs"))
@@ -88,12 +95,18 @@ def show_plan(planned: Plan) -> None:
         *(f"after phase {phase.number}" for phase in telling),
         box=box.SIMPLE,
         title="Standard error of a rare item's frequency / smallest frequency that differs clearly from 0",
-        caption="Phase 1 decides what becomes a candidate; the last phase gives the result.",
+        caption=None
+        if len(telling) == 1
+        else "Phase 1 decides what becomes a candidate; the last phase gives the result.",
     )
     for errors in zip(*(phase.errors for phase in telling), strict=True):
         shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]
         table.add_row(f"{errors[0].users:,}", *shown)
     console.print(table)
+
+
+def _phases(count: int) -> str:
+    return "1 phase" if count == 1 else f"{count} phases"
 
 
 def _question(phase: PhasePlan) -> str:

@@ -110,7 +110,8 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     elif ranking.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
     privacy = ranking.privacy
-    yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch: {privacy.assumption}"
+    for_ever = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} for ever"
+    yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch{for_ever}: {privacy.assumption}"
     if privacy.published is not None:
         yield published_line(privacy.published)
     if truth is not None:

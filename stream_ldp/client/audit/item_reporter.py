@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 
@@ -110,7 +112,7 @@ class _Auditor:
         self._formats = {layout.fingerprint: layout for layout in layouts}
         self._secret, self._asked = self._user()
         self.seen = broker_of(collection)
-        self._costs: dict[Path, list[Fraction]] = {}
+        self._counts: dict[Path, Counter[int]] = {}
         self.repeats: list[str] = []
         self.mischarged: list[str] = []
 
@@ -160,7 +162,11 @@ class _Auditor:
                     continue
                 windows.add(asked.start_ms)
                 made = respond(
-                    self._collection.method, asked.inquiry, ItemSets.of([held]), entropy=self._entropy(asked.start_ms)
+                    self._collection.method,
+                    asked.inquiry,
+                    ItemSets.of([held]),
+                    entropy=self._entropy(asked.start_ms),
+                    permanent=[permanent_words(self._collection, key=self._secret)],
                 )
                 if made.tobytes() != b"".join(rows_of([each], self._width(asked))):
                     yield f"phase {asked.phase}: what is sent of a set of {len(held)} items is not `respond` of it"
@@ -247,19 +253,25 @@ class _Auditor:
 
     def _charge_of(self, path: Path) -> Callable[[Sent], None]:
         """Return what compares the ledger's file, when a record arrives, with the cost of all so far."""
-        phases = self._collection.method.phases
-        costs = self._costs.setdefault(path, [])
+        counts = self._counts.setdefault(path, Counter())
 
         def on_send(each: Sent) -> None:
-            costs.append(Fraction(phases[self._round_of(each).phase - 1].epsilon))
-            charged, owed = (
-                PrivacyLedger.open(path, secret=self._secret).spending.epsilon,
-                round_up(sum(costs, Fraction())),
-            )
+            counts[self._round_of(each).phase] += 1
+            charged, owed = PrivacyLedger.open(path, secret=self._secret).spending.epsilon, self._cost(counts)
             if charged != owed:
-                self.mischarged.append(f"after {len(costs)} reports the ledger has charged {charged!r}, not {owed!r}")
+                reports = counts.total()
+                self.mischarged.append(f"after {reports} reports the ledger has charged {charged!r}, not {owed!r}")
 
         return on_send
+
+    def _cost(self, counts: Counter[int]) -> float:
+        """Return what so many reports to each phase cost a user whose set does not change."""
+        phases = [(self._collection.method.phases[number - 1], reports) for number, reports in counts.items()]
+        costs = (
+            Fraction(phase.memoised.loss(reports=reports)) if phase.memoised else Fraction(phase.epsilon) * reports
+            for phase, reports in phases
+        )
+        return round_up(sum(costs, Fraction()))
 
     def _round_of(self, sent: Sent) -> Round:
         """Return the round to which a record reports: of the first phases, by its time."""

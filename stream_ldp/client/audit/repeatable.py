@@ -10,11 +10,14 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, WordEntropy
+from stream_ldp.mechanisms.randomness.requests import RequestEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
 
     Drawn = TypeVar("Drawn")
 
@@ -33,7 +36,7 @@ class SameWords(WordEntropy):
         return np.full(n, self._word, dtype=np.uint32)
 
 
-class RepeatableEntropy:
+class RepeatableEntropy(RequestEntropy):
     """A source that answers the same request alike in two runs, whatever else was asked for before it.
 
     A stream of words would not do: what a report takes of it depends on the set, and with it all that comes later.
@@ -44,28 +47,7 @@ class RepeatableEntropy:
         self._seed = seed
         self._asked: Counter[bytes] = Counter()
 
-    def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `Entropy.below`."""
-        return self._draw(lambda source: source.below(thresholds), b"below", thresholds)
-
-    def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.integers`."""
-        return self._draw(lambda source: source.integers(sizes), b"integers", sizes)
-
-    def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.shifts`."""
-        return self._draw(lambda source: source.shifts(kept, others), b"shifts", kept, others)
-
-    def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.outcomes`."""
-        return self._draw(lambda source: source.outcomes(ends), b"outcomes", ends)
-
-    def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        """See `Entropy.subsets`."""
-        return self._draw(lambda source: source.subsets(sizes, most), b"subsets", sizes, np.array(most))
-
-    def _draw(self, draw: Callable[[SeededEntropy], Drawn], kind: bytes, *asked: NDArray[np.integer]) -> Drawn:
-        request = kind + b"".join(repr(each.shape).encode() + each.astype(np.int64).tobytes() for each in asked)
+    def _answer(self, draw: Callable[[Entropy], Drawn], request: bytes) -> Drawn:
         self._asked[request] += 1
         key = hashlib.blake2b(request, digest_size=8, salt=self._asked[request].to_bytes(8, "little")).digest()
         return draw(SeededEntropy(np.random.SeedSequence([self._seed, int.from_bytes(key, "little")])))

@@ -14,7 +14,9 @@ export const sets = {
     const { privacy } = answer;
     const known = [["epoch", String(answer.epoch)], ["phase", complete(answer) ? "all: the result" : `${answer.phase} of ${answer.phases}`]];
     if (answer.method) known.push(["method", answer.method]);
-    known.push(["epsilon an epoch", epsilon(privacy.per_epoch)], ["hidden", privacy.assumption]);
+    known.push(["epsilon an epoch", epsilon(privacy.per_epoch)]);
+    if (privacy.for_ever != null) known.push(["epsilon for ever", epsilon(privacy.for_ever)]);
+    known.push(["hidden", privacy.assumption]);
     return known;
   },
 

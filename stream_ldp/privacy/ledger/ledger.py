@@ -5,12 +5,14 @@ independent of each other, so a user's loss is the loss of the set of responses 
 was. The ledger counts just that: how many different responses, and how often each. Values themselves never enter it.
 Neither does the loss by which a user whose record changes is told from one whose record does not; see `Assumption`.
 
-A report to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what was seen before
-it, whatever the phase asks and whatever set the user holds by then, it loses at most the phase's epsilon. So all such
-reports of a user lose at most the sum of their phases' epsilons, although what a later phase asks depends on earlier
-reports (adaptive sequential composition; Dwork and Roth, 2014, theorem 3.14 and section 3.5.1). Which phases ask a
-user is decided by the user's partition word, which is independent of the set. Each phase is charged once an epoch,
-and gets one report: the ledger refuses an epoch in which the user has reported to the phase.
+A report to a phase that memoises shows a permanent response too, to the sign of the user's set, and is counted in the
+same way. Any other report to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what
+was seen before it, whatever the phase asks and whatever set the user holds by then, it loses at most the phase's
+epsilon. So all such reports of a user lose at most the sum of their phases' epsilons, although what a later phase
+asks depends on earlier reports (adaptive sequential composition; Dwork and Roth, 2014, theorem 3.14 and section
+3.5.1). Which phases ask a user is decided by the user's partition word, which is independent of the set. Each phase
+is charged once an epoch, and gets one report: the ledger refuses an epoch in which the user has reported to the
+phase.
 
 Reports of records and reports to phases are independent of each other, given what the user holds, so their losses
 add up.
@@ -38,6 +40,8 @@ from stream_ldp.privacy.ledger.terms import (
 )
 from stream_ldp.sampled.cost import AnswerCost
 from stream_ldp.sampled.permanent import asked, held_words
+from stream_ldp.sets.cost import SignCost
+from stream_ldp.sets.permanent import held_sign, sign_words
 from stream_ldp.strings import permanent as string_answers
 
 if TYPE_CHECKING:
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = [
@@ -66,6 +71,7 @@ __all__ = [
     "attribute_reports",
     "check_terms",
     "day_of",
+    "set_reports",
     "string_reports",
 ]
 
@@ -82,8 +88,8 @@ MOST_RANGES = 64
 _TAG_WORDS = 2
 _PUBLIC_KEY = bytes(SECRET_BYTES)
 
-#: What a report costs: the parameters of a mechanism for records, or those of an answer.
-ReportCost = AnyMechanismSpec | AnswerCost
+#: What a report costs: the parameters of a mechanism for records, those of an answer, or those of a permanent sign.
+ReportCost = AnyMechanismSpec | AnswerCost | SignCost
 
 
 class AlreadyReported(ReportRefused):
@@ -227,12 +233,39 @@ def _shown_answers(
     )
 
 
+def set_reports(
+    collection: ItemCollection, user: ItemSets, *, phase: int, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    """Describe the permanent response that a report of one user to a phase shows; none unless the phase memoises.
+
+    user: the set of the one user.
+    secret: the user's, which determines the sign.
+    tag_key: as for `attribute_reports`.
+    """
+    cost = collection.method.phases[phase - 1].memoised
+    if cost is None:
+        return ()
+    sign = held_sign(collection, user, secret=secret)
+    # As for records: a tag is made as the response is, with another key.
+    tag = None if tag_key is None else sign_words(collection, sign, key=tag_key).words(_TAG_WORDS).tobytes().hex()
+    shown = AttributeReport(
+        collection=collection.name,
+        attribute="sign of the set",
+        responses=collection.fingerprint.hex(),
+        mechanism=cost,
+        tag=tag,
+        times=1,
+    )
+    return (shown,)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseReport:
     """A report to one phase of one epoch of an item collection, without its content.
 
     fingerprint: of the collection, hexadecimal; epochs are counted anew for each fingerprint.
-    epsilon: what the collection's method allows the report to cost, in nats.
+    epsilon: what the collection's method allows the report to cost, in nats; 0 to a phase that memoises, whose
+        permanent responses have an account of their own.
     """
 
     collection: str
@@ -244,12 +277,13 @@ class PhaseReport:
     @classmethod
     def to(cls, collection: ItemCollection, *, phase: int, epoch: int) -> Self:
         """Describe a report to this phase."""
+        asked_by = collection.method.phases[phase - 1]
         return cls(
             collection=collection.name,
             fingerprint=collection.fingerprint.hex(),
             phase=phase,
             epoch=epoch,
-            epsilon=collection.method.phases[phase - 1].epsilon,
+            epsilon=asked_by.epsilon if asked_by.memoised is None else 0.0,
         )
 
 
@@ -258,7 +292,7 @@ class _Part(BaseModel):
 
 
 class Account(_Part):
-    """The account of one attribute of a collection under one setting of its noise.
+    """The account of one attribute of a collection, or of its sets, under one setting of its noise.
 
     responses: see `AttributeReport`; accounts share permanent responses where only p and q differ.
     tags: of the permanent responses that were memoised, sorted, or their order would show which came first.
@@ -299,7 +333,7 @@ class PhaseAccount(_Part):
     collection: str
     fingerprint: str
     phase: int = Field(ge=1)
-    epsilon: float = Field(gt=0, allow_inf_nan=False)
+    epsilon: float = Field(ge=0, allow_inf_nan=False)
     epochs: tuple[tuple[int, int], ...]
     reports: int = Field(alias="answers", ge=1)
 

@@ -24,6 +24,7 @@ from stream_ldp.privacy.ledger.ledger import (
     attribute_reports,
     check_terms,
     day_of,
+    set_reports,
     string_reports,
 )
 from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
@@ -218,17 +220,42 @@ class PrivacyLedger:
         """
         self._spend(lambda before: before.after(reports), time_ms=time_ms)
 
-    def spend_phase(self, collection: ItemCollection, *, phase: int, epoch: int, time_ms: int) -> None:
+    def set_reports(
+        self, collection: ItemCollection, user: ItemSets, *, phase: int, secret: bytes
+    ) -> tuple[AttributeReport, ...]:
+        """Describe the permanent response that a report to a phase would show; none unless the phase memoises.
+
+        Without the secret, it reveals no item.
+
+        user: the set of the one user.
+        """
+        tag_key = self._tag_key if self._terms.memoises else None
+        return set_reports(collection, user, phase=phase, secret=secret, tag_key=tag_key)
+
+    def spend_phase(
+        self,
+        collection: ItemCollection,
+        *,
+        phase: int,
+        epoch: int,
+        time_ms: int,
+        shown: Iterable[AttributeReport] = (),
+    ) -> None:
         """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
 
         time_ms: as for `spend`.
+        shown: what `set_reports` says of it.
 
         Raises:
-            AlreadyReported, BudgetExceeded: it may not be sent, and is not counted.
+            AlreadyReported, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
+            ValueError: the phase memoises, and the report is to show nothing.
         """
+        shown = tuple(shown)
+        if bool(shown) is not (collection.method.phases[phase - 1].memoised is not None):
+            raise ValueError(f"phase {phase} memoises, or does not: give what `set_reports` says of the report")
         report = PhaseReport.to(collection, phase=phase, epoch=epoch)
-        self._spend(lambda before: before.after_phase(report), time_ms=time_ms)
+        self._spend(lambda before: before.after_phase(report).after(shown), time_ms=time_ms)
 
     def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int) -> None:
         day = day_of(time_ms)

@@ -10,6 +10,7 @@ from stream_ldp.collection import Part
 from stream_ldp.collection.located import parse_values
 from stream_ldp.sets.methods.gfim import GfimSpec
 from stream_ldp.sets.methods.ldpminer import LdpMinerSpec
+from stream_ldp.sets.methods.loloha import LolohaSpec
 from stream_ldp.sets.methods.svim import SvimSpec
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "AnyMethodSpec", "parse_spec"]
 
-AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec
+AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec | LolohaSpec
 
 #: The class of the options of each kind of method.
 METHODS: dict[str, type[AnyMethodSpec]] = {

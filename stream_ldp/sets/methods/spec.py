@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_COMBINE",
     "MAX_DOMAIN",
+    "MOST_EPSILON",
     "Combination",
     "HashBits",
     "MethodSpec",
@@ -32,7 +33,7 @@ __all__ = [
 #: probabilities of all responses: a direct response to the largest domain with the least epsilon has a p of 4,100 of
 #: them, and a q of 4,096.
 MAX_DOMAIN = 2**20
-_LEAST_EPSILON, _MOST_EPSILON = 0.001, 22.0
+_LEAST_EPSILON, MOST_EPSILON = 0.001, 22.0
 
 DEFAULT_COMBINE = Combine.VARIANCE
 
@@ -130,9 +131,9 @@ class MethodSpec(Part):
             low, high = phase.share
             require(low < high, f"phase {phase.number} asks nobody: give it a larger part of the split", "split")
             require(
-                _LEAST_EPSILON <= phase.epsilon <= _MOST_EPSILON,
+                _LEAST_EPSILON <= phase.epsilon <= MOST_EPSILON,
                 f"phase {phase.number} has an epsilon of {phase.epsilon:g}; "
-                f"from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}",
+                f"from {_LEAST_EPSILON:g} to {MOST_EPSILON:g}",
                 "epsilon",
             )
         return method

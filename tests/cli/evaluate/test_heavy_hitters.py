@@ -77,10 +77,11 @@ def test_the_json_gives_every_setting_that_determines_the_numbers(sets: Path) ->
         "finalists": 3,
         "combine": "paper",
         "hash_bits": 1,
+        "for_ever": None,
     }
     assert list(document) == ["settings", "results"]
     assert [(each["k"], each["epsilon"], each["method"]) for each in document["results"]] == [
-        (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in METHODS
+        (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in METHODS if kind != "loloha"
     ]
     for each in document["results"]:
         metrics = ["ndcg", "re", "f1", "mse", "seconds"]
@@ -206,3 +207,8 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(sets: Path, tmp_p
 def test_every_option_of_a_method_but_its_split_is_a_flag() -> None:
     options = {option for spec in METHODS.values() for option in spec.model_fields}
     assert options - {"kind", "split"} <= inspect.signature(heavy_hitters).parameters.keys()
+
+
+def test_a_method_that_memoises_is_measured_where_it_is_asked_for(sets: Path) -> None:
+    document = _json(sets, "--methods", "loloha", "--for-ever", "9", epsilon="4")
+    assert [(each["method"], each["epsilon"]) for each in document["results"]] == [("loloha", 4.0)]

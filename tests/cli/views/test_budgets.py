@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
-from stream_ldp.pipeline.kind import BudgetPlan
+from stream_ldp.pipeline.budgets import BudgetPlan
 
 
 def shown(budget: BudgetPlan) -> str:

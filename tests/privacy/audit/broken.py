@@ -5,6 +5,7 @@ All of them state the parameters and the epsilon of the mechanism that they are 
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from stream_ldp.mechanisms import (
     DirectResponse,
     HadamardResponse,
     HalfSpaceResponse,
+    LolohaResponse,
     PermanentWords,
     PiecewiseResponse,
     SeededEntropy,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.mechanisms.mechanism import Symbols
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Inquiry, Method
@@ -343,6 +346,55 @@ class SendsDummiesPlainly(HadamardResponse):
         rows = HadamardResponse.perturb(self, values, entropy=entropy)
         rows[values >= self.size] = 0
         return rows
+
+
+class SendsThePermanentSign(LolohaResponse):
+    """Sends the permanent response without fresh noise: one report costs as much as all are to."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        indices = self.drawn(len(values), entropy=entropy)
+        signs = self.hashed(np.asarray(values), indices, entropy=entropy)
+        return self.packed(indices, self.response.permanent.respond(signs, entropy=entropy))
+
+
+class RefreshesNothing(LolohaResponse):
+    """Repeats its permanent response as it is: the first report costs as much as all."""
+
+    def refreshed(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        return rows
+
+
+class RedrawsThePermanentSign(LolohaResponse):
+    """Draws the permanent response in every epoch anew, so that the noise of many reports averages out."""
+
+    def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
+        return super().permanent(values, padding=padding, words=_anew(words, b"sign"))
+
+
+class RedrawsTheSlot(LolohaResponse):
+    """Draws the slot of a set in every epoch anew, so that many reports show which signs the set has."""
+
+    def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
+        return super().permanent(values, padding=padding, words=_anew(words, b"set"))
+
+
+class SharesTheNoiseOfSigns(LolohaResponse):
+    """Flips both signs or neither: that a set has changed shows in every second report."""
+
+    def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
+        return super().permanent(
+            values,
+            padding=padding,
+            words=lambda purpose: words(b"sign" if purpose.startswith(b"sign") else purpose),
+        )
+
+
+def _anew(words: Permanent, what: bytes) -> Permanent:
+    """Return sources that are permanent but for one purpose, for which every use has words of its own."""
+    return lambda purpose: words(purpose + next(_USES).to_bytes(8, "big") if purpose.startswith(what) else purpose)
+
+
+_USES = itertools.count()
 
 
 class DrawsOthersWithTheirOwn(SubsetResponse):

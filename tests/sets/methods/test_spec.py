@@ -15,7 +15,7 @@ from tests.sets.methods.examples import build, method
 @pytest.mark.parametrize(
     ("kind", "changes", "message"),
     [
-        ("gfin", {}, "expected one of 'gfim', 'gfim-users', 'ldpminer', 'svim', got 'gfin'"),
+        ("gfin", {}, "expected one of 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', got 'gfin'"),
         ("gfim", {"domain": 1}, "the domain has 1 items; from 2 to 1,048,576"),
         ("gfim", {"domain": 2**20 + 1}, "the domain has 1,048,577 items; from 2 to 1,048,576"),
         ("svim", {"epsilon": 22.5}, "phase 1 has an epsilon of 22.5; from 0.001 to 22"),
@@ -53,11 +53,13 @@ def test_an_impossible_option_is_refused_with_what_is_possible(
 
 def test_every_option_takes_effect_in_the_methods_that_have_it() -> None:
     values = {"k_max": 9, "finalists": 5, "set_size": 3, "split": (0.5, 0.5), "combine": "paper", "hash_bits": 2}
+    values |= {"for_ever": 2.5}
     for kind, spec in METHODS.items():
         options = spec.model_fields.keys() - {"kind", "k", "epsilon"}
         assert options <= values.keys()
         for name in options:
-            assert build(kind, **{name: values[name]}) != build(kind)
+            if (kind, name) != ("loloha", "k_max"):  # which has no candidates, and refuses it
+                assert build(kind, **{name: values[name]}) != build(kind)
 
 
 TEXT = """\
@@ -82,7 +84,7 @@ window: {size: 60s}
     [
         (
             {"gfim": "gfin"},
-            ["3:9: mechanism.kind: expected one of 'gfim', 'gfim-users', 'ldpminer', 'svim', got 'gfin'"],
+            ["3:9: mechanism.kind: expected one of 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', got 'gfin'"],
         ),
         ({"kind: gfim": "# no kind"}, ["4:3: mechanism.kind: this key is required"]),
         ({"kind: gfim": "kind: [gfim]"}, ["3:9: mechanism.kind: expected one of 'gfim', "]),

@@ -1,0 +1,117 @@
+"""LOLOHA: one phase about all items, to which users report again and again (Arcolezi et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
+from stream_ldp.sets.cost import SignCost
+from stream_ldp.sets.methods.combination import most_frequent, phase_estimate
+from stream_ldp.sets.methods.spec import MOST_EPSILON, MethodSpec, SetSize, require
+from stream_ldp.sets.phases import Inquiry, Phase, Target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.sets.phases import RankingEstimate
+
+__all__ = ["Loloha", "LolohaSpec"]
+
+#: What all reports cost where the file does not say, as a multiple of one: the permanent response then has as much
+#: noise as two reports with noise of their own.
+_FOR_EVER = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loloha:
+    """Longitudinal local hashing with two hashes, for one slot of a padded set.
+
+    domain, k: number of items and heavy hitters.
+    epsilon, for_ever: cost of one report to a user, and of all reports about a set that does not change, nats.
+    set_size: l, number of slots that a set is padded to.
+    """
+
+    domain: int
+    k: int
+    epsilon: float
+    for_ever: float
+    set_size: int
+
+    @property
+    def name(self) -> str:
+        """The kind."""
+        return "loloha"
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The one phase, of all users."""
+        permanent, fresh = self._oracle.response.chances
+        return (
+            Phase(
+                number=1,
+                asked=Target.ITEM,
+                share=(0, RESOLUTION),
+                epsilon=self.epsilon,
+                memoised=SignCost(permanent=permanent, fresh=fresh),
+            ),
+        )
+
+    def first(self) -> Inquiry:
+        """Return the inquiry about any item of the domain."""
+        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+
+    def oracle(self, inquiry: Inquiry) -> LolohaResponse:  # noqa: ARG002
+        """Return the oracle."""
+        return self._oracle
+
+    def solve(
+        self,
+        inquiry: Inquiry,
+        *,
+        sums: NDArray[np.int64],
+        reports: int,
+        before: RankingEstimate | None,  # noqa: ARG002
+    ) -> tuple[RankingEstimate, None]:
+        """Solve as `Method.solve` says; the estimate holds the k best items."""
+        return most_frequent(phase_estimate(inquiry, self._oracle, sums, reports=reports), self.k), None
+
+    @cached_property
+    def _oracle(self) -> LolohaResponse:
+        return LolohaResponse(size=self.domain, epsilon=self.epsilon, for_ever=self.for_ever)
+
+
+class LolohaSpec(MethodSpec):
+    """The options of LOLOHA."""
+
+    kind: Literal["loloha"]
+    set_size: SetSize
+    for_ever: float | None = Field(
+        default=None,
+        description="privacy budget of one user for all epochs in which the set does not change, in nats; twice "
+        "epsilon by default",
+    )
+
+    @property
+    def hash_bits(self) -> int:
+        """Number of bits of the Hadamard response: a user's two signs are all that a changing set can show."""
+        return 1
+
+    @property
+    def _usual_k_max(self) -> int:
+        return self.k
+
+    def _method(self, *, domain: int, k_max: int) -> Loloha:
+        require(k_max == self.k, "there is only one phase, and no candidates: leave it out", "k_max")
+        for_ever = min(_FOR_EVER * self.epsilon, MOST_EPSILON) if self.for_ever is None else self.for_ever
+        method = Loloha(domain=domain, k=self.k, epsilon=self.epsilon, for_ever=for_ever, set_size=self.set_size)
+        try:
+            _ = method.phases
+        except ParameterError as error:
+            require(False, str(error), "for_ever")
+        return method

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.windows import closes_at, pane_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -209,18 +210,24 @@ class SourcePartition:
         return len(self._panes)
 
     def count(
-        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes | Rejected]
+        self,
+        offsets: Sequence[int],
+        appended_ms: Sequence[int],
+        records: Sequence[bytes],
+        *,
+        unreadable: Mapping[int, Rejected] = MappingProxyType({}),
     ) -> Counted:
         """Count records in log order.
 
         offsets: ascending, the first not below `position`.
         appended_ms: time at which the broker appended each, by its clock, in milliseconds since 1970-01-01 UTC.
-        records: the value of each, or why it could not even be read.
+        records: the value of each; anything if it could not even be read.
+        unreadable: why not, by the index of the record.
         """
         window, layouts = self._collection.window, list(self._layouts.values())
-        unreadable = {index: record for index, record in enumerate(records) if isinstance(record, Rejected)}
-        values = [b"" if isinstance(record, Rejected) else record for record in records]
-        decoded = wire.decode(values, formats=self._layouts)
+        if unreadable:
+            records = [b"" if index in unreadable else record for index, record in enumerate(records)]
+        decoded = wire.decode(records, formats=self._layouts)
         offset = np.asarray(offsets, dtype=np.int64)
         appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
         time = decoded.time_ms

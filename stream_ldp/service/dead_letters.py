@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
 
-__all__ = ["DeadLetter", "dead_letter", "unread_letter"]
+__all__ = ["DeadLetter", "Refused", "dead_letter", "unread_letter"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """A record that is refused: its place, and its value as it came."""
+
+    topic: str
+    partition: int
+    offset: int
+    value: bytes | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +74,7 @@ class DeadLetter:
         return self.topic, self.source_partition, self.source_offset
 
 
-def dead_letter(record: ConsumerRecord, why: Rejected, *, collection: Collection, topic: str) -> Record:
+def dead_letter(record: Refused, why: Rejected, *, collection: Collection, topic: str) -> Record:
     """Make the dead letter of a refused record: its value as it came, and in headers the reason and the place.
 
     The key is that place, so that a letter that is written twice, by two owners of a partition, can be recognised.
@@ -78,7 +88,7 @@ def unread_letter(entry: LogEntry, unread: Unread, *, collection: Collection, to
     return _letter(entry, why, collection=collection, topic=topic)
 
 
-def _letter(record: LogEntry | ConsumerRecord, why: Rejected, *, collection: Collection, topic: str) -> Record:
+def _letter(record: LogEntry | Refused, why: Rejected, *, collection: Collection, topic: str) -> Record:
     headers = {
         "reason": why.reason.value,
         "detail": why.detail,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import KafkaError
 from mode import Service
@@ -28,14 +28,14 @@ from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.service.dead_letters import dead_letter
+from stream_ldp.service.dead_letters import Refused, dead_letter
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import RejectionLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from aiokafka import ConsumerRecord, TopicPartition
+    from aiokafka import TopicPartition
     from aiokafka.admin import AIOKafkaAdminClient
 
     from stream_ldp.collection import Collection
@@ -203,7 +203,7 @@ class Ingest(Service):
         self._observe()
         self._turned_at = self._clock()
 
-    async def _process(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]], passed_ms: float) -> None:
+    async def _process(self, fetched: Mapping[TopicPartition, Sequence[Any]], passed_ms: float) -> None:
         """Do all of a turn that waits for brokers, which ends by itself when an outage lasts too long."""
         partitions = self._ownership.partitions
         known = partitions.copy()
@@ -226,31 +226,45 @@ class Ingest(Service):
         if self._clock() >= self._flushed_at + FLUSH_SECONDS:
             await self._flush()
 
-    async def _count(self, partition: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
+    async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
         """Count the fetched records if they are the next of their partition."""
         if not await self._ownership.continues(partition, records[0].offset):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
-        values = [_value(record) for record in records]
+        values = [record.value or b"" for record in records]
+        unreadable = {
+            index: Rejected(Reason.UNREADABLE_RECORD, record.fault)
+            for index, record in enumerate(records)
+            if isinstance(record, UnreadableRecord)
+        }
         if self._rounds is not None:
-            readable = [value for value in values if isinstance(value, bytes)]
-            unknown = [each for each in wire.fingerprints(readable) if not state.knows(each)]
+            unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
             for layout in await self._rounds.layouts(unknown) if unknown else ():
                 state.learn(layout)
-        counted = state.count([record.offset for record in records], [record.timestamp for record in records], values)
-        owned.dead_letters += [
-            dead_letter(records[index], why, collection=self.collection, topic=self._dead_letters_topic)
-            for index, why in counted.rejected
-        ]
+        counted = state.count(
+            [record.offset for record in records],
+            [record.timestamp for record in records],
+            values,
+            unreadable=unreadable,
+        )
         name = self.collection.name
         self._metrics.reports_counted.labels(name).inc(counted.reports)
         self._metrics.reports_duplicate.labels(name).inc(counted.duplicates)
         self._metrics.reports_late.labels(name).inc(counted.late)
         self._metrics.batches_implausible.labels(name).inc(counted.implausible)
         for index, why in counted.rejected:
+            refused = Refused(
+                topic=partition.topic,
+                partition=partition.partition,
+                offset=records[index].offset,
+                value=records[index].value,
+            )
+            owned.dead_letters.append(
+                dead_letter(refused, why, collection=self.collection, topic=self._dead_letters_topic)
+            )
             self._metrics.batches_rejected.labels(name, why.reason.value).inc()
-            self._rejections.add(records[index], why, now=self._clock())
+            self._rejections.add(refused, why, now=self._clock())
 
     async def _check_broker(self, idle: Iterable[TopicPartition]) -> None:
         """Measure the lag, and advance the idle partitions that have been read to their end.
@@ -346,10 +360,3 @@ class Ingest(Service):
         for partition, owned in partitions.items():
             if owned.state.watermark_ms is not None:
                 self._metrics.watermark.labels(name, str(partition.partition)).set(owned.state.watermark_ms / 1_000)
-
-
-def _value(record: ConsumerRecord) -> bytes | Rejected:
-    """Return the value of a record, or why the record cannot be read."""
-    if isinstance(record, UnreadableRecord):
-        return Rejected(Reason.UNREADABLE_RECORD, record.fault)
-    return record.value or b""

@@ -12,11 +12,12 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.unreadable import read_past
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
@@ -24,7 +25,6 @@ from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from aiokafka import ConsumerRecord
     from aiokafka.admin import AIOKafkaAdminClient
 
     from stream_ldp.collection import Collection
@@ -100,7 +100,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def start(self) -> None:
         """Join the group."""
-        self._consumer = AIOKafkaConsumer(
+        self._consumer = QuickConsumer(
             **self._settings.client_options(),
             group_id=self._group,
             enable_auto_commit=False,
@@ -135,12 +135,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self.joined = True
         self._metrics.rebalances.labels(self._collection.name).inc()
 
-    async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+    async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         """Return the next records as soon as there are any, or none after so many milliseconds.
 
-        One that cannot be read is an `UnreadableRecord`.
+        Each has an offset, a timestamp and a value; one that cannot be read is an `UnreadableRecord`.
         """
-        fetched: dict[TopicPartition, list[ConsumerRecord]]
+        fetched: dict[TopicPartition, list[Any]]
         try:
             # While the group has no coordinator, aiokafka waits for an assignment without end.
             async with asyncio.timeout(timeout_ms / 1_000 + ASSIGNMENT_SECONDS):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aiokafka import ConsumerRecord
-
     from stream_ldp.pipeline.rejection import Reason, Rejected
+    from stream_ldp.service.dead_letters import Refused
 
 __all__ = ["SUM_SECONDS", "RejectionLog"]
 
@@ -39,7 +38,7 @@ class RejectionLog:
         self._collection = collection
         self._sums: dict[Reason, _Sum] = {}
 
-    def add(self, record: ConsumerRecord, why: Rejected, *, now: float) -> None:
+    def add(self, record: Refused, why: Rejected, *, now: float) -> None:
         """Take a refused record.
 
         now: monotonic time, in seconds.

@@ -7,6 +7,7 @@ No part lives on without the others, so there is no worker that is a member of i
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -47,6 +48,11 @@ AWAY_SECONDS = 0.2
 
 #: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
+
+
+#: Objects between two searches for cycles. A turn makes thousands of records, which are in none and go by themselves;
+#: at Python's own 700, searching takes a fifth of a busy worker's time.
+UNCOLLECTED_OBJECTS = 50_000
 
 
 class WorkerCrashed(StreamLDPError, RuntimeError):
@@ -216,6 +222,8 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         BrokerUnreachable: no broker has answered for as long as the setting `outage` says.
         WorkerCrashed: a part of the worker failed.
     """
+    gc.freeze()  # What has been loaded stays, and need not be searched.
+    gc.set_threshold(UNCOLLECTED_OBJECTS)
     process = _Process(settings, collections)
     admin = AdminServer(host=settings.admin_host, port=settings.admin_port, health=process, metrics=process.metrics)
     stop = asyncio.Event()

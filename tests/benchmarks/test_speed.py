@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.layout import JointLayout
 from tests.benchmarks.speed import before, table
-from tests.benchmarks.speed.__main__ import KERNELS, main
+from tests.benchmarks.speed.__main__ import KERNELS, ON_KAFKA, main
 from tests.benchmarks.speed.counting import collection_of
 from tests.paths import REPOSITORY
 from tests.records.estimators.examples import draw, latent
 
-if TYPE_CHECKING:
-    import pytest
-
 
 def test_the_table_of_speed_is_made_from_what_was_measured() -> None:
     assert table.made(table.kept()) in (REPOSITORY / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert {row["kernel"] for row in table.kept()["rows"]} == set(KERNELS)
+    assert {row["kernel"] for row in table.kept()["rows"]} == {*KERNELS, *ON_KAFKA}
 
 
 def test_every_kernel_can_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--smoke"])
+    main(["--smoke", "--without-kafka"])
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["kernel"] for row in rows} == set(KERNELS)
+    assert all(row["now"] > 0 for row in rows)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", ON_KAFKA)
+def test_every_whole_process_can_be_measured(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--smoke", "--only", kernel])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows
     assert all(row["now"] > 0 for row in rows)
 
 

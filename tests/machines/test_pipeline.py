@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.rejection import Rejected
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -329,11 +328,11 @@ class AdvancesBeforeTheCommit(SourcePartition):
 
 class CountsCopies(SourcePartition):
     def count(
-        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes | Rejected]
+        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes], **unreadable: Any
     ) -> Counted:
         for pane in self._panes.values():
             pane.batch_ids.clear()
-        return super().count(offsets, appended_ms, records)
+        return super().count(offsets, appended_ms, records, **unreadable)
 
 
 class LetsWindowsCloseBeforeTheCommit(Holder):

@@ -221,7 +221,12 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, deployment: Deployment, program: Sequence[str], *, environment: Mapping[str, str] | None = None
+        self,
+        deployment: Deployment,
+        program: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self.expected: int | None = None
         self.port = free_port()
@@ -236,6 +241,7 @@ class WorkerProcess:
                     *("--brokers", deployment.settings.brokers),
                     *("--topic-prefix", deployment.settings.topic_prefix),
                     *("--admin-port", str(self.port)),
+                    *options,
                 ],
                 stdout=log,
                 stderr=subprocess.STDOUT,

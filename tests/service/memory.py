@@ -70,7 +70,7 @@ class MemoryKafka:
     # The parts of a worker on it.
 
     def ingest(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ingest:
-        monkeypatch.setattr(ownership, "AIOKafkaConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
         return Ingest(
             COLLECTION,
             settings=self.settings.model_copy(update=settings),
@@ -82,7 +82,7 @@ class MemoryKafka:
         )
 
     def ownership(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ownership:
-        monkeypatch.setattr(ownership, "AIOKafkaConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
         return Ownership(
             COLLECTION,
             settings=self.settings.model_copy(update=settings),

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.service.dead_letters import DeadLetter, dead_letter
+from stream_ldp.service.dead_letters import DeadLetter, Refused, dead_letter
 from tests.service.memory import COLLECTION
 
 
 def test_a_dead_letter_holds_the_batch_as_it_came_with_the_reason_and_the_place() -> None:
-    record = SimpleNamespace(topic="reports", partition=3, offset=17, value=b"\x00batch")
+    record = Refused(topic="reports", partition=3, offset=17, value=b"\x00batch")
     letter = dead_letter(record, Rejected(Reason.LATE, "its window had closed"), collection=COLLECTION, topic="dead")
     assert (letter.topic, letter.key, letter.value) == ("dead", b"reports-3-17", b"\x00batch")
     assert dict(letter.headers) == {
@@ -27,12 +27,12 @@ def test_a_dead_letter_holds_the_batch_as_it_came_with_the_reason_and_the_place(
 
 
 def test_a_record_without_a_value_has_an_empty_letter() -> None:
-    record = SimpleNamespace(topic="reports", partition=0, offset=0, value=None)
+    record = Refused(topic="reports", partition=0, offset=0, value=None)
     assert dead_letter(record, Rejected(Reason.LATE, ""), collection=COLLECTION, topic="dead").value == b""
 
 
 def test_a_letter_is_read_as_it_was_written() -> None:
-    refused = SimpleNamespace(topic="reports", partition=3, offset=17, value=b"\x00batch")
+    refused = Refused(topic="reports", partition=3, offset=17, value=b"\x00batch")
     written = dead_letter(
         refused, Rejected(Reason.LATE, "its window had closed"), collection=COLLECTION, topic="dead"
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.service.dead_letters import Refused
 from stream_ldp.service.ingest import FLUSH_SECONDS
 from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 from tests.service.memory import MemoryKafka
@@ -16,8 +14,8 @@ LATE = Rejected(Reason.LATE, "its window ended at 7 ms")
 FOREIGN = Rejected(Reason.UNKNOWN_FINGERPRINT, "fingerprint 00ff")
 
 
-def record(offset: int) -> Any:
-    return SimpleNamespace(topic="p.care.reports", partition=3, offset=offset, value=b"secret")
+def record(offset: int) -> Refused:
+    return Refused(topic="p.care.reports", partition=3, offset=offset, value=b"secret")
 
 
 def test_the_first_batch_of_each_reason_is_said_at_once_and_the_others_once_a_minute(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["collection_of", "comparisons"]
+__all__ = ["collection_of", "comparisons", "document_of", "rows_of"]
 
 #: Five pairs of attributes, some of them neighbours.
 _PAIRS = ((0, 1), (2, 9), (4, 5), (3, 14), (11, 12))
@@ -39,26 +39,30 @@ def comparisons(scale: float) -> Iterator[Comparison]:
 
 def collection_of(sizes: tuple[int, ...]) -> JointCollection:
     """Make a collection of attributes of these sizes, with five pairs as estimates."""
+    return JointCollection.model_validate(document_of(sizes))
+
+
+def document_of(sizes: tuple[int, ...], *, window: str = "60s") -> dict[str, Any]:
+    """Make the document of such a collection."""
     attributes = [{"name": f"a{j}", "values": [str(value) for value in range(k)]} for j, k in enumerate(sizes)]
     pairs = [(i % len(sizes), j % len(sizes)) for i, j in _PAIRS]
-    return JointCollection.model_validate(
-        {
-            "collection": "bench",
-            "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75},
-            "attributes": attributes,
-            "estimates": [{"name": f"e{number}", "of": [f"a{i}", f"a{j}"]} for number, (i, j) in enumerate(pairs)],
-            "window": {"size": "60s"},
-        }
-    )
+    return {
+        "collection": "bench",
+        "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75},
+        "attributes": attributes,
+        "estimates": [{"name": f"e{number}", "of": [f"a{i}", f"a{j}"]} for number, (i, j) in enumerate(pairs)],
+        "window": {"size": window},
+    }
 
 
-def _rows(collection: JointCollection, users: int) -> NDArray[np.uint8]:
+def rows_of(collection: JointCollection, users: int) -> NDArray[np.uint8]:
+    """Draw packed rows of random bits."""
     bits = np.random.default_rng(1).integers(2, size=(users, collection.mechanism.bits), dtype=np.uint8)
     return np.packbits(bits, axis=1, bitorder="little")
 
 
 def _counting(collection: JointCollection, users: int) -> Comparison:
-    layout, rows = JointLayout(collection), _rows(collection, users)
+    layout, rows = JointLayout(collection), rows_of(collection, users)
     tallies = layout.tallies()
     columns = [np.array(collection.bits_of(estimate.of)) for estimate in collection.estimates]
     patterns = [np.random.default_rng(1).integers(2 ** len(each), size=users) for each in columns]
@@ -76,7 +80,7 @@ def _counting(collection: JointCollection, users: int) -> Comparison:
 
 
 def _decoding(collection: JointCollection, reports: int) -> Comparison:
-    layout, rows = JointLayout(collection), _rows(collection, reports)
+    layout, rows = JointLayout(collection), rows_of(collection, reports)
     records = [_record(collection, rows, number) for number in range(_RECORDS)]
     offsets, appended = range(_RECORDS), [0] * _RECORDS
 

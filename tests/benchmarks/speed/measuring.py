@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Comparison", "Work", "measured"]
+__all__ = ["Comparison", "Work", "compared", "measured"]
 
 #: Seconds that a sample takes at least: a clock of the processor's time ticks in microseconds.
 _LEAST_SECONDS = 0.02
@@ -54,17 +54,19 @@ def measured(comparison: Comparison, *, rounds: int, least: float = _LEAST_SECON
     for _ in range(rounds):
         for name, work in works.items():
             samples[name].append(scale * _seconds(work, repeats[name]))
-    now = samples.pop("now")
+    return {"work": comparison.work, "unit": comparison.unit, **compared(samples.pop("now"), samples)}
+
+
+def compared(now: Sequence[float], against: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """Describe as JSON what took how long in each round, now and otherwise."""
     return {
-        "work": comparison.work,
-        "unit": comparison.unit,
         "now": _rounded(statistics.median(now)),
         "against": {
             name: {
                 "time": _rounded(statistics.median(times)),
                 "ratio": _rounded(statistics.median(other / ours for other, ours in zip(times, now, strict=True))),
             }
-            for name, times in samples.items()
+            for name, times in against.items()
         },
     }
 

@@ -1,0 +1,204 @@
+"""Drains of a reports topic that has been filled, on a real Kafka: by a worker, a bare consumer, and Faust agents."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaProducer
+from prometheus_client.parser import text_string_to_metric_families
+
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.pipeline import wire
+from tests.benchmarks.speed.counting import document_of, rows_of
+from tests.benchmarks.speed.drains import PARTITIONS
+from tests.benchmarks.speed.measuring import compared
+from tests.service.harness import Deployment, JointDeployment, WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["GroupedWorker", "made", "rows"]
+
+#: Records of a stored batch, below the limit of 1 MB at any length of them.
+_STORED = 1_000
+
+#: Seconds between two looks at a worker's metrics, each of which takes it 2 ms.
+_LOOK_SECONDS = 0.1
+
+#: Seconds between two questions to /livez.
+_ASK_SECONDS = 0.005
+
+#: Seconds that a drain may take.
+_PATIENCE_SECONDS = 120.0
+
+#: Reports in a record.
+_REPORTS = (50, 1)
+
+
+class GroupedWorker(WorkerProcess):
+    """A worker process in a group of its own, which begins at the beginning of the topic."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.group = f"group-{uuid.uuid4().hex[:12]}"
+        super().__init__(deployment, ["-m", "stream_ldp.cli"], options=("--group", self.group))
+
+    def metrics(self) -> dict[str, float]:
+        """Return all values, summed over their labels; none while nobody answers."""
+        values: dict[str, float] = {}
+        for family in text_string_to_metric_families(self._get("/metrics")[1]):
+            for sample in family.samples:
+                values[sample.name] = values.get(sample.name, 0.0) + sample.value
+        return values
+
+
+def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
+    """Measure with `scale` times as many records as are meant, in turns, and yield rows of the table.
+
+    Raises:
+        MissingTool: there is no Java or Maven, and so no Kafka.
+    """
+    with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
+        for reports in _REPORTS:
+            records = round(scale * 300_000)
+            (Path(directory) / str(reports)).mkdir()
+            deployment = asyncio.run(
+                made(Path(directory) / str(reports), kafka.bootstrap, records=records, reports=reports)
+            )
+            yield from _compared(deployment, records, reports, rounds)
+
+
+def _compared(deployment: Deployment, records: int, reports: int, rounds: int) -> Iterator[dict[str, Any]]:
+    topic = deployment.names.reports(deployment.collection.name)
+
+    def other(how: str, records: int) -> Callable[[], dict[str, float]]:
+        command = [sys.executable, "-m", "tests.benchmarks.speed.drains", how, deployment.settings.brokers, topic]
+        return lambda: json.loads(subprocess.run([*command, str(records)], check=True, capture_output=True).stdout)
+
+    ways = {
+        "now": lambda: drained(deployment, records * reports, reports),
+        "bare aiokafka getmany": other("bare", records),
+        "Faust agent that sums lengths": other("summing-agent", max(1, records // 25)),
+        "Faust agent that counts": other("counting-agent", max(1, records // 50)),
+    }
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            found[name].append(way())
+    for clock, named in (("processor", "processor's time"), ("seconds", "by the clock on the wall")):
+        times = {name: [1e6 * each[clock] / each["records"] for each in runs] for name, runs in found.items()}
+        yield {
+            "work": f"a whole worker that drains batches of {reports}, 5 pairs, {named}",
+            "unit": "us a batch",
+            **compared(times.pop("now"), times),
+        }
+    answers = [answered(deployment, records * reports) for _ in range(rounds)]
+    yield {
+        "work": f"/livez of a worker that drains batches of {reports}, p99",
+        "unit": "ms",
+        **compared([busy for busy, _ in answers], {"the same worker idle": [idle for _, idle in answers]}),
+    }
+
+
+async def made(directory: Path, bootstrap: str, *, records: int, reports: int) -> JointDeployment:
+    """Create a deployment of 16 binary attributes and five pairs, and fill its reports topic."""
+    text = json.dumps(document_of((2,) * 16, window="1h"))  # which is YAML
+    deployment = await JointDeployment.create(
+        directory,
+        brokers=bootstrap,
+        prefix=f"bench-{uuid.uuid4().hex[:12]}",
+        text=text.replace("{", "{{").replace("}", "}}"),
+        partitions=PARTITIONS,
+    )
+    collection = deployment.collection
+    rows, time_ms = rows_of(collection, reports), time.time_ns() // 1_000_000
+    numbers = iter(range(records))
+    producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
+    await producer.start()
+    try:
+        for partition in itertools.cycle(range(PARTITIONS)):
+            batch = producer.create_batch()
+            for number in itertools.islice(numbers, _STORED):
+                value = wire.encode(
+                    wire.Batch(
+                        fingerprint=collection.fingerprint,
+                        batch_id=number.to_bytes(16, "little"),
+                        time_ms=time_ms,
+                        rows=rows,
+                    )
+                )
+                batch.append(key=None, value=value, timestamp=time_ms)
+            if not batch.record_count():
+                return deployment
+            topic = deployment.names.reports(collection.name)
+            await (await producer.send_batch(batch, topic, partition=partition))
+    finally:
+        await producer.stop()
+    return deployment
+
+
+def drained(deployment: Deployment, total: int, reports: int) -> dict[str, float]:
+    """Drain by a worker; measured between the first look that finds reports counted and the last before the end."""
+    looks: list[tuple[float, float, float]] = []
+    with GroupedWorker(deployment) as worker:
+        _watch(worker, total, lambda now, values: looks.append((now, *values)))
+    # The last look is at the end, which may have been long before: it counts only where there is no other.
+    *looks, end = looks
+    (began, first, worked), (ended, last, works) = (looks[0], looks[-1]) if len(looks) > 1 else ((0.0, 0.0, 0.0), end)
+    return {"records": (last - first) / reports, "seconds": ended - began, "processor": works - worked}
+
+
+def answered(deployment: Deployment, total: int) -> tuple[float, float]:
+    """Return the milliseconds within which /livez answers 99 of 100 times, while a worker drains and afterwards."""
+    with GroupedWorker(deployment) as worker, ThreadPoolExecutor(max_workers=1) as aside:
+        done = threading.Event()
+        while not worker.metrics().get("stream_ldp_reports_counted_total"):
+            time.sleep(_LOOK_SECONDS)
+        busy = aside.submit(_ask, worker, done.is_set)
+        try:
+            _watch(worker, total, lambda *_: None)
+        finally:
+            done.set()
+        asked = len(busy.result())
+        rest = iter(range(asked))
+        return _p99(busy.result()), _p99(_ask(worker, lambda: next(rest, None) is None))
+
+
+def _ask(worker: GroupedWorker, done: Callable[[], bool]) -> list[float]:
+    """Return the milliseconds of every answer of /livez, at least one."""
+    took: list[float] = []
+    while not (took and done()):
+        began = time.perf_counter()
+        worker._get("/livez")
+        took.append(1_000 * (time.perf_counter() - began))
+        time.sleep(_ASK_SECONDS)
+    return took
+
+
+def _p99(took: Sequence[float]) -> float:
+    return sorted(took)[len(took) * 99 // 100]
+
+
+def _watch(worker: GroupedWorker, total: int, look: Callable[[float, tuple[float, float]], object]) -> None:
+    """Look at the reports counted and the processor's time while a worker drains, and at the end."""
+    deadline = time.perf_counter() + _PATIENCE_SECONDS
+    values: tuple[float, float] = (0.0, 0.0)
+    while values[0] < total:
+        if time.perf_counter() > deadline:
+            raise TimeoutError(f"{values[0]:g} of {total} reports are counted: {worker.log}")
+        metrics = worker.metrics()
+        now = time.perf_counter()
+        values = metrics.get("stream_ldp_reports_counted_total", 0.0), metrics.get("process_cpu_seconds_total", 0.0)
+        if values[0]:
+            look(now, values)
+        time.sleep(_LOOK_SECONDS)

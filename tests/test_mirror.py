@@ -52,6 +52,7 @@ SUITES = {
     "machines/test_pipeline.py": "the pipeline of records, as a state machine",
     "mechanisms/test_contract.py": "every mechanism",
     "pipeline/test_toy_kind.py": "the pipeline, with a kind that the package does not know",
+    "fuzz/test_fuzz.py": "every decoder of bytes from outside",
     "gateway/test_on_kafka.py": "the gateway, on a real broker",
     "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",

@@ -82,6 +82,8 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
         mark = error.problem_mark or error.context_mark
         place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         raise CollectionError([f"{place}: not YAML: {error.problem or error.context}"]) from error
+    except RecursionError:
+        raise CollectionError([f"{source}: nested too deeply"]) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position].split("\n")
         place = f"{source}:{len(before)}:{len(before[-1]) + 1}"

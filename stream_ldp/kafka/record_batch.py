@@ -27,6 +27,9 @@ _OVERHEAD = 12
 _CHECKED_FROM = 21
 _VERSION = 2
 
+#: Most bytes of an integer of 64 bits. Without a limit, a megabyte of them would take minutes to be added up.
+_VARINT_BYTES = 10
+
 _CODEC_BITS, _APPEND_TIME_BIT, _CONTROL_BIT = 0x07, 0x08, 0x20
 _CODECS: dict[int, Callable[[bytes], bytes]] = {
     0: lambda data: data,
@@ -148,14 +151,14 @@ class _Bytes:
         return self._data[place : place + length]
 
     def varint(self) -> int:
-        """Take a signed integer in zigzag code, seven bits a byte."""
-        number = shift = 0
-        while True:
+        """Take a signed integer in zigzag code, seven bits a byte; raises EOFError for one of more than 64 bits."""
+        number = 0
+        for shift in range(0, 7 * _VARINT_BYTES, 7):
             (byte,) = self.take(1)
             number |= (byte & 0x7F) << shift
-            shift += 7
             if byte < 0x80:
                 return (number >> 1) ^ -(number & 1)
+        raise EOFError
 
     def nullable(self) -> bytes | None:
         """Take bytes that their length precedes; a length of -1 means none."""

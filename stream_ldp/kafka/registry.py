@@ -69,7 +69,10 @@ class Registration:
     @classmethod
     def from_record(cls, key: bytes, value: bytes) -> Self:
         """Read a record, the inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
-        content = json.loads(value)
+        try:
+            content = json.loads(value)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
         if content.get("version", VERSION) != VERSION:
             raise ValueError(f"it has version {content['version']}, this release reads {VERSION}")
         return cls(name=key.decode(), fingerprint=bytes.fromhex(content["fingerprint"]), document=content["document"])

@@ -11,7 +11,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -92,6 +92,11 @@ class PartialKey:
     generation: int | None = None
 
 
+#: Numbers of 64 bits, as our writers and other languages have them: JSON alone knows no limit.
+_Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
 class _Header(BaseModel):
     """The header of a value; that of a watermark has `watermark`, that of a partial all the others."""
 
@@ -100,13 +105,13 @@ class _Header(BaseModel):
     version: int = 1
     collection: str
     fingerprint: str
-    partition: int = Field(ge=0)
-    epoch: int
-    watermark: int | None = None
-    pane: tuple[int, int] = (0, 0)
+    partition: _Count
+    epoch: _Integer
+    watermark: _Integer | None = None
+    pane: tuple[_Integer, _Integer] = (0, 0)
     of: tuple[str, ...] = ()
-    segment: int = Field(default=0, ge=0)
-    end: int = Field(default=0, ge=0)
+    segment: _Count = 0
+    end: _Count = 0
     statistic: str = ""
 
 

@@ -7,6 +7,7 @@ so that after a crash another worker arrives at the same partials by reading aga
 from __future__ import annotations
 
 import json
+import operator
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
@@ -82,8 +83,14 @@ class Checkpoint:
         try:
             fields = dict(json.loads(metadata))
             # A later release may add fields; this one must still go on from its commits.
-            return cls(offset=offset, **{name: fields[key] for key, name in _METADATA.items()})
-        except (ValueError, KeyError, TypeError) as error:
+            numbers = {name: fields[key] for key, name in _METADATA.items()}
+            watermark_ms = numbers.pop("watermark_ms")
+            return cls(
+                offset=offset,
+                watermark_ms=None if watermark_ms is None else operator.index(watermark_ms),
+                **{name: operator.index(number) for name, number in numbers.items()},
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
             ) from error

@@ -20,6 +20,10 @@ _HEAD = struct.Struct("<QIIB")
 _INDEX = np.dtype("<u4")
 _VALUES = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
 
+#: Most counters of a vector, 32 MB of them: twice as many as the widest oracle has over the largest domain. Without a
+#: limit, twenty bytes could announce 2^32, of which none is written out.
+MAX_COUNTERS = 2**22
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class ReportSums:
@@ -73,6 +77,8 @@ class ReportSums:
             ValueError, IndexError, struct.error: the bytes are no such sums.
         """
         reports, counters, entries, size = _HEAD.unpack_from(data)
+        if counters > MAX_COUNTERS or size not in (dtype.itemsize for dtype in _VALUES):
+            raise ValueError(f"{counters} counters of {size} bytes each")
         indices = np.frombuffer(data, dtype=_INDEX, count=entries if entries < counters else 0, offset=_HEAD.size)
         written = np.frombuffer(data, dtype=f"<i{size}", offset=_HEAD.size + indices.nbytes)
         if len(written) != entries:

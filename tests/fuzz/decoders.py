@@ -1,0 +1,294 @@
+"""This module lists every decoder of bytes that others write, what it may raise, and how much memory it may take."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+import tracemalloc
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from aiokafka.record.util import calc_crc32c
+
+from stream_ldp.collection import CollectionError
+from stream_ldp.kafka import record_batch
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kinds import parse_collection, solve
+from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.answer import AnswerMessage
+from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
+from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.sampled.answer import Marginals
+from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.rounds import Round
+from tests.paths import GOLDEN
+
+__all__ = ["DECODERS", "Decoder", "TooMuch"]
+
+#: Bytes that a decoder may take whatever its input: the parser's own tables, and what is loaded at the first use.
+FIXED_BYTES = 8 * 2**20
+
+_FINGERPRINT = bytes(range(100, 116))
+_BITS = 13
+
+
+class TooMuch(Exception):
+    """A decoder has taken more memory than it may for the length of its input."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoder:
+    """A decoder of bytes.
+
+    decode: what is called with any bytes.
+    refuses: the exceptions by which it may say that the bytes are not what it reads.
+    examples: bytes that it reads.
+    times: bytes of memory that it may take for each byte of its input, beside FIXED_BYTES.
+    repair: makes damaged bytes pass a checksum that would otherwise hide all that is behind it.
+    """
+
+    decode: Callable[[bytes], object]
+    refuses: tuple[type[Exception], ...]
+    examples: Callable[[], Sequence[bytes]]
+    times: int
+    repair: Callable[[bytes], bytes] = bytes
+
+    def check(self, data: bytes) -> bool:
+        """Decode any bytes, and return whether they could be read; whatever else is raised is a fault.
+
+        Raises:
+            TooMuch: more memory was taken than the input allows.
+        """
+        measuring = tracemalloc.is_tracing()
+        if not measuring:
+            tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        try:
+            self.decode(self.repair(data))
+        except self.refuses:
+            read = False
+        else:
+            read = True
+        finally:
+            _, peak = tracemalloc.get_traced_memory()
+            if not measuring:
+                tracemalloc.stop()
+        if peak - before > FIXED_BYTES + self.times * len(data):
+            raise TooMuch(f"{peak - before:,} bytes of memory for {len(data):,} bytes")
+        return read
+
+
+@dataclass(frozen=True)
+class _AnyRow:
+    bits: int = _BITS
+
+    def valid(
+        self, rows: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        return np.ones(len(rows), dtype=np.bool_)
+
+
+def _decode_batch(data: bytes) -> None:
+    found = wire.decode([data, data[:50]], formats={_FINGERPRINT: _AnyRow()})
+    wire.fingerprints([data])
+    wire.Header.of(data)
+    verdicts = {*found.accepted.tolist(), *(place for place, _ in found.rejected)}
+    assert verdicts == {0, 1}, "every record has one verdict"
+    assert all(why.reason in Reason and why.detail for _, why in found.rejected)
+
+
+def _batches() -> list[bytes]:
+    rows = np.arange(10, dtype=np.uint8).reshape(5, 2)
+    made = wire.Batch(fingerprint=_FINGERPRINT, batch_id=bytes(16), time_ms=1_700_000_000_000, rows=rows)
+    return [wire.encode(made), wire.encode(made)[:-3]]
+
+
+def _with_crc32(data: bytes) -> bytes:
+    return data[:4] + zlib.crc32(data[8:]).to_bytes(4, "little") + data[8:] if len(data) >= 8 else data
+
+
+def _partials() -> list[bytes]:
+    source = {"collection": "survey", "fingerprint": "ab" * 16, "partition": 0, "generation": 1}
+    pane = {"pane_ms": 0, "pane_length_ms": 1_000, "of": ("bathing",), "segment": 0, "end": 7}
+    rows = RowCounts.of(np.array([[1], [1], [2]], dtype=np.uint8), bits=2)
+    sums = [ReportSums(reports=3, values=np.array(values, dtype=np.int64)) for values in ((1, 2), (0,) * 90 + (1,))]
+    records: list[Partial | Watermark] = [
+        *(Partial(**source, **pane, counts=counts) for counts in (rows, *sums)),  # type: ignore[arg-type]
+        Watermark(**source, time_ms=5_000),  # type: ignore[arg-type]
+    ]
+    return [partials.encode(record, writer="w")[1] for record in records]
+
+
+def _keys() -> list[bytes]:
+    return [b'["partial","survey",["a"],0,1,0,"w"]', b'["watermark","survey",0,1]']
+
+
+def _estimates() -> list[bytes]:
+    """Return an estimate, whose parts have to fit each other."""
+    collection = JointCollection.load(GOLDEN / "care-survey.yaml")
+    bits = len(collection.bits_of(collection.estimates[0].of))
+    counts = RowCounts.of(np.zeros((9, (bits + 7) // 8), dtype=np.uint8), bits=bits)
+    question: Question[Any, Any] = Question(
+        series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
+    )
+    return [solve(collection, question).to_bytes()]
+
+
+def _answers(message: type[AnswerMessage]) -> list[bytes]:
+    """Return an answer with all of its fields, made up from the message's schema."""
+    return [json.dumps(_made_up(message.model_json_schema())).encode()]
+
+
+def _made_up(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Any:
+    """Make up a value that has the types of a JSON schema."""
+    root = schema if root is None else root
+    if "$ref" in schema:
+        return _made_up(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    for choice in ("anyOf", "allOf"):
+        if choice in schema:
+            return _made_up(schema[choice][0], root)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: _made_up(part, root) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            parts = schema.get("prefixItems") or [schema.get("items", {})]
+            return [_made_up(part, root) for part in parts if part]
+        case "integer":
+            return schema.get("minimum", 1)
+        case "number":
+            return 0.5
+        case "boolean":
+            return True
+        case "string":
+            return "ab" * 16
+    return None
+
+
+def _rounds() -> list[bytes]:
+    return [vector["round"].encode() for vector in json.loads((GOLDEN / "rounds.json").read_text())]
+
+
+def _registrations() -> list[bytes]:
+    return [b'{"fingerprint": "' + b"ab" * 16 + b'", "document": {"collection": "survey"}}']
+
+
+def _stored() -> list[bytes]:
+    from aiokafka.record.default_records import DefaultRecordBatchBuilder  # noqa: PLC0415
+
+    found = []
+    for codec in range(5):
+        builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 2**20)
+        for offset in range(3):
+            builder.append(offset, 1_700_000_000_000, b"key", b"value" * 30, [("name", b"content")])
+        found.append(bytes(builder.build()))
+    return found
+
+
+def _with_crc32c(data: bytes) -> bytes:
+    """Repair the length and the checksum of the first record batch."""
+    if len(data) < 61:
+        return data
+    return (
+        data[:8]
+        + struct.pack(">i", len(data) - 12)
+        + data[12:17]
+        + struct.pack(">I", calc_crc32c(data[21:]))
+        + data[21:]
+    )
+
+
+@cache
+def _ledger_file() -> tuple[Path, bytes, list[bytes]]:
+    """Write a ledger with some entries, and return its file, its secret and what it holds."""
+    directory = Path(tempfile.mkdtemp(prefix="stream-ldp-fuzz-"))
+    path, secret = directory / "user.ledger", os.urandom(32)
+    PrivacyLedger.create(path, secret=secret, terms=Terms(budget=10.0))
+    return path, secret, [path.read_bytes()]
+
+
+def _decode_ledger(data: bytes) -> None:
+    path, secret, _ = _ledger_file()
+    path.write_bytes(data)
+    path.chmod(0o600)
+    PrivacyLedger.open(path, secret=secret, terms=None)
+
+
+def _sealed(data: bytes) -> bytes:
+    from stream_ldp.privacy.ledger.ledger_file import _FileStore  # noqa: PLC0415
+
+    path, secret, _ = _ledger_file()
+    content = data.partition(b"\n")[0]
+    return content + b"\n" + _FileStore(path, secret=secret)._seal(content) + b"\n"
+
+
+def _decode_collection(data: bytes) -> None:
+    with suppress(UnicodeDecodeError):
+        parse_collection(data.decode())
+
+
+def _collections() -> list[bytes]:
+    return [(GOLDEN / name).read_bytes() for name in ("care-survey.yaml", "films.yaml", "apps.yaml")]
+
+
+_Refusal = tuple[type[Exception], ...]
+_VALUE: _Refusal = (ValueError,)
+
+#: By name: every decoder of what comes from outside the process.
+DECODERS: dict[str, Decoder] = {
+    "batches": Decoder(decode=_decode_batch, refuses=(), examples=_batches, times=64, repair=_with_crc32),
+    "partials": Decoder(decode=partials.decode, refuses=(PartialError,), examples=_partials, times=64),
+    "partial-keys": Decoder(decode=partials.decode_key, refuses=(), examples=_keys, times=64),
+    "rounds": Decoder(decode=Round.from_bytes, refuses=_VALUE, examples=_rounds, times=256),
+    "estimates": Decoder(decode=Estimate.from_bytes, refuses=_VALUE, examples=_estimates, times=512),
+    "rankings": Decoder(decode=Ranking.from_bytes, refuses=_VALUE, examples=lambda: _answers(Ranking), times=512),
+    "marginals": Decoder(
+        decode=Marginals.from_bytes, refuses=_VALUE, examples=lambda: _answers(Marginals), times=512
+    ),
+    "registry": Decoder(
+        decode=lambda data: Registration.from_record(b"survey", data),
+        refuses=(ValueError, KeyError, TypeError, AttributeError),
+        examples=_registrations,
+        times=256,
+    ),
+    "commits": Decoder(
+        decode=lambda data: Checkpoint.parse(0, data.decode(errors="replace")),
+        refuses=_VALUE,
+        examples=lambda: [b'{"epoch": 1, "position": 5, "watermark_ms": null, "watermark_epoch": 1}'],
+        times=256,
+    ),
+    "record-batches": Decoder(
+        decode=lambda data: list(record_batch.parse(data, start=0, end=100)),
+        refuses=(),
+        examples=_stored,
+        times=64,
+        repair=_with_crc32c,
+    ),
+    "ledger": Decoder(
+        decode=_decode_ledger,
+        refuses=(LedgerError,),
+        examples=lambda: _ledger_file()[2],
+        times=256,
+        repair=_sealed,
+    ),
+    "collection": Decoder(decode=_decode_collection, refuses=(CollectionError,), examples=_collections, times=4_096),
+}

@@ -89,9 +89,21 @@ class Evidence:
 
         The maximum would overfit: if the reports say little, it is 0 or the ceiling by chance.
         """
+        return float(self._posterior @ self._variances)
+
+    @property
+    def doubtful_variance(self) -> float:
+        """Root of the posterior mean of v^2: the mean, and more the less is known of v.
+
+        Errors that take v for its mean cover too little where the reports say little of it.
+        """
+        return math.sqrt(float(self._posterior @ self._variances**2))
+
+    @property
+    def _posterior(self) -> FloatArray:
         log_posterior = self._log_ratio + self._log_prior
-        weights = np.exp(log_posterior - log_posterior.max())
-        return float(weights @ self._variances / weights.sum())
+        weights: FloatArray = np.exp(log_posterior - log_posterior.max())
+        return weights / float(weights.sum())
 
     @property
     def strength(self) -> float:

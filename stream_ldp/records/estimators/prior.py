@@ -49,8 +49,8 @@ class Prior:
     moments: moments of the reports in it.
     centre: positive, sums to 1, shape of the joint.
     strength: weight of the prior, in users.
-    variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
-        the reports settle it.
+    variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
+        constant's has no meaning, since the reports settle it.
     """
 
     basis: ProductBasis
@@ -154,7 +154,11 @@ def _ceiling(basis: ProductBasis) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Level:
-    """One level of the hierarchy: the objective of its fit, and the prior variance of its coefficients."""
+    """One level of the hierarchy.
+
+    objective: that of its fit.
+    variance: prior variance of its coefficients, with the doubt about it.
+    """
 
     objective: Objective
     variance: float
@@ -200,7 +204,7 @@ class _Level:
     @classmethod
     def _of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray) -> Self:
         objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength)
-        return cls(objective=objective, variance=evidence.variance)
+        return cls(objective=objective, variance=evidence.doubtful_variance)
 
     def fitted(self) -> FloatArray:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint

@@ -7,9 +7,10 @@ noise (1 - lambda_k) / (N lambda_k), the coefficient's posterior has
     mean      c_k + B_k (u_k / lambda_k - c_k),    B_k = N lambda_k a_k / (1 - lambda_k + N lambda_k a_k),
     variance  a_k (1 - B_k),                        a_k = v_k + 1 / N,
 
-c_k the centre's coefficient. The posterior covers the cost of shrinkage as well as noise. For attributes near
-independence, the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2; in between the product P0 and the estimate
-P, P0_w (P0_w + P_w) / 2 replaces P0_w^2.
+c_k the centre's coefficient. The posterior covers the cost of shrinkage as well as noise. For independent attributes,
+the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2. For others, P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2,
+with P the estimate: where it differs from the product P0, the cell's coefficients are larger than their prior
+variance says, which is one for all of an order.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     prior = problem.prior
     product = prior.basis.product
     share = prior.basis.variances(prior.errors)
-    square = 0.5 * (fit.joint + product) * product * share
+    square = (fit.joint * product + (fit.joint - product) ** 2) * share
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.sqrt(square)

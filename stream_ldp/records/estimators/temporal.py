@@ -1,32 +1,22 @@
 """What the windows before tell of a joint distribution, as the prior of the next one.
 
-The coefficients d_k of the population's joint (basis.py) are random walks: from one window to the next, each moves by
-a step of variance v, the drift. So the estimate of the window before is the centre of a prior with the variances
+The coefficients d_k of the population's joint (basis.py) follow a local level model with steps of variance v, whose
+notation is that of `stream_ldp.pipeline.local_level`. The estimate of the window before is the centre of a Dirichlet
+prior of one strength s, so the gains and the window's own estimates are
 
-    V_k = s_k + v,
+    K_k = N lambda_k / (N lambda_k + s),    y_k = u_k / lambda_k,
 
-where m_k, s_k are that estimate's coefficient and its mean squared error. This is the filter of the local level model
-(Kalman, 1960; Harvey, 1989, section 4.1), with a gain that one Dirichlet prior of strength s can have:
-
-    m_k' = m_k + K_k (y_k - m_k),    K_k = N lambda_k / (N lambda_k + s),    y_k = u_k / lambda_k,
-
-and s is the strength that makes the sum of the squared errors least. The errors are right for any gain.
+and s is the strength that makes the sum of the squared errors about the users who reported least. The errors are
+right for any gain.
 
 A share r of the users report in every window, and their permanent responses are the same in each. Of the variance
-R_k = (1 - lambda_k) / (N lambda_k) of the noise in y_k, a share pi_k thus never averages out; the rest, and the
-sampling of the users who are new, does:
+R_k = (1 - lambda_k) / (N lambda_k) of the noise in y_k, a share pi_k thus never averages out:
 
-    y_k = d_k + p_k + e_k,    Var p_k = pi_k R_k,    Var e_k = (1 - pi_k) R_k + (1 - r) / N.
+    Var p_k = pi_k R_k,    Var e_k = (1 - pi_k) R_k + (1 - r) / N.
 
-With b_k the part of p_k that m_k holds, b_k' = b_k + K_k (1 - b_k), and the mean squared errors about the population
-and about the users who reported are
+The errors about the users who reported, not the population, are
 
-    s_k' = (1 - K_k)^2 V_k + K_k^2 Var e_k                                        (without p_k, which stays),
     a_k' = (1 - K_k)^2 (V_k + (1 - r) / N) + K_k^2 (1 - pi_k) R_k + b_k'^2 pi_k R_k.
-
-The drift is learnt from what each window makes of its prior, y_k - m_k ~ Normal(0, V_k + Var e_k + (1 - b_k)^2 Var
-p_k), with older windows counting less. If a window fits no drift seen so far, the population has jumped: that window
-is estimated alone, and says nothing of the drift.
 
 Coefficients of two windows are matched by their place. Within an attribute that is the order of lambda, so functions
 that change places have nearly equal errors.
@@ -36,10 +26,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from stream_ldp.pipeline.local_level import DRIFTS, Drift, Errors, Noise
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.solution import Past, Start
 
@@ -48,13 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Recurrence", "TemporalPrior", "first_past", "fits"]
 
-#: The values of v that are tried, each 1.7 times the one before: from the sampling error of a billion users to the
-#: largest variance that a coefficient can have.
-_DRIFTS = np.geomspace(1e-9, 1.0, 40)
-#: Weight of what a window says of the drift, relative to the next window. Of 0.8, 0.9 and 0.95 none is better by 1 %.
-_FORGETTING = 0.9
-#: Odds at which a jump is believed: one window in a hundred is expected to have one.
-_ODDS_OF_JUMP = 99.0
 #: The strengths that are tried, in users, each 1.26 times the one before.
 _STRENGTHS = np.geomspace(1e-3, 1e9, 120)
 #: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
@@ -78,39 +62,26 @@ class Recurrence:
 def fits(past: Past, sizes: tuple[int, ...]) -> bool:
     """Decide whether this can be the past of a joint of this shape."""
     shapes = {past.joint.shape, past.variances.shape, past.permanent.shape}
-    return shapes == {sizes} and past.evidence.shape == _DRIFTS.shape
+    return shapes == {sizes} and past.evidence.shape == DRIFTS.shape
 
 
-class _Noise(NamedTuple):
-    """The noise of the y_k of one window; arrays have the joint's shape.
+def _noise(prior: Prior, recurrence: Recurrence) -> Noise:
+    """Compute the noise of the y_k of one window.
 
-    sampling: (1 - r) / N.
-    fresh: (1 - pi_k) R_k.
-    permanent: pi_k R_k.
+    The permanent responses alone retain the share mu = lambda + c (1 - lambda) of an attribute's function, c the
+    permanent share of its noise, and for a product of functions the product of their mu.
     """
-
-    sampling: float
-    fresh: FloatArray
-    permanent: FloatArray
-
-    @classmethod
-    def of(cls, prior: Prior, recurrence: Recurrence) -> Self:
-        """Compute it.
-
-        The permanent responses alone retain the share mu = lambda + c (1 - lambda) of an attribute's function, c the
-        permanent share of its noise, and for a product of functions the product of their mu.
-        """
-        N, retained = prior.moments.reports, np.maximum(prior.basis.retained, _LEAST_RETAINED)
-        of_permanent: FloatArray = reduce(
-            np.multiply.outer,
-            [each.retained + recurrence.permanent * (1.0 - each.retained) for each in prior.basis.attributes],
-        )
-        permanent = recurrence.returning * np.maximum(of_permanent - retained, 0.0) / (N * retained)
-        return cls(
-            sampling=(1.0 - recurrence.returning) / N,
-            fresh=(1.0 - retained) / (N * retained) - permanent,
-            permanent=permanent,
-        )
+    N, retained = prior.moments.reports, np.maximum(prior.basis.retained, _LEAST_RETAINED)
+    of_permanent: FloatArray = reduce(
+        np.multiply.outer,
+        [each.retained + recurrence.permanent * (1.0 - each.retained) for each in prior.basis.attributes],
+    )
+    permanent = recurrence.returning * np.maximum(of_permanent - retained, 0.0) / (N * retained)
+    return Noise(
+        sampling=np.full(retained.shape, (1.0 - recurrence.returning) / N),
+        fresh=(1.0 - retained) / (N * retained) - permanent,
+        permanent=permanent,
+    )
 
 
 def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence: FloatArray | None = None) -> Past:
@@ -120,12 +91,12 @@ def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence
     joint: the estimate.
     evidence: that of earlier windows about the drift, if there were any.
     """
-    noise, gain = _Noise.of(prior, recurrence), prior.resolved
+    noise, gain = _noise(prior, recurrence), prior.resolved
     return Past(
         joint=joint,
         variances=(1.0 - gain) ** 2 * prior.variances + gain**2 * (noise.fresh + noise.sampling),
         permanent=gain,
-        evidence=np.zeros(len(_DRIFTS)) if evidence is None else evidence,
+        evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
 
 
@@ -155,37 +126,30 @@ class TemporalPrior(Prior):
         window: the prior that is learnt from the window alone.
         """
         N, basis = window.moments.reports, window.basis
-        noise = _Noise.of(window, recurrence)
+        noise = _noise(window, recurrence)
         # One user of the product rules no cell out: see `Prior`.
         centre = (N * past.joint + basis.product) / (N + 1.0)
         varying = basis.order > 0
 
-        likelihood = _drift_likelihood(window, centre, past, noise, recurrence)
-        remembered = _FORGETTING * past.evidence
-        weights = _normalised(remembered + likelihood)
-        # With equal weights, the drifts are those of a population of which nothing is known.
-        scaled = np.exp(likelihood - likelihood.max())
-        expected, any_at_all = float(_normalised(remembered) @ scaled), float(scaled.mean())
-        jumped = any_at_all > _ODDS_OF_JUMP * expected
-        drift = float(weights @ _DRIFTS)
-        evidence = remembered if jumped else remembered + likelihood
-
-        variances = past.variances + recurrence.elapsed * drift
-        every = _Errors(N=N, retained=basis.retained, variances=variances, held=past.permanent, noise=noise)
-        squares = [float(every.about_users(strength)[varying].sum()) for strength in _STRENGTHS]
+        drift = Drift.learn(*_distances(window, centre, past, noise, recurrence), past.evidence)
+        variances = past.variances + recurrence.elapsed * drift.variance
+        errors = Errors(variances=variances, held=past.permanent, noise=noise)
+        weight = N * basis.retained
+        squares = [float(errors.about_users(weight / (weight + each))[varying].sum()) for each in _STRENGTHS]
         strength = float(_STRENGTHS[int(np.argmin(squares))])
+        gain = weight / (weight + strength)
         return cls(
             basis=basis,
             moments=window.moments,
             centre=centre,
             strength=strength,
             variances=variances,
-            drift=drift,
-            jumped=jumped,
-            user_errors=every.about_users(strength),
-            population_errors=every.about_population(strength),
-            permanent=every.permanent(strength),
-            evidence=evidence - evidence.max(),
+            drift=drift.variance,
+            jumped=drift.jumped,
+            user_errors=errors.about_users(gain),
+            population_errors=errors.about_population(gain),
+            permanent=errors.permanent(gain),
+            evidence=drift.evidence,
         )
 
     def helps(self, window: Prior) -> bool:
@@ -223,54 +187,15 @@ class TemporalPrior(Prior):
         return self.moments.reports / (weight + self.strength)
 
 
-class _Errors(NamedTuple):
-    """The errors of an estimate as functions of the strength of its prior; see the module."""
-
-    N: float
-    retained: FloatArray
-    variances: FloatArray
-    held: FloatArray
-    noise: _Noise
-
-    def gain(self, strength: float) -> FloatArray:
-        return self.N * self.retained / (self.N * self.retained + strength)
-
-    def permanent(self, strength: float) -> FloatArray:
-        return self.held + self.gain(strength) * (1.0 - self.held)
-
-    def about_population(self, strength: float) -> FloatArray:
-        gain = self.gain(strength)
-        return (1.0 - gain) ** 2 * self.variances + gain**2 * (self.noise.fresh + self.noise.sampling)
-
-    def about_users(self, strength: float) -> FloatArray:
-        gain = self.gain(strength)
-        return (
-            (1.0 - gain) ** 2 * (self.variances + self.noise.sampling)
-            + gain**2 * self.noise.fresh
-            + self.permanent(strength) ** 2 * self.noise.permanent
-        )
-
-
-def _drift_likelihood(
-    window: Prior, centre: FloatArray, past: Past, noise: _Noise, recurrence: Recurrence
-) -> FloatArray:
-    """Compute the log-likelihood of each drift, up to a constant, from one window's distances to its centre."""
+def _distances(
+    window: Prior, centre: FloatArray, past: Past, noise: Noise, recurrence: Recurrence
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what `Drift.learn` needs to know of the coefficients of one window."""
     varying = window.basis.order > 0
     N, means, squares = window.moments
     retained = np.maximum(window.basis.retained, _LEAST_RETAINED)
     # A report's product with itself enters as its expectation: see `Evidence`.
     residuals = N * (means - retained * window.basis.coefficients(centre)) ** 2 - (squares - means**2) + retained
-    residuals = (residuals / retained)[varying]
-    scale = (N * retained)[varying]
     known = past.variances + noise.fresh + noise.sampling + (1.0 - past.permanent) ** 2 * noise.permanent
-    known = scale * known[varying]
-    likelihood = np.empty(len(_DRIFTS))
-    for index, drift in enumerate(_DRIFTS):
-        expected = known + scale * (recurrence.elapsed * drift)
-        likelihood[index] = -0.5 * float((residuals / expected + np.log(expected)).sum())
-    return likelihood
-
-
-def _normalised(logarithms: FloatArray) -> FloatArray:
-    weights: FloatArray = np.exp(logarithms - logarithms.max())
-    return weights / float(weights.sum())
+    steps = np.full(retained.shape, float(recurrence.elapsed))
+    return (residuals / (N * retained**2))[varying], known[varying], steps[varying]

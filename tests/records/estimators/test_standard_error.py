@@ -54,8 +54,8 @@ def test_the_standard_error_covers_the_truth_of_the_users_who_reported(method: s
     assert 0.8 < np.sqrt(np.mean(stated) / np.mean(errors)) < 1.5
 
 
-def test_the_error_of_a_cell_goes_with_the_middle_between_its_estimate_and_the_product() -> None:
-    """Square error P0 (P0 + P) / 2 for an estimate P: of the product itself P0^2, and more where P is above it."""
+def test_the_error_of_a_cell_grows_with_the_distance_of_its_estimate_from_the_product() -> None:
+    """Square error P P0 + (P - P0)^2 for an estimate P: of the product itself P0^2, and never far below."""
     truth = np.diag([0.25] * 4) + 4e-3
     counts, channel = draw(truth / truth.sum(), 20_000, f=0.25, seed=1)
     supports = (channel, channel)
@@ -65,4 +65,5 @@ def test_the_error_of_a_cell_goes_with_the_middle_between_its_estimate_and_the_p
     assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
     at_estimate = standard_error(problem, fit)
     at_product = standard_error(problem, fit._replace(joint=product))
-    np.testing.assert_allclose((at_estimate / at_product) ** 2, (fit.joint / product + 1.0) / 2.0, rtol=1e-12)
+    ratio = fit.joint / product
+    np.testing.assert_allclose((at_estimate / at_product) ** 2, ratio + (ratio - 1.0) ** 2, rtol=1e-9)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from stream_ldp.collection import Part
+from stream_ldp.strings.ngrams import RapporUnknown
 from stream_ldp.strings.pem import Pem
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["MAX_K", "METHODS", "StringSpec"]
 MAX_K = 512
 
 #: Every method that finds strings, by its name in a collection file.
-METHODS: dict[str, type[StringMethod]] = {each.name: each for each in (Pem,)}
+METHODS: dict[str, type[StringMethod]] = {each.name: each for each in (Pem, RapporUnknown)}
 
 
 class StringSpec(Part):
@@ -32,7 +33,7 @@ class StringSpec(Part):
 
     kind: Literal["strings"]
     epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that a report may cost")
-    method: Literal["pem"] = "pem"
+    method: Literal["pem", "rappor-unknown"] = "pem"
     k: int = Field(default=32, ge=1, le=MAX_K)
 
     def made(self, attribute: StringAttribute) -> StringMethod:

@@ -64,6 +64,7 @@ SUITES = {
     "service/test_outages.py": "the service while its broker is away, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",
     "service/test_sampled.py": "the service with a sampled collection, on a real broker",
+    "service/test_strings.py": "the service with a collection of strings, on a real broker",
     "service/test_toy_kind.py": "the service, with a kind that the package does not know",
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",

@@ -88,17 +88,6 @@ class StringRanking(AnswerMessage):
         """Name of the only series."""
         return "strings"
 
-    def cells(self) -> Iterator[Cell]:
-        """Iterate over the strings, most frequent first."""
-        for each in self.strings or ():
-            yield Cell(
-                labels={"rank": each.rank, self.attribute: each.string},
-                estimate=each.projected,
-                standard_error=each.standard_error,
-                raw=each.raw,
-                others={"expected_false": each.expected_false},
-            )
-
     @property
     def key(self) -> bytes:
         """Record key, as `answer_key` makes it."""

@@ -1,8 +1,8 @@
 """RAPPOR-unknown (Fanti, Pihur and Erlingsson, 2016): a string is put together from pairs of its n-grams.
 
-A user sends, each through a RAPPOR of a third of epsilon, a hash of the string and its pairs of letters at two places,
-which are drawn whatever the string is. The server takes the frequent pairs of letters of each place, finds which of
-two places come together, and puts those that all do together to candidates, whose frequencies follow from the hashes.
+A user sends, each through a RAPPOR of a third of epsilon, a hash of the string and its pairs of letters at two
+places, which are drawn whatever the string is. The server takes the frequent pairs of letters of each place, finds
+which of two places come together, and makes candidates of those that all do. The hashes tell their frequencies.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ _MOST_LENGTH = 32
 #: N-grams of a place that are kept for each string that is asked for.
 _KEPT = 2
 
-#: Standard errors above 0 of two n-grams that come together.
-_TOGETHER = 3.0
+#: Standard errors above 0 of two n-grams that come together. With 3, 9 of the top 32 are found in place of 13 (2,000
+#: strings of 6 letters, 10^6 users, epsilon 4). What comes together by chance is weeded out by the hash of strings.
+_TOGETHER = 2.0
 
 #: Candidates that are tried for each string that is asked for, at most: the weakest pair of n-grams decides.
 _TRIED = 8

@@ -22,8 +22,9 @@ from tests.strings.examples import collection_of
 FILES = [
     ("epsilon: 2", "length: 6, alphabet: abcdefghijklmnopqrstuvwxyz"),
     ("epsilon: 4.5", "length: 9"),
+    ("epsilon: 6, method: rappor-unknown", "length: 5, alphabet: abcn"),
 ]
-STRINGS = [("banana", "fig"), ("Zürich", "a b")]
+STRINGS = [("banana", "fig"), ("Zürich", "a b"), ("banan", "cab")]
 MASK = 2**64 - 1
 
 
@@ -75,8 +76,11 @@ def report_of(meaning: list[Any], secret: bytes, string: str) -> bytes:
     number = next(place for place, end in enumerate(ends) if word < end)
     letters = list(string.encode()) if alphabet is None else [alphabet.index(each) for each in string]
     symbols = [each + 1 for each in letters] + [0] * (length - len(letters))
-    assert method == "pem"
-    inputs = [bucket(symbols[: questions[number]], seed, randomizers[0][1][0])]
+    if method == "pem":
+        inputs = [bucket(symbols[: questions[number]], seed, randomizers[0][1][0])]
+    else:
+        m, even = len(alphabet) + 1, [*symbols, 0]
+        inputs = [bucket(symbols, seed, 2**7), *(even[2 * i] * m + even[2 * i + 1] for i in questions[number])]
     held = b"".join(struct.pack("<q", each) for each in inputs)
     words = words_of(secret, fingerprint + struct.pack("<H", number) + held)
     rows = [

@@ -28,6 +28,10 @@ class _Evaluate(Commands):
             Deferred("stream_ldp.cli.evaluate.marginals:mean"),
             "Perturb numbers as their users would, estimate their mean, and show how far it is off.",
         ),
+        "strings": Command(
+            Deferred("stream_ldp.cli.evaluate.strings:strings"),
+            "Perturb strings as their users would, rank them, and show how many of the most frequent are found.",
+        ),
         "heavy-hitters": Command(
             Deferred("stream_ldp.cli.evaluate.heavy_hitters:heavy_hitters"),
             "Perturb item sets as their users would, rank the items, and show how good the ranking is.",

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.collection.located import suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["distinct", "numbers", "ordered"]
+__all__ = ["Data", "distinct", "known_names", "numbers", "ordered"]
 
 Number = TypeVar("Number", int, float)
+
+Data = Annotated[
+    Path,
+    typer.Option(
+        help="CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
+    ),
+]
 
 
 def ordered(values: Iterable[str]) -> list[str]:
@@ -29,6 +40,16 @@ def distinct(listed: str, what: str) -> list[str]:
     for name in names:
         if names.count(name) > 1:
             fail(f"{what} {name!r} is given twice in {listed}", code=2)
+    return names
+
+
+def known_names(listed: str, known: Sequence[str], what: str) -> list[str]:
+    """Split names at commas, or end the command because one is not known, or comes twice."""
+    names = distinct(listed, what)
+    for name in names:
+        if name not in known:
+            article = "an" if what[0] in "aeiou" else "a"
+            fail(f"{name!r} is not {article} {what}{suggestion(name, list(known))}", code=2)
     return names
 
 

@@ -15,11 +15,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, numbers, ordered
+from stream_ldp.cli.evaluate._inputs import Data, distinct, known_names, numbers, ordered
 from stream_ldp.cli.evaluate._table import read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.progress import watched
-from stream_ldp.collection.located import parse_values, suggestion
+from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.cohorts import COHORT_ORACLES
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["frequency", "mean"]
 
-_DATA_HELP = "CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
 _USERS_HELP = (
     "Number of users in each repeat, each with one report; drawn with replacement if there are fewer records."
 )
@@ -43,7 +42,6 @@ _ORACLES = (*VALUE_ORACLES, *COHORT_ORACLES)
 _VALUES = ("auto", "k-rr", "k-subset", "hadamard")
 _NUMBERS = ("auto", "harmony-mean")
 
-Data = Annotated[Path, typer.Option(help=_DATA_HELP)]
 Of = Annotated[
     str,
     typer.Option(
@@ -78,7 +76,7 @@ def frequency(
     Seconds are those of a repeat: to perturb, count and estimate.
     """
     names = distinct(of, "attribute")
-    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, _ORACLES)
+    epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, _ORACLES, "oracle")
     try:
         columns = read_columns(data, names)
     except DataError as error:
@@ -129,7 +127,7 @@ def mean(
     the range. The truth is that of the users drawn. Seconds are those of a repeat: to perturb, count and estimate.
     """
     names = distinct(of, "attribute")
-    epsilons, chosen = numbers(epsilon, float, "--epsilon"), _known(oracles, MEAN_ORACLES)
+    epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, MEAN_ORACLES, "oracle")
     given = None if range_ is None else _range(range_)
     try:
         columns = [
@@ -151,14 +149,6 @@ def mean(
     ]
     settings = {"range": [list(each.bounds) for each in attributes]}
     _evaluate(data, names, people, candidates, settings, users=users, repeats=repeats, seed=seed, as_json=as_json)
-
-
-def _known(listed: str, known: Sequence[str]) -> list[str]:
-    names = distinct(listed, "oracle")
-    for name in names:
-        if name not in known:
-            fail(f"{name!r} is not an oracle{suggestion(name, list(known))}", code=2)
-    return names
 
 
 def _range(text: str) -> tuple[float, float]:

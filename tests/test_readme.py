@@ -46,7 +46,8 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter, Ranking
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.phases import epoch_epsilon
+from stream_ldp.sets.phases import epoch_epsilon, epochs_epsilon
+from stream_ldp.sets.plan import plan
 from tests.benchmarks.measured import shown
 from tests.client.examples import collection_of, estimate_of
 from tests.client.fakes import FakeBroker, followed
@@ -65,8 +66,13 @@ def blocks(text: str, language: str = "") -> list[str]:
 
 def examples() -> dict[str, str]:
     """The collections that the README shows: its text by the name of its file."""
-    survey, films, daily = blocks(README, "yaml")
-    return {"survey.yaml": survey, "films.yaml": films, "daily-films.yaml": daily}
+    survey, films, daily, memoised = blocks(README, "yaml")
+    return {
+        "survey.yaml": survey,
+        "films.yaml": films,
+        "daily-films.yaml": daily,
+        "memoised-films.yaml": memoised,
+    }
 
 
 def example(name: str) -> Collection:
@@ -109,6 +115,32 @@ def test_the_privacy_statement_of_sets_has_the_methods_own_numbers() -> None:
         exact = int(epochs) * epoch_epsilon(collection.method)
         assert exact <= float(stated) < exact + 0.001
         assert guess == shown_guess(exact)
+
+
+def test_the_privacy_statement_of_memoised_sets_has_the_methods_own_numbers() -> None:
+    collection = example("memoised-films.yaml")
+    assert isinstance(collection, ItemCollection)
+    rows = re.findall(
+        r"^\| (\d+|all) epochs?(?:, for ever)? \| (.*?) \| ([\d.]+) \| (.*?) \|$",
+        table("privacy of memoised sets"),
+        flags=re.MULTILINE,
+    )
+    assert len(rows) == 5
+    for epochs, fresh, stated, guess in rows:
+        count = math.inf if epochs == "all" else int(epochs)
+        exact = epochs_epsilon(collection.method, epochs=count)
+        assert exact <= float(stated) < exact + 0.001
+        assert guess == shown_guess(exact)
+        assert fresh == (epochs if epochs != "all" else "without a limit")
+    (svim, loloha) = (
+        plan(ItemCollection.model_validate({**collection.document, "mechanism": mechanism})).phases[-1].errors[2]
+        for mechanism in (
+            {"kind": "svim", "epsilon": 1, "k": 3, "set_size": 4},
+            collection.document["mechanism"],
+        )
+    )
+    assert svim.users == loloha.users == 100_000
+    assert f"is {svim.standard_error:.3f},\nwith `loloha` it is {loloha.standard_error:.3f}" in README
 
 
 def loss_of_a_change(mechanism: RRLDP, *, reports: int) -> float:

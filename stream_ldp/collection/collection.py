@@ -58,6 +58,10 @@ MAX_MEMORY = 0.99
 #: An earlier window is forgotten when its weight has fallen below this share of the current window's.
 MEMORY_CUTOFF = 0.01
 
+#: Bounds of the chance that a stated epsilon does not hold. Below the least, the rounding of float64 would show in
+#: what is computed; above the most, it would be that of one user of a small collection.
+LEAST_DELTA, MOST_DELTA = 1e-12, 1e-4
+
 #: By default, event times are rounded to this part of a pane, and to a minute at most. A window closes when event
 #: time has passed its end, so it closes later by as much: by a tenth of a window at most. Clocks that are set by the
 #: network are hardly ever wrong by more than a minute.
@@ -232,6 +236,8 @@ class Collection(Part):
 
     topics: the topics of its kind.
     min_reports: the fewest reports of a window about which anything is published; None for one.
+    delta: chance that the epsilon which finals state for readers who trust the service does not hold; None for the
+        default, 10^-8.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -242,6 +248,7 @@ class Collection(Part):
     name: Name = Field(alias="collection")
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
+    delta: Annotated[float, Field(ge=LEAST_DELTA, le=MOST_DELTA)] | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
@@ -91,11 +92,12 @@ class KRR(Mechanism):
         if not self.sizes or min(self.sizes) < 2:
             raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
         if not 0 < self.attribute_epsilon < math.inf:
-            raise ParameterError(f"epsilon must be positive and finite, got {self.attribute_epsilon}")
+            raise Misplaced(f"epsilon must be positive and finite, got {self.attribute_epsilon}", "epsilon")
         for size, run in zip(self.sizes, self.runs, strict=True):
             if not 0 < run * size < RESOLUTION:
-                raise ParameterError(
-                    f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values"
+                raise Misplaced(
+                    f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values",
+                    "epsilon",
                 )
 
     @property

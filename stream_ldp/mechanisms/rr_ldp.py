@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
@@ -74,7 +75,8 @@ class RRLDP(Mechanism):
     `epsilon` are those of the rounded probabilities.
 
     Raises:
-        ParameterError: a parameter is out of its range, or one of p, q is given without the other.
+        ParameterError: a parameter is out of its range, or one of p, q is given without the other; unless it is about
+            the sizes, it is a `Misplaced`, which names the parameter.
     """
 
     title: ClassVar[str] = "RR-LDP"
@@ -88,18 +90,21 @@ class RRLDP(Mechanism):
         if not self.sizes or min(self.sizes) < 2:
             raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
         if not 0.0 < self.f < 1.0 or not 0 < self.flip_threshold < RESOLUTION // 2:
-            raise ParameterError(
-                f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}"
+            raise Misplaced(
+                f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}", "f"
             )
+        for name, chance in (("p", self.p), ("q", self.q)):
+            if chance is not None and not 0.0 <= chance <= 1.0:
+                raise Misplaced(f"{name} is a probability, from 0 to 1, got {chance}", name)
         if (self.p is None) != (self.q is None):
-            raise ParameterError("p and q belong together: give both, or neither for the permanent response alone")
-        if self.p is not None and self.q is not None:
-            if not 0.0 <= self.p <= 1.0 or not 0.0 <= self.q <= 1.0:
-                raise ParameterError(f"p and q are probabilities, got p={self.p}, q={self.q}")
-            if threshold(self.p) >= threshold(self.q):
-                raise ParameterError(
-                    f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}"
-                )
+            raise Misplaced(
+                "p and q belong together: give both, or neither for the permanent response alone",
+                "p" if self.q is None else "q",
+            )
+        if self.p is not None and self.q is not None and threshold(self.p) >= threshold(self.q):
+            raise Misplaced(
+                f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}", "p"
+            )
 
     @classmethod
     def with_epsilon(

@@ -8,14 +8,14 @@ from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 
 if TYPE_CHECKING:
-    from stream_ldp.collection import Window
+    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.question import Question
 
 __all__ = ["published_of_window"]
 
 
 def published_of_window(
-    question: Question[Any, Any], window: Window, *, epsilon: float, inputs: str
+    question: Question[Any, Any], collection: Collection, *, epsilon: float, inputs: str
 ) -> Published | None:
     """State what readers of a window's final answers could learn of a user; None where it is not known.
 
@@ -26,11 +26,12 @@ def published_of_window(
     epsilon: of one report, in nats.
     inputs: what is not distinguished, in words, such as `any two records`.
     """
+    window, delta = collection.window, collection.delta or DELTA
     if not question.final or not question.reports or window.reports_per_user > 1 or window.panes > 1 or window.memory:
         return None
     return Published(
-        epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=DELTA),
-        delta=DELTA,
+        epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=delta),
+        delta=delta,
         assumption=f"{inputs}, for readers of this window's final answers alone who trust the service; "
         "a user reports once",
     )

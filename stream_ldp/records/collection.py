@@ -77,6 +77,10 @@ class JointCollection(Collection):
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
         if sum(self.sizes) > MAX_BITS:
             raise Misplaced(f"{sum(self.sizes):,} values in all; at most {MAX_BITS:,} fit a report", "attributes")
+        try:
+            _ = self.mechanism
+        except Misplaced as error:
+            raise Misplaced(str(error), "mechanism", *error.place) from error
         for index, estimate in enumerate(self.estimates):
             for axis, name in enumerate(estimate.of):
                 if name not in self._positions:

@@ -65,7 +65,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             per_report=one.epsilon,
             for_ever=for_ever.epsilon,
             assumption=for_ever.assumption,
-            published=published_of_window(question, window, epsilon=one.epsilon, inputs=one.assumption),
+            published=published_of_window(question, collection, epsilon=one.epsilon, inputs=one.assumption),
         ),
         temporal=_temporal(solution.temporal, final=question.final),
     )

@@ -64,9 +64,7 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(
-                question, collection.window, epsilon=questions.epsilon, inputs="any two users"
-            ),
+            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
     )
 

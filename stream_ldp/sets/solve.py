@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.question import Question
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Method
     from stream_ldp.sets.series import PhaseSeries
 
 __all__ = ["solve"]
@@ -81,25 +80,26 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
             phases=tuple(each.epsilon for each in method.phases),
             for_ever=None if for_ever == math.inf else for_ever,
             assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
-            published=_published(method, ranking_reports) if question.final else None,
+            published=_published(collection, ranking_reports) if question.final else None,
         ),
     )
 
 
-def _published(method: Method, reports_per_phase: Sequence[int]) -> Published:
+def _published(collection: ItemCollection, reports_per_phase: Sequence[int]) -> Published:
     """State what readers of an epoch's final answers could learn of a user: that of each phase, added up.
 
     The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them.
     """
-    memoised = any(phase.memoised for phase in method.phases)
-    delta = DELTA / len(method.phases)
-    phases = [
-        replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=delta) if reports else 0.0)
-        for phase, reports in zip(method.phases, reports_per_phase, strict=False)
+    phases, delta = collection.method.phases, collection.delta or DELTA
+    memoised = any(phase.memoised for phase in phases)
+    of_each = delta / len(phases)
+    hidden = [
+        replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=of_each) if reports else 0.0)
+        for phase, reports in zip(phases, reports_per_phase, strict=False)
     ]
     return Published(
-        epsilon=most_spent(phases),
-        delta=DELTA,
+        epsilon=most_spent(hidden),
+        delta=delta,
         assumption="any two sets of items, for readers of this epoch's final answers alone who trust the service; "
         f"{'what permanent noise shows in other epochs is not covered' if memoised else _AS_MUCH}",
     )

@@ -58,9 +58,7 @@ def solve(collection: StringCollection, question: Question[StringSeries, StringR
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(
-                question, collection.window, epsilon=questions.epsilon, inputs="any two strings"
-            ),
+            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two strings"),
         ),
     )
 

@@ -67,7 +67,7 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(question, window, epsilon=questions.epsilon, inputs="any two users"),
+            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
         views=tuple(_views(questions, current, of)),
     )

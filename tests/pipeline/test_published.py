@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.collection import Window
+from stream_ldp.collection import CollectionError, Window
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.published import published_of_window
@@ -16,15 +16,19 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT
 
-(SERIES,) = JointCollection.parse(TEXT).series
+COLLECTION = JointCollection.parse(TEXT)
+(SERIES,) = COLLECTION.series
 
 
-def published(*, final: bool = True, reports: int = 10_000, **window: Any) -> Published | None:
+def published(
+    *, final: bool = True, reports: int = 10_000, delta: float | None = None, **window: Any
+) -> Published | None:
     counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=5)
     question: Question[Any, Any] = Question(
         series=SERIES, window_ms=0, final=final, windows=((1.0, (counts,)),), before=None
     )
-    return published_of_window(question, Window(size_ms=60_000, **window), epsilon=2.0, inputs="any two records")
+    collection = COLLECTION.model_copy(update={"window": Window(size_ms=60_000, **window), "delta": delta})
+    return published_of_window(question, collection, epsilon=2.0, inputs="any two records")
 
 
 def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
@@ -33,6 +37,24 @@ def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
     assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=DELTA) < 2.0
     assert found.delta == DELTA
     assert found.assumption.startswith("any two records, for readers of this window's final answers alone who trust")
+
+
+def test_a_collection_that_chooses_delta_states_the_bound_for_it() -> None:
+    found, usual = published(delta=1e-6), published()
+    assert found is not None
+    assert usual is not None
+    assert found.delta == 1e-6
+    assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=1e-6) < usual.epsilon
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-13", "0.01", "-1", "nan"])
+def test_a_delta_that_means_nothing_is_refused_at_its_key(delta: str) -> None:
+    with pytest.raises(CollectionError, match=r"delta: it should be"):
+        JointCollection.parse(f"{TEXT}delta: {delta}\n")
+
+
+def test_delta_changes_no_report() -> None:
+    assert JointCollection.parse(f"{TEXT}delta: 1e-6\n").fingerprint == COLLECTION.fingerprint
 
 
 @pytest.mark.parametrize(

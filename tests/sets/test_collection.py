@@ -101,7 +101,11 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
         ("60s}", "60s}\nepochs: weekly", "5:9: epochs: expected 'sequential' or 'pipelined', got 'weekly'"),
         ("60s}", "60s}\nevery: 0s", "5:8: every: it should be greater than 0"),
-        ("60s}", "60s}\nestimates: []", "5:1: estimates: unknown key; known are min_reports, epochs, every, sample"),
+        (
+            "60s}",
+            "60s}\nestimates: []",
+            "5:1: estimates: unknown key; known are min_reports, delta, epochs, every, sample",
+        ),
     ],
 )
 def test_every_fault_in_a_file_is_found_and_located(right: str, wrong: str, problem: str) -> None:

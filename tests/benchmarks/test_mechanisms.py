@@ -8,6 +8,7 @@ import pytest
 
 from stream_ldp.kinds import parse_collection
 from stream_ldp.sampled.collection import SampledCollection
+from stream_ldp.strings.collection import StringCollection
 from tests.benchmarks.mechanisms import tables
 from tests.paths import REPOSITORY
 
@@ -21,8 +22,9 @@ def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
     assert found.splitlines() == TABLES[name]
 
 
-def test_the_example_of_the_page_is_a_collection() -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
-    collection = parse_collection(text)
-    assert isinstance(collection, SampledCollection)
-    assert [each.name for each in collection.attributes] == ["diet", "sleep"]
+def test_the_examples_of_the_page_are_collections() -> None:
+    sampled, strings = map(parse_collection, re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
+    assert isinstance(sampled, SampledCollection)
+    assert [each.name for each in sampled.attributes] == ["diet", "sleep"]
+    assert isinstance(strings, StringCollection)
+    assert strings.method.name == "pem"

@@ -10,8 +10,9 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aiokafka import codec
 from aiokafka.record.util import calc_crc32c
+
+from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,10 +34,10 @@ _VARINT_BYTES = 10
 _CODEC_BITS, _APPEND_TIME_BIT, _CONTROL_BIT = 0x07, 0x08, 0x20
 _CODECS: dict[int, Callable[[bytes], bytes]] = {
     0: lambda data: data,
-    1: codec.gzip_decode,
-    2: codec.snappy_decode,
-    3: codec.lz4_decode,
-    4: codec.zstd_decode,
+    1: DECODERS["gzip"],
+    2: DECODERS["snappy"],
+    3: DECODERS["lz4"],
+    4: DECODERS["zstd"],
 }
 
 
@@ -93,6 +94,9 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
         return
     try:
         content = _Bytes(decompress(batch[_HEADER.size :]))
+    except ExpandsTooFar as error:
+        yield lost(f"the batch is compressed, and {error}")
+        return
     except Exception as error:  # noqa: BLE001  every codec has exceptions of its own
         yield lost(f"the batch cannot be decompressed: {error!r}")
         return

@@ -155,6 +155,14 @@ class Settings(BaseSettings):
         default=False,
         description="Go on, instead of ending, when retention has deleted reports before they were counted.",
     )
+    # The ids of so many take 0.4 GB. Where a pane lasts a second, no partition carries more; where it lasts an hour,
+    # it is a limit on how small batches may be.
+    max_batches: int = Field(
+        default=4_000_000,
+        ge=1,
+        description="Most batches that a pane of a window takes of one partition, at 100 bytes of memory each; "
+        "further ones become dead letters.",
+    )
     admin_host: str = Field(default="127.0.0.1", description="Address that serves /metrics, /livez and /readyz.")
     admin_port: int = Field(
         default=9464,

@@ -22,6 +22,7 @@ from aiokafka.errors import (
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import ConsumerRecord
 
+from stream_ldp.kafka.decompression import limit_aiokafka
 from stream_ldp.kafka.record_batch import parse
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.record_batch import StoredRecord
 
 __all__ = ["UnreadableRecord", "read_past"]
+
+# Whoever reads on past what cannot be read comes by here first.
+limit_aiokafka()
 
 #: Errors of a fetch that are about a record; so is every other error but those of Kafka and of a stopped consumer,
 #: since each codec raises what it likes.

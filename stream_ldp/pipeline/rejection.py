@@ -42,6 +42,8 @@ class Reason(StrEnum):
     """The event time is outside the window of the phase that the batch reports to."""
     LATE = "late"
     """The batch is in order, but its window had already closed."""
+    TOO_MANY_BATCHES = "too_many_batches"
+    """The batch is in order, but there are as many of its window and partition as a worker may remember."""
 
 
 class Rejected(StreamLDPError, ValueError):

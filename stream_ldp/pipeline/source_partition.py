@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
+import sys
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
@@ -136,7 +137,8 @@ class _Verdict(IntEnum):
     BEHIND = 3  # too far behind the broker's clock
     CLOSED = 4  # its phase is asked in another window
     LATE = 5
-    OLD = 6  # read again after a restart: its verdict has been reported
+    CROWDED = 6  # its pane has as many batches as it may have
+    OLD = 7  # read again after a restart: its verdict has been reported
 
 
 @dataclass(kw_only=True, slots=True)
@@ -160,10 +162,12 @@ class SourcePartition:
         start: int = 0,
         checkpoint: Checkpoint | None = None,
         generation: int = 1,
+        max_batches: int | None = None,
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
         layout: layout of the batches under the collection's own fingerprint.
+        max_batches: most batches of a pane, whose ids it remembers; further ones are refused. None for no limit.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
         """
@@ -184,6 +188,7 @@ class SourcePartition:
             )
         )
         self._claimed = False
+        self._max_batches = sys.maxsize if max_batches is None else max_batches
         self._silent_ms = 0.0
         #: Offset of the next record to count.
         self.position = self._checkpoint.offset
@@ -254,8 +259,7 @@ class SourcePartition:
             [_Verdict.AHEAD, _Verdict.BEHIND, _Verdict.CLOSED, _Verdict.LATE],
             default=_Verdict.COUNTED,
         )
-        duplicate = self._add(layouts, decoded, verdicts == _Verdict.COUNTED, pane, offset)
-        verdicts[duplicate] = _Verdict.DUPLICATE
+        self._add(layouts, decoded, verdicts, pane, offset)
 
         # Only now that all are counted: among records of many old rounds, none may be without its layout.
         _own, *rounds = self._layouts
@@ -276,6 +280,11 @@ class SourcePartition:
             (Reason.PAST_TIME, _Verdict.BEHIND, f"more than {window.max_age_ms} ms behind the broker's clock"),
             (Reason.CLOSED_PHASE, _Verdict.CLOSED, "the phase that it reports to is asked in another window"),
             (Reason.LATE, _Verdict.LATE, "its window had closed"),
+            (
+                Reason.TOO_MANY_BATCHES,
+                _Verdict.CROWDED,
+                f"its pane has {self._max_batches} batches of this partition already, as many as max_batches allows",
+            ),
         ):
             rejected += [
                 (int(decoded.accepted[i]), Rejected(reason, f"event time {time[i]} ms: {rule}"))
@@ -293,23 +302,25 @@ class SourcePartition:
         self,
         layouts: Sequence[Layout],
         decoded: wire.Decoded,
-        on_time: NDArray[np.bool_],
+        verdicts: NDArray[np.int64],
         panes: NDArray[np.int64],
         offset: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
-        """Add the batches that are on time to their panes; return which are duplicates, bool, shape (good,)."""
-        duplicate = np.zeros(len(panes), dtype=np.bool_)
+    ) -> None:
+        """Add the batches that are counted so far to their panes; change the verdict on those that are not added."""
+        on_time = verdicts == _Verdict.COUNTED
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)
             if pane is None:
                 pane = self._panes[start] = _Pane(first_offset=int(offset[decoded.accepted[members[0]]]))
             ids = [decoded.batch_ids[i] for i in members.tolist()]
-            if len(set(ids)) < len(ids) or not pane.batch_ids.isdisjoint(ids):
-                repetition = _duplicates(ids, pane.batch_ids)
-                duplicate[members[repetition]] = True
-                members = members[~repetition]
-            pane.batch_ids.update(ids)
+            plain = len(set(ids)) == len(ids) and pane.batch_ids.isdisjoint(ids)
+            if plain and len(pane.batch_ids) + len(ids) <= self._max_batches:
+                pane.batch_ids.update(ids)
+            else:
+                admitted = _admit(ids, pane.batch_ids, most=self._max_batches)
+                verdicts[members] = admitted
+                members = members[admitted == _Verdict.COUNTED]
             fresh = np.zeros(len(panes), dtype=np.bool_)
             fresh[members] = True
             for place, layout in enumerate(layouts):
@@ -320,7 +331,6 @@ class SourcePartition:
                     pane.tallies[layout.fingerprint] = layout.tallies()
                 rows = _rows(decoded.rows[place], fresh[ours], decoded.counts[ours])
                 layout.count(pane.tallies[layout.fingerprint], rows)
-        return duplicate
 
     def observe_silence(self, elapsed_ms: float) -> bool:
         """Note that nothing came for another `elapsed_ms`, and return whether the partition counts as idle now.
@@ -445,14 +455,18 @@ def _rows(rows: NDArray[np.uint8], batches: NDArray[np.bool_], counts: NDArray[n
     return rows if batches.all() else rows[np.repeat(batches, counts)]
 
 
-def _duplicates(ids: Sequence[bytes], known: set[bytes]) -> NDArray[np.bool_]:
-    """Decide which ids are known or repeat an earlier one; bool, shape (ids,)."""
-    earlier = set(known)
-    duplicate = np.zeros(len(ids), dtype=np.bool_)
+def _admit(ids: Sequence[bytes], known: set[bytes], *, most: int) -> NDArray[np.int64]:
+    """Add ids to the known ones, one after the other, and return the verdict on each, shape (ids,)."""
+    verdicts = np.empty(len(ids), dtype=np.int64)
     for i, batch_id in enumerate(ids):
-        duplicate[i] = batch_id in earlier
-        earlier.add(batch_id)
-    return duplicate
+        if batch_id in known:
+            verdicts[i] = _Verdict.DUPLICATE
+        elif len(known) >= most:
+            verdicts[i] = _Verdict.CROWDED
+        else:
+            known.add(batch_id)
+            verdicts[i] = _Verdict.COUNTED
+    return verdicts
 
 
 def _panes_closed(watermark_ms: int, window: Window) -> int:

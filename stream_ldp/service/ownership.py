@@ -185,6 +185,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 start=beginning,
                 checkpoint=checkpoint,
                 generation=self._now_ms(),
+                max_batches=self._settings.max_batches,
             )
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)

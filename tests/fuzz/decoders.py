@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import struct
@@ -20,6 +21,7 @@ from aiokafka.record.util import calc_crc32c
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.kafka import record_batch
+from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import parse_collection, solve
 from stream_ldp.pipeline import partials, wire
@@ -58,7 +60,8 @@ class Decoder:
     decode: what is called with any bytes.
     refuses: the exceptions by which it may say that the bytes are not what it reads.
     examples: bytes that it reads.
-    times: bytes of memory that it may take for each byte of its input, beside FIXED_BYTES.
+    times: bytes of memory that it may take for each byte of its input, beside `fixed`.
+    fixed: bytes that it may take whatever its input.
     repair: makes damaged bytes pass a checksum that would otherwise hide all that is behind it.
     """
 
@@ -66,6 +69,7 @@ class Decoder:
     refuses: tuple[type[Exception], ...]
     examples: Callable[[], Sequence[bytes]]
     times: int
+    fixed: int = FIXED_BYTES
     repair: Callable[[bytes], bytes] = bytes
 
     def check(self, data: bytes) -> bool:
@@ -89,7 +93,7 @@ class Decoder:
             _, peak = tracemalloc.get_traced_memory()
             if not measuring:
                 tracemalloc.stop()
-        if peak - before > FIXED_BYTES + self.times * len(data):
+        if peak - before > self.fixed + self.times * len(data):
             raise TooMuch(f"{peak - before:,} bytes of memory for {len(data):,} bytes")
         return read
 
@@ -219,9 +223,10 @@ def _with_crc32c(data: bytes) -> bytes:
 
 @cache
 def _ledger_file() -> tuple[Path, bytes, list[bytes]]:
-    """Write a ledger with some entries, and return its file, its secret and what it holds."""
-    directory = Path(tempfile.mkdtemp(prefix="stream-ldp-fuzz-"))
-    path, secret = directory / "user.ledger", os.urandom(32)
+    """Write a ledger, and return its file, its secret and what it holds."""
+    directory = tempfile.TemporaryDirectory(prefix="stream-ldp-fuzz-")
+    atexit.register(directory.cleanup)
+    path, secret = Path(directory.name) / "user.ledger", os.urandom(32)
     PrivacyLedger.create(path, secret=secret, terms=Terms(budget=10.0))
     return path, secret, [path.read_bytes()]
 
@@ -281,6 +286,8 @@ DECODERS: dict[str, Decoder] = {
         refuses=(),
         examples=_stored,
         times=64,
+        # What a batch may expand to, and a copy of it.
+        fixed=2 * MAX_EXPANDED_BYTES + FIXED_BYTES,
         repair=_with_crc32c,
     ),
     "ledger": Decoder(

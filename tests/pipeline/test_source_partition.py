@@ -6,11 +6,15 @@ The interplay of partitions, crashes and owners is tested in tests/machines/test
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
@@ -204,3 +208,34 @@ def test_closed_panes_are_forgotten() -> None:
     changes = SourcePartition(SURVEY, LAYOUT, partition=0).take_changes()
     assert changes is not None
     assert changes.checkpoint.offset == 0
+
+
+def test_a_pane_takes_as_many_batches_as_it_may_and_says_of_each_further_one_that_it_was_refused() -> None:
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, max_batches=3)
+    records = [batch(NOW, batch_id=each) for each in (0, 1, 0, 2, 3, 3, 1)]
+    counted = state.count(range(7), [NOW] * 7, records)
+    assert (counted.reports, counted.duplicates) == (3, 2)
+    assert [(index, why.reason) for index, why in counted.rejected] == [
+        (4, Reason.TOO_MANY_BATCHES),
+        (5, Reason.TOO_MANY_BATCHES),
+    ]
+    assert "has 3 batches of this partition already, as many as max_batches allows" in counted.rejected[0][1].detail
+    # The next pane has room again.
+    assert state.count([7], [NOW + 10_000], [batch(NOW + 10_000, batch_id=9)]).reports == 1
+
+
+@given(ids=st.lists(st.integers(0, 6), max_size=20), most=st.integers(1, 5), cuts=st.lists(st.integers(0, 20)))
+def test_which_batches_a_full_pane_refuses_does_not_depend_on_how_they_are_fetched(
+    ids: list[int], most: int, cuts: list[int]
+) -> None:
+    def refused(places: list[int]) -> list[int]:
+        state = SourcePartition(SURVEY, LAYOUT, partition=0, max_batches=most)
+        found = []
+        for begin, end in pairwise([0, *places, len(ids)]):
+            if begin < end:
+                records = [batch(NOW, batch_id=each) for each in ids[begin:end]]
+                counted = state.count(range(begin, end), [NOW] * (end - begin), records)
+                found += [begin + index for index, _ in counted.rejected]
+        return found
+
+    assert refused(sorted(each for each in cuts if each < len(ids))) == refused([])

@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -34,6 +34,7 @@ __all__ = [
     "Name",
     "Part",
     "PositiveDuration",
+    "Prior",
     "Sample",
     "Series",
     "Topics",
@@ -101,6 +102,10 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+
+
+#: What the reports of a window are held against: nothing from outside it, or the estimate of the window before.
+Prior = Literal["window", "temporal"]
 
 
 class Part(BaseModel):
@@ -175,6 +180,19 @@ class Window(Part):
     def shares_reports(self) -> bool:
         """Whether the answers to two windows can come from the same reports."""
         return self.panes > 1 or self.memory is not None
+
+    def can_learn(self, prior: Prior | None) -> bool:
+        """Decide whether the estimate of one window is the prior of the next; None where it is possible."""
+        return prior != "window" and not self.shares_reports
+
+    def check_prior(self, prior: Prior | None, *place: str | int) -> None:
+        """Refuse a prior that these windows cannot have; `place` is where it stands in the file.
+
+        Raises:
+            Misplaced: it is temporal, and the windows share reports.
+        """
+        if prior == "temporal" and self.shares_reports:
+            raise Misplaced("temporal needs windows without reports in common: leave out hop and memory", *place)
 
     @property
     def memory_windows(self) -> int:

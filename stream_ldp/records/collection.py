@@ -91,13 +91,7 @@ class JointCollection(Collection):
                         "of",
                         axis,
                     )
-            if estimate.prior == "temporal" and self.window.shares_reports:
-                raise Misplaced(
-                    "temporal needs windows without reports in common: leave out hop and memory",
-                    "estimates",
-                    index,
-                    "prior",
-                )
+            self.window.check_prior(estimate.prior, "estimates", index, "prior")
             cells = math.prod(self.sizes_of(estimate))
             if cells > MAX_CELLS:
                 raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")

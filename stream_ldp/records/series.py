@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Name, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import Name, Part, PositiveDuration, Prior, require_distinct
 from stream_ldp.collection.located import Misplaced
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDED_BY_TEMPORAL", "PRIORS", "EstimateSpec", "Prior", "has_prior"]
 
-Prior = Literal["window", "temporal"]
 PRIORS: tuple[Prior, ...] = ("window", "temporal")
 
 #: What a temporal prior cannot do without, for messages.
@@ -59,7 +58,7 @@ class EstimateSpec(Part):
 
     def is_temporal(self, window: Window) -> bool:
         """Decide whether the estimate of one window is the prior of the next."""
-        return self.prior != "window" and has_prior(self.method, self.stop) and not window.shares_reports
+        return has_prior(self.method, self.stop) and window.can_learn(self.prior)
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the counts of its attributes' rows, in every window."""

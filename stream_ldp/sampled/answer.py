@@ -21,6 +21,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.learnt import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +41,10 @@ class Frequencies(MessagePart):
     projected: tuple[Probability, ...] = Field(description="the nearest distribution to the raw estimates (norm-sub)")
     others: Probability | None = Field(
         default=None, description="projected share of users with none of these values; null where there are no others"
+    )
+    learnt: Learnt | None = Field(
+        default=None,
+        description="the frequencies with the windows before; null where nothing can be learnt from them",
     )
 
     @model_validator(mode="after")
@@ -82,6 +87,9 @@ class Numbers(MessagePart):
     range: tuple[Finite, Finite]
     mean: Mean
     distribution: Distribution | None = None
+    learnt: Learnt | None = Field(
+        default=None, description="the mean with the windows before; null where nothing can be learnt from them"
+    )
 
 
 class Marginal(MessagePart):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Topics, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Prior, Topics, require_distinct
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
@@ -111,6 +111,9 @@ class AskingCollection(Collection):
 class SampledCollection(AskingCollection):
     """A collection of frequencies and means, as a collection file describes it.
 
+    prior: what the answers of a window are held against: nothing (`window`), or the estimates of the windows before
+        (`temporal`); None for `temporal` where it is possible.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
@@ -119,11 +122,22 @@ class SampledCollection(AskingCollection):
 
     mechanism_spec: SampledSpec = Field(alias="mechanism")
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    prior: Prior | None = None
+
+    @model_validator(mode="after")
+    def _windows_can_learn(self) -> Self:
+        self.window.check_prior(self.prior, "prior")
+        return self
 
     @cached_property
     def questions(self) -> QuestionSet:
         """See `AskingCollection.questions`."""
         return self.mechanism_spec.questions(self.attributes)
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether the estimates of one window are the prior of the next."""
+        return self.window.can_learn(self.prior)
 
     @cached_property
     def series(self) -> tuple[MarginalSeries, ...]:

@@ -26,6 +26,7 @@ from stream_ldp.sampled.estimates import (
     estimate_outputs,
     gathered,
 )
+from stream_ldp.sampled.temporal import learnt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,9 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
         final=question.final,
         reports=question.reports,
-        attributes=tuple(_marginal(collection, place, windows) for place in range(len(collection.attributes))),
+        attributes=tuple(
+            _marginal(collection, question, place, windows) for place in range(len(collection.attributes))
+        ),
         plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
@@ -70,18 +73,26 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
 
 
 def _marginal(
-    collection: SampledCollection, place: int, windows: Sequence[tuple[float, NDArray[np.int64]]]
+    collection: SampledCollection,
+    question: Question[MarginalSeries, Marginals],
+    place: int,
+    windows: Sequence[tuple[float, NDArray[np.int64]]],
 ) -> Marginal:
     attribute, questions = collection.attributes[place], collection.questions
     answers = gathered(questions, windows, of=place)
     _, current = windows[0]
     about = [number for number, each in enumerate(questions.questions) if place in each.of]
+    estimate = _estimate(attribute, place, answers) if answers else None
+    reports = sum(each.reports for each in answers)
+    if isinstance(estimate, Frequencies | Numbers):
+        with_past = learnt(collection, question, estimate, attribute=attribute.name, reports=reports)
+        estimate = estimate.model_copy(update={"learnt": with_past})
     return Marginal(
         attribute=attribute.name,
         mechanism=" and ".join(dict.fromkeys(questions.questions[number].title for number in about)),
         reports=int(questions.draws(current)[about].sum()),
-        effective_reports=sum(each.reports for each in answers),
-        estimate=_estimate(attribute, place, answers) if answers else None,
+        effective_reports=reports,
+        estimate=estimate,
     )
 
 

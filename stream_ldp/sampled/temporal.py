@@ -1,0 +1,91 @@
+"""What the windows before tell of the frequencies and means of a sampled collection.
+
+A user is asked one question for ever and repeats the answer, so all of the noise of a user who returns is permanent,
+and only new users say anything new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.pipeline.learnt import Learnt
+from stream_ldp.pipeline.local_level import Noise, follow
+from stream_ldp.sampled.answer import Frequencies, Numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.sampled.answer import Marginals
+    from stream_ldp.sampled.collection import SampledCollection
+    from stream_ldp.sampled.series import MarginalSeries
+
+__all__ = ["learnt"]
+
+#: Share of a number's variance among users below which a variance of its noise is taken for it: without any noise,
+#: the likelihood of a drift would have no end.
+_LEAST = 1e-12
+
+
+def learnt(
+    collection: SampledCollection,
+    question: Question[MarginalSeries, Marginals],
+    found: Frequencies | Numbers,
+    *,
+    attribute: str,
+    reports: float,
+) -> Learnt | None:
+    """Estimate the frequencies of an attribute, or its mean, with the windows before.
+
+    found: what the window alone says.
+    reports: number of answers about the attribute in the window.
+
+    Returns:
+        The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt:
+        windows share reports, or all users return.
+    """
+    returning = collection.window.returning
+    if not collection.is_temporal or returning is None or returning == 1.0:
+        return None
+    estimates, errors, spread = _numbers(found)
+    before = _before(question, attribute, found)
+    past = None if before is None else before.level
+    size = collection.window.size_ms
+    elapsed = 1 if question.before is None else (question.window_ms - question.before.window.start_ms) // size
+    if spread is None:
+        share = np.clip(estimates if past is None else past.mean, 0.0, 1.0)
+        spread = np.maximum(share * (1.0 - share), 1.0 / reports)
+    variance = np.maximum(errors**2, _LEAST * spread)
+    noise = Noise(
+        sampling=np.zeros(len(variance)), fresh=(1.0 - returning) * variance, permanent=returning * variance
+    )
+    updated = follow(past, estimates, noise, scale=spread, reports=reports, elapsed=max(1, elapsed))
+    return Learnt.of(updated, final=question.final)
+
+
+def _numbers(
+    found: Frequencies | Numbers,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return estimates, their errors and the largest variance of each among users; that of a frequency is its own."""
+    if isinstance(found, Frequencies):
+        return np.array(found.raw), np.array(found.standard_error), None
+    least, largest = found.range
+    mean = found.mean
+    return np.array([mean.raw]), np.array([mean.standard_error]), np.array([((largest - least) / 2) ** 2])
+
+
+def _before(
+    question: Question[MarginalSeries, Marginals], attribute: str, found: Frequencies | Numbers
+) -> Learnt | None:
+    """Find what the final before says of the same values; a worker may have had other candidates then."""
+    before = question.before
+    if before is None or before.window.start_ms >= question.window_ms:
+        return None
+    earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)
+    if isinstance(found, Frequencies) and isinstance(earlier, Frequencies) and earlier.values == found.values:
+        return earlier.learnt
+    if isinstance(found, Numbers) and isinstance(earlier, Numbers) and earlier.range == found.range:
+        return earlier.learnt
+    return None

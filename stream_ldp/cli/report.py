@@ -34,8 +34,8 @@ from stream_ldp.kafka.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from stream_ldp.cli.inputs.population import Records
     from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.strings.collection import StringCollection
@@ -257,7 +257,9 @@ def report_strings(collection: StringCollection, options: ReportOptions) -> None
     _publish(collection, options, StringReporter)
 
 
-def _publish(collection: Records, options: ReportOptions, reporter: Callable[..., RecordReporter]) -> None:
+def _publish(
+    collection: CollectionOfRecords, options: ReportOptions, reporter: Callable[..., RecordReporter]
+) -> None:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
     user = None
@@ -273,7 +275,7 @@ def _publish(collection: Records, options: ReportOptions, reporter: Callable[...
 
 
 async def _report(
-    collection: Records,
+    collection: CollectionOfRecords,
     options: ReportOptions,
     user: _User | None,
     reporter_of: Callable[..., RecordReporter],

@@ -13,6 +13,7 @@ import typer
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
+from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
@@ -27,6 +28,7 @@ from stream_ldp.cli.views.marginal_text import marginal_truth_lines
 from stream_ldp.cli.views.string_text import string_truth_lines
 from stream_ldp.client import Reporter, SampledReporter, StringReporter
 from stream_ldp.client.sender import now_ms
+from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
@@ -36,10 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.cli.inputs.population import Records
     from stream_ldp.cli.simulation.truth import Truth
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
+    from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.strings.collection import StringCollection
@@ -67,8 +69,9 @@ def simulate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV file with a column for each attribute; other columns are ignored. For an item collection, a "
-            "text file with a user's items on each line, separated by blanks. Read as gzip if its name ends in .gz.",
+            help="CSV or Parquet file with a column for each attribute; other columns are ignored. For an item "
+            "collection, a text file with a user's items on each line, separated by blanks. Read as Parquet if its "
+            "name ends in .parquet, and as gzip if in .gz.",
             exists=True,
             dir_okay=False,
         ),
@@ -109,6 +112,8 @@ def simulate(
             help="JSON file to which the truth is written, again and again, for watch --truth.", dir_okay=False
         ),
     ] = None,
+    bins: BINS = None,
+    missing: MISSING = Missing.REFUSE,
     settings: Settings,
 ) -> None:
     """Draw simulated users from the file and publish their reports.
@@ -132,6 +137,8 @@ def simulate(
         epochs=epochs,
         seed=seed,
         truth_file=truth,
+        bins=Binning.of(bins),
+        missing=missing,
         settings=settings,
     )
     face_of(collection).simulate(collection, options)
@@ -184,14 +191,17 @@ def simulate_strings(collection: StringCollection, options: SimulateOptions) -> 
     _simulate(collection, options, population, reporter=StringReporter, tally=tally, lines=string_truth_lines)
 
 
-def _population(collection: Records, options: SimulateOptions) -> NDArray[Any]:
+def _population(collection: CollectionOfRecords, options: SimulateOptions) -> NDArray[Any]:
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
-    return load_population(options.data, collection)
+    encoded = load_population(options.data, collection, bins=options.bins, missing=options.missing)
+    if encoded.left_out:
+        typer.echo(f"{encoded.left_out:,} rows lack a value, and are left out", err=True)
+    return encoded.table
 
 
 def _simulate(
-    collection: Records,
+    collection: CollectionOfRecords,
     options: SimulateOptions,
     population: NDArray[Any],
     *,

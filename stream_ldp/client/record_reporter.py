@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.collection.records import is_table
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from stream_ldp.collection.records import Encoded
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.privacy.ledger.ledger import AttributeReport
@@ -40,6 +42,10 @@ class RecordCollection(Protocol):
         Raises:
             DataError: the record does not fit the collection.
         """
+        ...
+
+    def encode_many(self, records: Any) -> Encoded:
+        """Convert a table of records; see `CollectionOfRecords.encode_many`."""
         ...
 
     def table(self, records: Any) -> NDArray[Any]:
@@ -192,14 +198,13 @@ class RecordReporter(Sender):
         await self._gather(rows, time_ms=time_ms)
         return True
 
-    async def report_many(
-        self, records: NDArray[Any] | Sequence[Sequence[Any]], *, secrets: Sequence[bytes] | None
-    ) -> int:
+    async def report_many(self, records: Any, *, secrets: Sequence[bytes] | None) -> int:
         """Report one record for each of many users who are asked.
 
         What they spend is not counted here, which is logged as a warning.
 
-        records: as for `report_series`, one of each user.
+        records: one of each user: a DataFrame or another table, or a sequence of records, as `encode_many` takes
+            them, of which none may lack a value; or what is encoded already, as for `report_series`.
         secrets: the secret of each user, in the order of the records. None draws every permanent response afresh,
             which is right only for users who never report again: the noise of two such reports averages out.
 
@@ -207,14 +212,16 @@ class RecordReporter(Sender):
             Number of users who were asked and have reported.
 
         Raises:
-            ValueError: a value is not one of its attribute's (the batches before it are sent), there is not one
-                secret for each user, or one belongs to the user of `report`, whose ledger would not count it.
+            DataError: a record of a table does not fit the collection; none is sent.
+            ValueError: an encoded value is not one of its attribute's (the batches before it are sent), there is not
+                one secret for each user, or one belongs to the user of `report`, whose ledger would not count it.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
         await self._check()
         await self._registration.check()
-        table = self._collection.table(records)
+        known = self._collection
+        table = known.encode_many(records).table if is_table(records) else known.table(records)
         if secrets is not None and len(secrets) != len(table):
             raise ValueError(f"{len(table)} records with {len(secrets)} secrets: give each user's own")
         if secrets is not None and self._secret in secrets:

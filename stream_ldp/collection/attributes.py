@@ -10,7 +10,7 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Encoder", "encode_record", "index_of"]
+__all__ = ["Encoder", "encode_record"]
 
 
 class Encoder(Protocol):
@@ -19,8 +19,8 @@ class Encoder(Protocol):
     @property
     def name(self) -> str: ...
 
-    def encode(self, value: str) -> Any:
-        """Convert a value to a number.
+    def encode(self, value: Any) -> Any:
+        """Convert a value, which is None, NaN or an empty text if it is missing, to a number.
 
         Raises:
             DataError: it is no value of the attribute. The message never repeats the value.
@@ -28,7 +28,7 @@ class Encoder(Protocol):
         ...
 
 
-def encode_record(record: Mapping[str, str], attributes: Sequence[Encoder], *, collection: str) -> tuple[Any, ...]:
+def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, collection: str) -> tuple[Any, ...]:
     """Convert a record, which gives every attribute one of its values, to numbers.
 
     collection: its name.
@@ -44,21 +44,3 @@ def encode_record(record: Mapping[str, str], attributes: Sequence[Encoder], *, c
     if missing := [name for name in known if name not in record]:
         raise DataError(f"attribute {missing[0]!r} is missing")
     return tuple(attribute.encode(record[attribute.name]) for attribute in attributes)
-
-
-def index_of(value: str, values: Sequence[str], *, attribute: str) -> int:
-    """Return the number of a value among those that an attribute may have.
-
-    Raises:
-        DataError: it is not among them. The message never repeats the value.
-    """
-    try:
-        return values.index(value)
-    except ValueError:
-        shown = ", ".join(values[:_SHOWN])
-        more = f" and {len(values) - _SHOWN:,} others" if len(values) > _SHOWN else ""
-        raise DataError(f"attribute {attribute!r}: the given value is not one of {shown}{more}") from None
-
-
-#: The most values that a message lists.
-_SHOWN = 20

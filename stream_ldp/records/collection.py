@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
-from stream_ldp.collection.attributes import encode_record, index_of
+from stream_ldp.collection import MAX_BITS, Label, Part, Sample, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
+from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -35,10 +36,22 @@ AD_HOC = "ad-hoc"
 
 
 class Attribute(Part):
-    """An attribute of a record: its name and its possible values, in the order of their bits."""
+    """An attribute of a record: its name and its possible values, in the order of their bits.
+
+    values: in a file, either these or bins.
+    bins: numbers that bound intervals, which are the values; see `stream_ldp.collection.values.labels_of_bins`.
+    missing: value that stands for one that is missing, the last unless it is among the values; None to refuse it.
+    """
 
     name: Label
     values: tuple[Label, ...] = Field(min_length=2)
+    bins: tuple[Edge, ...] | None = None
+    missing: Label | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_are_complete(cls, data: Any) -> Any:
+        return fill_in_values(data)
 
     @model_validator(mode="after")
     def _values_are_distinct(self) -> Self:
@@ -50,12 +63,12 @@ class Attribute(Part):
         """The values, by the name that all attributes have for them."""
         return self.values
 
-    def encode(self, value: str) -> int:
+    def encode(self, value: Any) -> int:
         """Return the number of a value; see `stream_ldp.collection.attributes.Encoder`."""
-        return index_of(value, self.values, attribute=self.name)
+        return encode_value(value, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
 
 
-class JointCollection(Collection):
+class JointCollection(CollectionOfRecords):
     """A collection of records, as a collection file describes it.
 
     sample: share of the users who are asked in each window, or in each hop where windows overlap; None for all.
@@ -195,14 +208,6 @@ class JointCollection(Collection):
         if not self.asks_a_sample:
             return np.ones(users, dtype=np.bool_)
         return entropy.below(np.full(users, self._asking_words))
-
-    def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
-        """Convert a record, which gives every attribute one of its values, to value indices.
-
-        Raises:
-            DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
-        """
-        return encode_record(record, self.attributes, collection=self.name)
 
 
 def about(collection: JointCollection, of: Sequence[str], method: str | None) -> JointCollection:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Label, Part, require_distinct
-from stream_ldp.collection.attributes import index_of
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.values import Edge, MissingValue, encode_value, fill_in_values, number_of, text_of
 from stream_ldp.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -30,12 +30,22 @@ class SampledAttribute(Part):
     candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
         the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
+    bins: in place of values, numbers that bound intervals, which are then the values; see
+        `stream_ldp.collection.values.labels_of_bins`.
+    missing: value that stands for one that is missing, the last unless it is among the values; None to refuse it.
     """
 
     name: Label
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
     candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
+    bins: tuple[Edge, ...] | None = None
+    missing: Label | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_are_complete(cls, data: Any) -> Any:
+        return fill_in_values(data)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -45,6 +55,8 @@ class SampledAttribute(Part):
                 f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
                 "`candidates`, a list of some texts"
             )
+        if self.missing is not None and self.values is None:
+            raise Misplaced("only an attribute with values or bins can have one for what is missing", "missing")
         if self.candidates is not None:
             require_distinct(self.candidates, f"candidates of attribute {self.name!r}", "candidates")
         if self.values is not None:
@@ -87,23 +99,24 @@ class SampledAttribute(Part):
             return "O"
         return "<i8" if self.range is None else "<f8"
 
-    def encode(self, value: str) -> int | float | str:
+    def encode(self, value: Any) -> int | float | str:
         """Convert a value to its number in the list, a number in text to itself, and leave any text as it is.
 
         Raises:
+            MissingValue: it is missing.
             DataError: it is not in the list, not a number, or not in the range. The message never repeats the value.
         """
-        if self.candidates is not None:
-            return self._text(value)
+        text = text_of(value)
+        if self.values is not None:
+            if text in self._positions:
+                return self._positions[text]
+            return encode_value(text, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
+        if text is None:
+            raise MissingValue(self.name)
         if self.range is None:
-            if value in self._positions:
-                return self._positions[value]
-            return index_of(value, self.labels, attribute=self.name)
+            return self._text(text)
         least, largest = self.range
-        try:
-            number = float(value)
-        except ValueError:
-            raise DataError(f"attribute {self.name!r}: the given value is not a number") from None
+        number = number_of(text, attribute=self.name)
         # This refuses NaN as well, which is in no range.
         if not least <= number <= largest:
             raise DataError(f"attribute {self.name!r}: the given number is not from {least:g} to {largest:g}")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Prior, Topics, require_distinct
-from stream_ldp.collection.attributes import encode_record
+from stream_ldp.collection import MAX_BITS, PositiveDuration, Prior, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.questions import MAX_QUESTIONS
@@ -18,7 +18,7 @@ from stream_ldp.sampled.series import MarginalSeries
 from stream_ldp.sampled.spec import SampledSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["AskingCollection", "SampledCollection"]
 
 
-class AskingCollection(Collection):
+class AskingCollection(CollectionOfRecords):
     """A collection whose users are each asked one question, whatever is estimated from their answers.
 
     Raises (from `load` and `parse`):
@@ -78,14 +78,6 @@ class AskingCollection(Collection):
             [each.meaning for each in questions.questions],
             list(questions.ends),
         ]
-
-    def encode(self, record: Mapping[str, str]) -> tuple[Any, ...]:
-        """Convert a record, which gives every attribute a value, to the numbers of values, and to numbers.
-
-        Raises:
-            DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
-        """
-        return encode_record(record, self.attributes, collection=self.name)
 
     @property
     def bits(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.values import MissingValue, text_of
 from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
@@ -50,18 +51,22 @@ class StringAttribute(Part):
         """Number of symbols: the letters, or bytes, and `END`."""
         return 1 + (_BYTES if self.alphabet is None else len(self.alphabet))
 
-    def encode(self, value: str) -> tuple[int, ...]:
+    def encode(self, value: Any) -> tuple[int, ...]:
         """Convert a string to its symbols, of which there are `length`: letters from 1 on, and then `END`.
 
         Raises:
-            DataError: it is empty or too long, has a letter that is not in the alphabet, or is not valid Unicode. The
+            MissingValue: it is empty.
+            DataError: it is too long, has a letter that is not in the alphabet, or is not valid Unicode. The
                 message never repeats it.
         """
+        text = text_of(value)
+        if text is None:
+            raise MissingValue(self.name)
         try:
-            data = value.encode()
+            data = text.encode()
         except UnicodeEncodeError:
             raise DataError(f"attribute {self.name!r}: the given string is not valid Unicode") from None
-        letters = list(data) if self.alphabet is None else [self._places.get(letter, -1) for letter in value]
+        letters = list(data) if self.alphabet is None else [self._places.get(letter, -1) for letter in text]
         if not 0 < len(letters) <= self.length:
             unit = "bytes of UTF-8" if self.alphabet is None else "letters"
             raise DataError(f"attribute {self.name!r}: the given string is empty or longer than {self.length} {unit}")

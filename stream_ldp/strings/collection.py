@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, PositiveDuration, Topics
+from stream_ldp.collection import MAX_BITS, PositiveDuration, Topics
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
 from stream_ldp.strings.attribute import StringAttribute
 from stream_ldp.strings.series import StringSeries
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["StringCollection"]
 
 
-class StringCollection(Collection):
+class StringCollection(CollectionOfRecords):
     """A collection of strings, as a collection file describes it.
 
     Raises (from `load` and `parse`):
@@ -84,7 +85,7 @@ class StringCollection(Collection):
             list(questions.ends),
         ]
 
-    def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
+    def encode(self, record: Mapping[str, Any]) -> tuple[int, ...]:
         """Convert a record, which holds the string under its name, to the string's symbols.
 
         Raises:

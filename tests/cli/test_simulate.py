@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import MINUTE_MS, collection_of, write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.test_on_kafka import batches_of, create_topics
@@ -191,7 +194,7 @@ def test_a_table_that_is_not_a_population_ends_the_command(
     assert "people.csv:2" in result.stderr
     not_gzip = tmp_path / "people.csv.gz"
     not_gzip.write_bytes(b"bathing")
-    assert "cannot be read" in command_line(simulate, survey, "--data", not_gzip).stderr
+    assert "it is not gzip" in command_line(simulate, survey, "--data", not_gzip).stderr
 
 
 def test_a_population_reaches_a_real_broker(
@@ -202,3 +205,24 @@ def test_a_population_reaches_a_real_broker(
     result = command_line(simulate, survey, "--data", table(tmp_path), "--users", 50_000, "--windows", 3, *flags)
     assert result.exit_code == 0
     assert asyncio.run(batches_of(settings)).counts.sum() == 50_000
+
+
+def test_a_parquet_file_is_played_with_bins_and_without_rows_that_lack_a_value(
+    command_line: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.yaml"
+    file.write_text(
+        "collection: people\nmechanism: {kind: k-rr, epsilon: 8}\n"
+        "attributes:\n  - {name: age, values: [young, old]}\n"
+        "window: {size: 60s}\nestimates: [{name: age, of: [age]}]\n"
+    )
+    pd.DataFrame({"age": [3.0, None, 64.0, 17.0]}).to_parquet(tmp_path / "people.parquet")
+    data = ("--data", tmp_path / "people.parquet")
+    with kafka_in_memory(load_collection(file)) as kafka:
+        played = command_line(simulate, file, *data, "--bins", "age=0,18,65", "--missing", "skip", "--seed", "1")
+        refused = command_line(simulate, file, *data, "--bins", "age=0,18,65")
+        assert kafka.reports("people") == 3
+    assert "1 rows lack a value, and are left out" in played.stderr
+    assert "truth reports=3 young=0.6667 old=0.3333" in played.stdout
+    assert refused.exit_code == 1
+    assert "people.parquet: row 2: attribute 'age': the value is missing" in refused.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.collection.attributes import encode_record, index_of
+from stream_ldp.collection.attributes import encode_record
 from stream_ldp.errors import DataError
 from tests.client.examples import collection_of
 
@@ -30,8 +30,3 @@ def test_what_is_wrong_with_a_record_is_said_without_its_values(record: dict[str
     with pytest.raises(DataError) as raised:
         encode_record(record, ATTRIBUTES, collection="care")
     assert str(raised.value) == message
-
-
-def test_a_long_list_of_values_is_cut_in_messages() -> None:
-    with pytest.raises(DataError, match=r"not one of 0, 1, .*, 19 and 980 others$"):
-        index_of("secret", [str(value) for value in range(1_000)], attribute="a")

@@ -28,10 +28,10 @@ def test_symbols_and_strings_are_each_others_inverse(attribute: StringAttribute,
 @pytest.mark.parametrize(
     ("attribute", "value", "problem"),
     [
-        (LETTERS, "", "the given string is empty or longer than 4 letters"),
+        (LETTERS, "", "the value is missing"),
         (LETTERS, "abcab", "the given string is empty or longer than 4 letters"),
         (LETTERS, "abz", "the given string has a letter that is not in the alphabet of 4 letters"),
-        (TEXT, "", "the given string is empty or longer than 6 bytes of UTF-8"),
+        (TEXT, "", "the value is missing"),
         (TEXT, "日本語", "the given string is empty or longer than 6 bytes of UTF-8"),
         (TEXT, "a\ud800", "the given string is not valid Unicode"),
     ],

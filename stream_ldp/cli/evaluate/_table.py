@@ -2,54 +2,93 @@
 
 from __future__ import annotations
 
-import csv
-import difflib
-from typing import TYPE_CHECKING, TextIO
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
-from stream_ldp.cli.inputs.text_file import text_of
+import typer
+
+from stream_ldp.cli.inputs.table import read_rows
+from stream_ldp.collection.values import bin_of, number_of, text_of
 from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["read_columns"]
+    from stream_ldp.cli.inputs.table import Binning
+
+__all__ = ["MISSING", "MissingInTable", "read_columns"]
 
 
-def read_columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Read the columns of these names from a CSV file with a header line, gzipped if its name ends in .gz.
+class MissingInTable(StrEnum):
+    """What becomes of rows that lack a value."""
+
+    REFUSE = "refuse"
+    SKIP = "skip"
+    VALUE = "value"
+
+
+MISSING = Annotated[
+    MissingInTable,
+    typer.Option(
+        "--missing",
+        help="What becomes of rows that lack a value: refuse them, with their number; skip and count them; or take "
+        "what is missing for a value of its own.",
+    ),
+]
+
+#: The number of what is missing among those of bins: before all of them.
+_NO_BIN = "-1"
+
+
+def read_columns(
+    path: Path,
+    names: Sequence[str],
+    *,
+    bins: Binning,
+    missing: MissingInTable = MissingInTable.REFUSE,
+    own: bool = True,
+) -> list[tuple[str, ...]]:
+    """Read the columns of these names from a CSV or Parquet file, and say on standard error how many rows lack one.
+
+    bins: of numeric columns, in which the numbers of bins then take the place of values.
+    missing: what becomes of rows that lack a value; as one of its own it is an empty text.
+    own: whether there may be a value of its own.
 
     Raises:
         DataError: the file cannot be read, lacks a column or has no records; the message never repeats a value.
+        ParameterError: there are bins for another column.
     """
-    with text_of(path) as file:
-        return _columns(file, path, names)
-
-
-def _columns(file: TextIO, path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
-    lines = csv.reader(file, strict=True)
-    try:
-        header = next(lines, None)
-        if not header:
-            raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
-        for name in names:
-            if name not in header:
-                # The message leaves out the other names: without a header line they would be somebody's values.
-                close = difflib.get_close_matches(name, header, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise DataError(f"{path}: the first line has no column {name!r}{hint}")
-            if header.count(name) > 1:
-                raise DataError(f"{path}: two columns have the name {name!r}")
-        places = [header.index(name) for name in names]
-        records = []
-        for values in lines:
-            if not values:
-                continue  # an empty line, as many programs leave at the end
-            if len(values) != len(header):
-                raise DataError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
-            records.append([values[place] for place in places])
-    except csv.Error as error:
-        raise DataError(f"{path}:{lines.line_num}: not CSV: {error}") from error
+    bins.require(names)
+    records: list[tuple[str, ...]] = []
+    lacking, first = 0, ""
+    for place, row in read_rows(path, names):
+        texts = {name: text_of(row[name]) for name in names}
+        if None in texts.values():
+            name = next(name for name, text in texts.items() if text is None)
+            first = first or f"{place}: attribute {name!r}: the value is missing"
+            lacking += 1
+            if missing is not MissingInTable.VALUE:
+                continue
+        try:
+            records.append(tuple(_text(text, name, bins) for name, text in texts.items()))
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+    if lacking and missing is MissingInTable.REFUSE:
+        also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
+        or_own = "; or take it for a value: --missing value" if own else ""
+        raise DataError(f"{first}{also}\n  -> leave such rows out: --missing skip{or_own}")
+    if lacking:
+        what = "are left out" if missing is MissingInTable.SKIP else "which counts as a value of its own"
+        typer.echo(
+            f"{lacking:,} rows lack a value, {'and ' if missing is MissingInTable.SKIP else ''}{what}", err=True
+        )
     if not records:
-        raise DataError(f"{path}: no records below the header line")
+        raise DataError(f"{path}: every row lacks a value")
     return list(zip(*records, strict=True))
+
+
+def _text(text: str | None, name: str, bins: Binning) -> str:
+    if name not in bins.edges:
+        return text or ""
+    return _NO_BIN if text is None else str(bin_of(number_of(text, attribute=name), bins.edges[name], attribute=name))

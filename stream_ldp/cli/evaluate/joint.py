@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, ordered
-from stream_ldp.cli.evaluate._table import read_columns
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values, suggestion
 from stream_ldp.errors import DataError
@@ -58,7 +59,8 @@ def joint(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
+            help="CSV file with a header line and then one record a line, read as gzip if its name ends in .gz; or a "
+            "Parquet file, if it ends in .parquet."
         ),
     ],
     of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")],
@@ -136,6 +138,8 @@ def joint(
             show_default=False,
         ),
     ] = None,
+    bins: BINS = None,
+    missing: MISSING = MissingInTable.VALUE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Repeat this with every method, and print the mean distance of each.
@@ -158,8 +162,7 @@ def joint(
     spec = _mechanism(mechanism, f=f, p=p, q=q)
     names = distinct(of, "attribute")
     try:
-        table = _read(data, names)
-        drift = None if drift_by is None else _read(data, [drift_by]).records[:, 0]
+        table, drift = _read_with_drift(data, names, drift_by, bins=Binning.of(bins), missing=missing)
     except DataError as error:
         fail(str(error), code=2)
     perturbing = spec.of(sizes=table.sizes)
@@ -295,13 +298,23 @@ class _Table(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def _read(path: Path, names: Sequence[str]) -> _Table:
+def _read_with_drift(
+    path: Path, names: Sequence[str], drift_by: str | None, *, bins: Binning, missing: MissingInTable
+) -> tuple[_Table, NDArray[np.int64] | None]:
+    """Read the columns of these names and the one by which the population moves, without the same rows."""
+    read = [*names, *([] if drift_by is None or drift_by in names else [drift_by])]
+    whole = _read(path, read, bins=bins, missing=missing)
+    table = _Table(whole.records[:, : len(names)], whole.sizes[: len(names)])
+    return table, None if drift_by is None else whole.records[:, read.index(drift_by)]
+
+
+def _read(path: Path, names: Sequence[str], *, bins: Binning, missing: MissingInTable) -> _Table:
     """Read the columns of these names.
 
     Raises:
         DataError: the file cannot be read or is not such a table; the message never repeats a value.
     """
-    columns = read_columns(path, names)
+    columns = read_columns(path, names, bins=bins, missing=missing)
     domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
     for name, domain in zip(names, domains, strict=True):
         if len(domain) < 2:

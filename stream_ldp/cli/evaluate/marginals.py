@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import Data, distinct, known_names, numbers, ordered
-from stream_ldp.cli.evaluate._table import read_columns
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
@@ -66,6 +67,8 @@ def frequency(
     users: Users = None,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    bins: BINS = None,
+    missing: MISSING = MissingInTable.VALUE,
     as_json: AsJson = False,
 ) -> None:
     """Repeat this with every oracle and epsilon, and print the mean errors of each.
@@ -78,7 +81,7 @@ def frequency(
     names = distinct(of, "attribute")
     epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, _ORACLES, "oracle")
     try:
-        columns = read_columns(data, names)
+        columns = read_columns(data, names, bins=Binning.of(bins), missing=missing)
     except DataError as error:
         fail(str(error), code=2)
     attributes: list[SampledAttribute] = []
@@ -118,6 +121,7 @@ def mean(
     users: Users = None,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    missing: MISSING = MissingInTable.REFUSE,
     as_json: AsJson = False,
 ) -> None:
     """Repeat this with every oracle and epsilon, and print the mean errors of each.
@@ -129,9 +133,14 @@ def mean(
     names = distinct(of, "attribute")
     epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, MEAN_ORACLES, "oracle")
     given = None if range_ is None else _range(range_)
+    if missing is MissingInTable.VALUE:
+        fail("--missing value: what is missing is no number; refuse it or skip it", code=2)
     try:
         columns = [
-            _numbers_of(column, data, name) for name, column in zip(names, read_columns(data, names), strict=True)
+            _numbers_of(column, data, name)
+            for name, column in zip(
+                names, read_columns(data, names, bins=Binning.of(None), missing=missing, own=False), strict=True
+            )
         ]
     except DataError as error:
         fail(str(error), code=2)

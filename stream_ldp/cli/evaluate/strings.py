@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import Data, known_names, numbers
-from stream_ldp.cli.evaluate._table import read_columns
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.table import Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
@@ -63,6 +64,7 @@ def strings(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
+    missing: MISSING = MissingInTable.REFUSE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Repeat this with every method and epsilon, and print the mean results of each.
@@ -72,10 +74,12 @@ def strings(
     covered is the share of the strings told whose true frequency is within two standard errors. The truth is that of
     the users drawn. Seconds are those of a repeat: to perturb and solve.
     """
+    if missing is MissingInTable.VALUE:
+        fail("--missing value: what is missing is no string; refuse it or skip it", code=2)
     epsilons = numbers(epsilon, float, "--epsilon")
     chosen = known_names(methods, list(METHODS), "method")
     try:
-        (column,) = read_columns(data, [of])
+        (column,) = read_columns(data, [of], bins=Binning.of(None), missing=missing, own=False)
         longest = max(1, *(len(each) if alphabet else len(each.encode()) for each in column))
         attribute = parse_values(
             StringAttribute, {"name": "string", "length": length or longest, "alphabet": alphabet}

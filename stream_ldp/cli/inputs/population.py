@@ -2,45 +2,64 @@
 
 from __future__ import annotations
 
-import csv
-import zlib
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.cli.inputs.text_file import open_text
+from stream_ldp.cli.inputs.table import Binning, read_rows
+from stream_ldp.collection.records import CollectionOfRecords, Missing, encode_rows
 from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import AskingCollection
-    from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.collection.records import Encoded
 
-    Records = JointCollection | AskingCollection | StringCollection
-
-__all__ = ["PopulationError", "load_population", "sample"]
+__all__ = ["load_population", "sample"]
 
 
-class PopulationError(DataError):
-    """A table is not a population of the collection; the message names the line and never a value."""
+def load_population(
+    path: Path, collection: CollectionOfRecords, *, bins: Binning | None = None, missing: Missing = Missing.REFUSE
+) -> Encoded:
+    """Read users, one a row, from a CSV or Parquet file; columns that are not attributes are ignored.
 
-
-def load_population(path: Path, collection: Records) -> NDArray[Any]:
-    """Read users, one a row as the collection's `table` makes them, from a CSV file, gzipped if its name ends in .gz.
-
-    The first line names the columns; those that are not attributes are ignored.
+    bins: of numeric columns whose bins are the values of their attribute, in the same order.
+    missing: what becomes of rows that lack a value.
 
     Raises:
-        PopulationError: it cannot be read, a column is missing, or a value is not one of its attribute's.
+        DataError: it cannot be read, a column is missing, or a value is not one of its attribute's; the message names
+            the line and never a value.
+        ParameterError: a column has another number of bins than its attribute has values.
     """
-    try:
-        with open_text(path) as file:
-            return _codes(csv.DictReader(file, strict=True), path, collection)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
-        raise PopulationError(f"{path}: cannot be read: {error}") from error
+    binning = bins or Binning.of(())
+    names = [attribute.name for attribute in collection.attributes]
+    labels = _labels(collection, binning)
+
+    def rows() -> Iterator[tuple[str, dict[str, Any]]]:
+        for place, row in read_rows(path, names):
+            try:
+                yield place, row | {name: binning.binned(name, row[name], labels=labels[name]) for name in labels}
+            except DataError as error:
+                raise DataError(f"{place}: {error}") from None
+
+    encoded = encode_rows(collection, rows(), missing=missing)
+    if not len(encoded.table):
+        raise DataError(f"{path}: every row lacks a value")
+    return encoded
+
+
+def _labels(collection: CollectionOfRecords, binning: Binning) -> dict[str, Sequence[str]]:
+    """Return the values that the bins of each column stand for."""
+    binning.require([attribute.name for attribute in collection.attributes])
+    found: dict[str, Sequence[str]] = {}
+    for attribute in collection.attributes:
+        if attribute.name in binning.edges:
+            found[attribute.name] = binning.labels_among(
+                attribute.name, getattr(attribute, "values", None), missing=getattr(attribute, "missing", None)
+            )
+    return found
 
 
 def sample(population: NDArray[Any], users: int, generator: np.random.Generator) -> NDArray[Any]:
@@ -48,22 +67,3 @@ def sample(population: NDArray[Any], users: int, generator: np.random.Generator)
     if users <= len(population):
         return population[generator.permutation(len(population))[:users]]
     return population[generator.integers(len(population), size=users)]
-
-
-def _codes(rows: csv.DictReader[str], path: Path, collection: Records) -> NDArray[Any]:
-    names = [attribute.name for attribute in collection.attributes]
-    header = rows.fieldnames or []
-    if missing := [name for name in names if name not in header]:
-        raise PopulationError(f"{path}: the first line has no column {missing[0]!r}")
-    codes = []
-    for row in rows:
-        # A short row lacks its last values, a long one has some under no name.
-        if None in row or None in row.values():
-            raise PopulationError(f"{path}:{rows.line_num}: not as many values as there are columns, {len(header)}")
-        try:
-            codes.append(collection.encode({name: row[name] for name in names}))
-        except DataError as error:
-            raise PopulationError(f"{path}:{rows.line_num}: {error}") from None
-    if not codes:
-        raise PopulationError(f"{path}: no rows below the first line")
-    return collection.table(codes)

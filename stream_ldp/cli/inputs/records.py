@@ -15,7 +15,7 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from stream_ldp.cli.inputs.population import Records
+    from stream_ldp.collection.records import CollectionOfRecords
 
 __all__ = ["Format", "RecordReader", "lines_of"]
 
@@ -47,7 +47,7 @@ class RecordReader:
     """
 
     def __init__(
-        self, collection: Records, *, form: Format, source: str, on_skip: Callable[[str], None] | None
+        self, collection: CollectionOfRecords, *, form: Format, source: str, on_skip: Callable[[str], None] | None
     ) -> None:
         """Start before the first line.
 
@@ -163,17 +163,17 @@ def _from_csv(text: str) -> list[str]:
         raise _BadLine(f"not CSV: {error}") from None
 
 
-def _from_json(text: str) -> dict[str, str]:
+def _from_json(text: str) -> dict[str, str | None]:
     try:
-        # A number is refused below, whatever it is; as an int, one of 5,000 digits would raise a ValueError here.
-        record = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
+        # Numbers stay as they are written: as an int, one of 5,000 digits would raise a ValueError here.
+        record = json.loads(text, object_pairs_hook=_distinct, parse_int=str, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
         raise _BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
     if not isinstance(record, dict):
         raise _BadLine('not a JSON object: expected {"attribute": "value", ...}')
     for name, value in record.items():
-        if not isinstance(value, str):
-            raise _BadLine(f"attribute {name!r}: expected a JSON string")
+        if not isinstance(value, str | None):
+            raise _BadLine(f"attribute {name!r}: expected a JSON string, a number, or null where it is missing")
     return record
 
 

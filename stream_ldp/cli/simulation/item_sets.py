@@ -14,6 +14,7 @@ from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.client import ItemPopulation
+from stream_ldp.collection.records import Missing
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
     """Play the sets of a file as a population, from the next epoch on."""
     if options.rate is not None or options.windows is not None:
         fail("--rate and --windows are for collections of records: item sets are reported live", code=2)
+    if options.bins.edges or options.missing is not Missing.REFUSE:
+        fail("--bins and --missing are for tables of records; a user without items has an empty line", code=2)
     users, seed, epochs = options.users, options.seed, options.epochs or 1
     given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)

@@ -6,9 +6,14 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from stream_ldp.cli.inputs.population import PopulationError, load_population, sample
+from stream_ldp.cli.inputs.population import load_population, sample
+from stream_ldp.cli.inputs.table import Binning
+from stream_ldp.collection.records import Missing
+from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 
 
@@ -28,23 +33,23 @@ def test_columns_are_found_by_name_and_others_left_out(tmp_path: Path) -> None:
     path = tmp_path / "people.csv.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write("\ufeffage,mobility,bathing\n17,some,yes\n\n18,none,no\n")
-    assert load_population(path, collection_of()).tolist() == [[1, 1], [0, 0]]
+    assert load_population(path, collection_of()).table.tolist() == [[1, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("bathing,age\nno,17\n", r"the first line has no column 'mobility'"),
-        ("", r"no column 'bathing'"),
-        ("bathing,mobility\n", r"no rows below the first line"),
+        ("", r"no first line with the names of columns"),
+        ("bathing,mobility\n", r"no records below the header line"),
         (
             "bathing,mobility\nno,some\nno,wheelchair\n",
             r":3: attribute 'mobility': the given value is not one of none",
         ),
-        ("bathing,mobility\nno\n", r":2: not as many values as there are columns, 2"),
-        ("bathing,mobility\nno,some,more\n", r":2: not as many values as there are columns, 2"),
-        ('bathing,mobility\nno,"some\n', r"cannot be read: unexpected end of data"),
-        ("bathing,mobility\nno,s\udcffme\n", r"cannot be read"),
+        ("bathing,mobility\nno\n", r":2: 1 values for 2 columns"),
+        ("bathing,mobility\nno,some,more\n", r":2: 3 values for 2 columns"),
+        ('bathing,mobility\nno,"some\n', r"not CSV: unexpected end of data"),
+        ("bathing,mobility\nno,s\udcffme\n", r"not text in UTF-8"),
     ],
 )
 def test_a_table_that_is_not_a_population_is_refused_without_repeating_a_value(
@@ -52,6 +57,45 @@ def test_a_table_that_is_not_a_population_is_refused_without_repeating_a_value(
 ) -> None:
     path = tmp_path / "people.csv"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(PopulationError, match=problem) as refusal:
+    with pytest.raises(DataError, match=problem) as refusal:
         load_population(path, collection_of())
     assert "wheelchair" not in str(refusal.value)
+
+
+PEOPLE = JointCollection.parse(
+    """
+collection: people
+mechanism: {kind: k-rr, epsilon: 2}
+attributes:
+  - {name: age, values: [young, old], missing: unknown}
+  - {name: diet, values: [meat, fish]}
+window: {size: 60s}
+estimates:
+  - {name: all, of: [age, diet]}
+"""
+)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_are_binned_at_the_input_and_rows_without_a_value_refused_or_counted(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"people.{suffix}"
+    frame = pd.DataFrame({"age": [3, 64, None, 18], "diet": ["fish", "meat", "fish", None]})
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    bins = Binning.of(["age=0,18,65"])
+    with pytest.raises(DataError, match=r"(:5|row 4): attribute 'diet': the value is missing"):
+        load_population(path, PEOPLE, bins=bins)
+    found = load_population(path, PEOPLE, bins=bins, missing=Missing.SKIP)
+    assert (found.table.tolist(), found.left_out) == ([[0, 1], [1, 0], [2, 1]], 1)
+    with pytest.raises(ParameterError, match="3 bins for attribute 'age', which has 2 values"):
+        load_population(path, PEOPLE, bins=Binning.of(["age=0,18,65,80"]))
+    with pytest.raises(DataError, match="attribute 'age': the given number is not from 0 to 60"):
+        load_population(path, PEOPLE, bins=Binning.of(["age=0,18,60"]))
+
+
+def test_a_table_of_which_every_row_lacks_a_value_is_no_population(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,diet\nold,\n")
+    with pytest.raises(DataError, match="every row lacks a value"):
+        load_population(path, PEOPLE, missing=Missing.SKIP)

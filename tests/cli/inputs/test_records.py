@@ -40,8 +40,19 @@ def test_a_record_is_read(lines: list[str]) -> None:
         (["bathing,mobility", 'no,"some'], "it:2: not CSV: unexpected end of data"),
         (["bathing,mobility", b"no,\xff"], "it:2: not UTF-8"),
         (['{"bathing": "no"}'], "it:1: attribute 'mobility' is missing"),
-        (['{"bathing": "no", "mobility": 1}'], "it:1: attribute 'mobility': expected a JSON string"),
-        ([f'{{"bathing": "no", "mobility": {"1" * 5_000}}}'], "it:1: attribute 'mobility': expected a JSON string"),
+        (
+            ['{"bathing": "no", "mobility": 1}'],
+            "it:1: attribute 'mobility': the given value is not one of none, some, full",
+        ),
+        (
+            [f'{{"bathing": "no", "mobility": {"1" * 5_000}}}'],
+            "it:1: attribute 'mobility': the given value is not one of none, some, full",
+        ),
+        (['{"bathing": "no", "mobility": null}'], "it:1: attribute 'mobility': the value is missing"),
+        (
+            ['{"bathing": "no", "mobility": [1]}'],
+            "it:1: attribute 'mobility': expected a JSON string, a number, or null",
+        ),
         (['{"bathing": "no", "bathing": "yes"}'], "it:1: a key is given twice"),
         (['{"bathing": "no", '], "it:1: not JSON: Expecting property name enclosed in double quotes at column 19"),
         (['{"bathing": "no", "mobilty": "some"}'], "did you mean 'mobility'?"),

@@ -1,0 +1,179 @@
+"""What all collections of records have in common: attributes with names, and tables of many records."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from stream_ldp.collection.attributes import encode_record
+from stream_ldp.collection.collection import Collection
+from stream_ldp.collection.values import MissingValue
+from stream_ldp.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.collection.attributes import Encoder
+
+__all__ = ["CollectionOfRecords", "Encoded", "Missing", "is_table", "rows_of_table"]
+
+
+class Missing(StrEnum):
+    """What becomes of records that lack a value for which their attribute has none."""
+
+    REFUSE = "refuse"
+    """They are an error, which counts them."""
+    SKIP = "skip"
+    """They are left out, and counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoded:
+    """Records in the form in which they are reported.
+
+    table: one a row, as `table` makes them.
+    left_out: number of the records that were left out since they lack a value.
+    """
+
+    table: NDArray[Any]
+    left_out: int
+
+
+class RecordSource(Protocol):
+    """The part that `encode_many` needs of a collection."""
+
+    @property
+    def attributes(self) -> Sequence[Encoder]: ...
+
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
+
+    def table(self, records: Any) -> NDArray[Any]: ...
+
+
+class CollectionOfRecords(Collection):
+    """A collection whose users each have a record, which gives every attribute a value.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def attributes(self) -> Sequence[Encoder]: ...
+
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Convert a record, which gives every attribute a value, to the numbers of values, and to numbers.
+
+        Raises:
+            DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
+        """
+        return encode_record(record, self.attributes, collection=self.name)
+
+    @abstractmethod
+    def table(self, records: Any) -> NDArray[Any]:
+        """Return encoded records, or a table of them, as an array of users, one a row."""
+
+    def encode_many(self, records: Any, *, missing: Missing | str = Missing.REFUSE) -> Encoded:
+        """Convert many records.
+
+        records: a pandas or polars DataFrame, a `pyarrow.Table`, a mapping of the attributes' names to columns, or a
+            sequence of records. Other columns are ignored. A missing value is None, NaN or an empty text.
+        missing: what becomes of records that lack a value, where their attribute has no `missing` value of its own.
+
+        Raises:
+            DataError: a column is missing, or a record does not fit the collection. The message names the row, from 1
+                on, and the column, and never repeats a value; of missing values it says how many rows lack one.
+        """
+        names = [attribute.name for attribute in self.attributes]
+        places = ((f"row {number:,}", row) for number, row in enumerate(rows_of_table(records, names), start=1))
+        return encode_rows(self, places, missing=Missing(missing))
+
+
+def encode_rows(
+    collection: RecordSource, rows: Iterable[tuple[str, Mapping[str, Any]]], *, missing: Missing
+) -> Encoded:
+    """Convert records that have names of their own, such as the line of a file.
+
+    Raises:
+        DataError: see `CollectionOfRecords.encode_many`.
+    """
+    names = [attribute.name for attribute in collection.attributes]
+    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    encoded, lacking = [], 0
+    first = ""
+    for place, row in rows:
+        values = tuple(row.get(name) for name in names)
+        code = known.get(values)
+        if code is None:
+            try:
+                code = collection.encode(dict(zip(names, values, strict=True)))
+            except MissingValue as error:
+                lacking += 1
+                first = first or f"{place}: {error}"
+                continue
+            except DataError as error:
+                raise DataError(f"{place}: {error}") from None
+            if len(known) < _KNOWN:
+                known[values] = code
+        encoded.append(code)
+    if lacking and missing is Missing.REFUSE:
+        also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
+        raise DataError(
+            f"{first}{also}\n"
+            "  -> give the attribute a value for it in the collection file, such as `missing: unknown`, or leave out "
+            'such rows: --missing skip, or missing="skip"'
+        )
+    return Encoded(table=collection.table(encoded), left_out=lacking)
+
+
+#: The most different records that are encoded only once: a few megabytes.
+_KNOWN = 20_000
+
+
+def is_table(records: Any) -> bool:
+    """Decide whether these are records with names, a table or a sequence of them, which have yet to be encoded."""
+    if isinstance(records, Mapping) or hasattr(records, "column_names") or hasattr(records, "columns"):
+        return True
+    return isinstance(records, Sequence) and len(records) > 0 and isinstance(records[0], Mapping)
+
+
+def rows_of_table(records: Any, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the rows of a table, of these columns alone; see `CollectionOfRecords.encode_many`.
+
+    Raises:
+        DataError: a column is not there, is there twice, or is shorter than another.
+    """
+    if isinstance(records, Sequence):
+        return iter(records)
+    if isinstance(records, Mapping):
+        there, column_of = list(records), _column_of_mapping(records)
+    elif hasattr(records, "column_names"):
+        there, column_of = list(records.column_names), lambda name: records.column(name).to_pylist()
+    else:
+        there, column_of = list(records.columns), lambda name: _column_of_frame(records[name])
+    for name in names:
+        if there.count(name) != 1:
+            raise DataError(
+                f"there is no column {name!r}" if name not in there else f"two columns are named {name!r}"
+            )
+    columns = [column_of(name) for name in names]
+    if len(set(map(len, columns))) > 1:
+        raise DataError("the columns differ in length")
+    return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+
+
+def _column_of_mapping(columns: Mapping[str, Any]) -> Callable[[str], Any]:
+    return lambda name: columns[name].tolist() if hasattr(columns[name], "tolist") else list(columns[name])
+
+
+def _column_of_frame(column: Any) -> list[Any]:
+    """Return a column of a DataFrame, None where a value is missing."""
+    if not hasattr(column, "isna"):
+        return list(column.to_list())
+    return [None if lacks else value for value, lacks in zip(column.tolist(), column.isna().tolist(), strict=True)]

@@ -1,0 +1,173 @@
+"""The values that an attribute may have: in a list, in bins of numbers, and one for what is missing."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import PlainSerializer
+
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "Edge",
+    "MissingValue",
+    "bin_of",
+    "encode_value",
+    "fill_in_values",
+    "index_of",
+    "labels_of_bins",
+    "number_of",
+    "text_of",
+]
+
+#: The most values that a message lists.
+_SHOWN = 20
+
+
+class MissingValue(DataError):
+    """A record lacks a value, and its attribute has none for what is missing."""
+
+    def __init__(self, attribute: str) -> None:
+        super().__init__(f"attribute {attribute!r}: the value is missing")
+        self.attribute = attribute
+
+
+def fill_in_values(data: Any) -> Any:
+    """Complete what a file says of an attribute: bins become values, and the value for what is missing joins them.
+
+    data: as the file has it; returned as it is if it is not of the right form, which the model then says.
+
+    Raises:
+        Misplaced: the bins are no bins, or stand beside other values.
+    """
+    if not isinstance(data, dict):
+        return data
+    values, bins, missing = (data.get(name) for name in ("values", "bins", "missing"))
+    if bins is not None:
+        try:
+            # YAML writes infinity as .inf, which is text here.
+            edges = [float(edge.replace(".inf", "inf") if isinstance(edge, str) else edge) for edge in bins]
+            labels = labels_of_bins(edges)
+        except (TypeError, ValueError) as error:
+            raise Misplaced(str(error) if isinstance(error, DataError) else _NO_BINS, "bins") from error
+        if values is not None and list(values)[: len(labels)] != labels:
+            raise Misplaced("an attribute has either values or bins", "bins")
+        values, data = labels, data | {"bins": edges}
+    if isinstance(missing, str) and isinstance(values, list | tuple) and missing not in values:
+        values = [*values, missing]
+    return data if values is None else data | {"values": values}
+
+
+def _edge_as_text(edge: float) -> float | str:
+    """Return an edge as JSON can have it, which knows no infinity."""
+    return edge if math.isfinite(edge) else _number(edge)
+
+
+#: An edge of a bin.
+Edge = Annotated[float, PlainSerializer(_edge_as_text, when_used="json")]
+
+
+def labels_of_bins(edges: Sequence[float]) -> list[str]:
+    """Name the bins between numbers, such as [0,18) and [18,120]; the last holds its upper end as well.
+
+    edges: ascending; the first may be -inf and the last inf.
+
+    Raises:
+        DataError: they are not ascending, or there are not two of them.
+    """
+    if len(edges) < 2 or any(not low < high for low, high in pairwise(edges)):
+        raise DataError(_NO_BINS)
+    names = [_number(edge) for edge in edges]
+    return [
+        f"{'(' if math.isinf(edges[place]) else '['}{names[place]},{names[place + 1]}"
+        f"{']' if place == len(edges) - 2 and math.isfinite(edges[-1]) else ')'}"
+        for place in range(len(edges) - 1)
+    ]
+
+
+def bin_of(number: float, edges: Sequence[float], *, attribute: str) -> int:
+    """Return the number of the bin that holds a number.
+
+    Raises:
+        DataError: none does. The message never repeats the number.
+    """
+    if not edges[0] <= number <= edges[-1]:
+        raise DataError(
+            f"attribute {attribute!r}: the given number is not from {_number(edges[0])} to {_number(edges[-1])}"
+        )
+    return min(bisect_right(edges, number), len(edges) - 1) - 1
+
+
+def encode_value(
+    value: Any, values: Sequence[str], *, bins: Sequence[float] | None, missing: str | None, attribute: str
+) -> int:
+    """Return the number of a value among those that an attribute may have.
+
+    value: text, or a number, which stands for its text or for the bin that holds it; None, NaN or an empty text if it
+        is missing.
+    bins: edges of the bins, which are the first of the values; None if they are no bins.
+    missing: the value that stands for what is missing; None if nothing may be.
+
+    Raises:
+        MissingValue: it is missing.
+        DataError: it is none of the values. The message never repeats it.
+    """
+    text = text_of(value)
+    if text is None:
+        if missing is None:
+            raise MissingValue(attribute)
+        text = missing
+    if bins is None or text in values:
+        return index_of(text, values, attribute=attribute)
+    return bin_of(number_of(text, attribute=attribute), bins, attribute=attribute)
+
+
+def number_of(text: str, *, attribute: str) -> float:
+    """Read a number.
+
+    Raises:
+        DataError: the text is none. The message never repeats it.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"attribute {attribute!r}: the given value is not a number") from None
+
+
+def text_of(value: Any) -> str | None:
+    """Return a value as text; a whole number has no decimal point, and a missing value is None."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
+    return None if value is None or value == "" else str(value)
+
+
+def index_of(value: str, values: Sequence[str], *, attribute: str) -> int:
+    """Return the number of a value among those that an attribute may have.
+
+    Raises:
+        DataError: it is not among them. The message never repeats the value.
+    """
+    try:
+        return values.index(value)
+    except ValueError:
+        shown = ", ".join(values[:_SHOWN])
+        more = f" and {len(values) - _SHOWN:,} others" if len(values) > _SHOWN else ""
+        raise DataError(f"attribute {attribute!r}: the given value is not one of {shown}{more}") from None
+
+
+_NO_BINS = "bins are two or more numbers, each larger than the one before, such as [0, 18, 65, 120]"
+
+
+def _number(edge: float) -> str:
+    if math.isinf(edge):
+        return "inf" if edge > 0 else "-inf"
+    return str(int(edge)) if float(edge).is_integer() else repr(edge)

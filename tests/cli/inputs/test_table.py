@@ -1,0 +1,73 @@
+"""Tables in files, and the bins of their numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from stream_ldp.cli.inputs.table import Binning, read_rows
+from stream_ldp.client import table as table_module
+from stream_ldp.client.table import MissingExtra
+from stream_ldp.errors import DataError, ParameterError
+
+
+def test_rows_of_csv_and_parquet_come_with_their_place(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [3, None], "diet": ["fish", "meat"], "id": [7, 8]})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    csv = list(read_rows(tmp_path / "people.csv", ["diet", "age"]))
+    assert csv == [
+        (f"{tmp_path}/people.csv:2", {"diet": "fish", "age": "3.0"}),
+        (f"{tmp_path}/people.csv:3", {"diet": "meat", "age": ""}),
+    ]
+    parquet = list(read_rows(tmp_path / "people.parquet", ["diet", "age"]))
+    assert [place for place, _ in parquet] == [f"{tmp_path}/people.parquet: row {number}" for number in (1, 2)]
+    assert parquet[0][1] == {"diet": "fish", "age": 3.0}
+
+
+def test_a_parquet_file_that_cannot_be_used_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.parquet"
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        list(read_rows(path, ["age"]))
+    path.write_text("age\n3\n")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        list(read_rows(path, ["age"]))
+    pd.DataFrame({"age": [3]}).to_parquet(path)
+    with pytest.raises(DataError, match="there is no column 'diet'"):
+        list(read_rows(path, ["diet"]))
+    pd.DataFrame({"age": []}).to_parquet(path)
+    with pytest.raises(DataError, match="no rows"):
+        list(read_rows(path, ["age"]))
+
+    def missing(module: str) -> None:
+        raise ModuleNotFoundError(module)
+
+    monkeypatch.setattr(table_module, "import_module", missing)
+    with pytest.raises(MissingExtra, match=r"stream-ldp\[analysis\]"):
+        list(read_rows(path, ["age"]))
+
+
+def test_a_number_is_replaced_by_its_bin() -> None:
+    bins = Binning.of(["age=0,18,65", "a=b=1,2"])
+    assert bins.binned("age", "17.5") == "[0,18)"
+    assert bins.binned("age", 65, labels=["young", "old"]) == "old"
+    assert bins.binned("age", "") == ""
+    assert bins.binned("diet", "fish") == "fish"
+    assert "a=b" in bins.edges
+    with pytest.raises(DataError, match="attribute 'age': the given value is not a number"):
+        bins.binned("age", "old")
+
+
+@pytest.mark.parametrize("option", ["age", "age=", "age=3", "age=3,2", "age=a,b", "=1,2,x"])
+def test_an_option_that_states_no_bins_is_refused(option: str) -> None:
+    with pytest.raises(ParameterError, match="age=0,18,65,120"):
+        Binning.of([option])
+
+
+def test_bins_of_no_column_are_refused() -> None:
+    with pytest.raises(ParameterError, match="'age' is not one of diet, id"):
+        Binning.of(["age=1,2"]).require(["diet", "id"])
+    with pytest.raises(ParameterError, match="once each"):
+        Binning.of(["age=1,2", "age=1,3"])

@@ -167,7 +167,7 @@ def audited_sets(collection: ItemCollection) -> Audited:
 
 def audited_sampled(collection: AskingCollection) -> Audited:
     """Return the questions of a sampled collection."""
-    return _Questions(questions=collection.questions)
+    return _Questions(questions=collection.questions, collection=collection)
 
 
 def audited_strings(collection: StringCollection) -> Audited:
@@ -214,8 +214,11 @@ class _Records:
     def findings(self, directory: Path) -> list[Finding] | None:
         # Imported here, since other audits need not wait for the import of clients.
         from stream_ldp.client.audit.reporter import audit_reporter  # noqa: PLC0415
+        from stream_ldp.client.audit.subjects import JointSubject  # noqa: PLC0415
 
-        return None if self.collection is None else asyncio.run(audit_reporter(self.collection, directory))
+        if self.collection is None:
+            return None
+        return asyncio.run(audit_reporter(JointSubject(self.collection), directory))
 
 
 def _both(wide: WideLoss) -> tuple[float, float]:
@@ -297,6 +300,7 @@ class _Questions:
     """The questions of a sampled collection, of which a user answers one, drawn whatever the user holds."""
 
     questions: QuestionSet
+    collection: AskingCollection
 
     def enumerated(self) -> Exact:
         # Cohorts share their randomizer.
@@ -341,8 +345,11 @@ class _Questions:
             for attack in randomizer_attacks(question.randomizer, noise=noise)
         )
 
-    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
-        return None
+    def findings(self, directory: Path) -> list[Finding] | None:
+        from stream_ldp.client.audit.reporter import audit_reporter  # noqa: PLC0415
+        from stream_ldp.client.audit.subjects import SampledSubject  # noqa: PLC0415
+
+        return asyncio.run(audit_reporter(SampledSubject(self.collection), directory))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

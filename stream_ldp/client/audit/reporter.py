@@ -1,6 +1,6 @@
-"""The audit of `Reporter`: all that leaves it, over restarts and days, for users with different records.
+"""The audit of reporters of records: all that leaves them, over restarts and days, for users with different records.
 
-The reporter runs unchanged, on a broker in memory. Its noise comes from a source that repeats, so that two users can
+A reporter runs unchanged, on a broker in memory. Its noise comes from a source that repeats, so that two users can
 be compared exactly; what must be random is drawn from the operating system's generator, and tested as such.
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.repeatable import SameWords
 from stream_ldp.client.audit.sending import (
     SETTINGS,
     START_MS,
@@ -26,24 +25,20 @@ from stream_ldp.client.audit.sending import (
     pseudonyms,
     rows_of,
 )
-from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, ledger_file_of, load_or_create_user
 from stream_ldp.privacy.ledger.terms import Terms
-from stream_ldp.records.layout import JointLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Any
 
-    from numpy.typing import NDArray
-
+    from stream_ldp.client.audit.subjects import Record, Subject
     from stream_ldp.kafka.memory import MemoryBroker
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.records.collection import JointCollection
 
 __all__ = ["audit_reporter"]
 
@@ -60,21 +55,26 @@ _OVERCHARGED = 1e-6
 _RESTARTS = 5
 _MOST_DAYS = 100_000
 
+#: Users with each record, of whom some are asked about one part of it, and some about another.
+_USERS = 4
+
 #: Batches whose ids are looked at, users whose order in a batch is, and reports of one user whose noise is.
 _IDS = 1_024
 _ORDERED = 4_096
 _REPEATED = 64
 
 
-async def audit_reporter(collection: JointCollection, directory: Path) -> list[Finding]:
+async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
     """Return what was found of each promise of a reporter.
 
     directory: an empty directory, for the files of the audit's users.
     """
-    auditor = _Auditor(collection, directory)
+    auditor = _Auditor(subject, directory)
+    silence = [finding("what a user is not asked about never leaves", await auditor.silence())]
     return [
         finding("the permanent response is the user's own, for ever", await auditor.permanence()),
         finding("nothing but the rows depends on the record", await auditor.surroundings()),
+        *(silence if subject.asks_part else ()),
         finding("the ledger charges each report in full, before it leaves", await auditor.charges()),
         finding("only the user can read the secret and the ledger", auditor.files()),
         finding("noise is fresh in every report", await auditor.freshness(), chance=CHANCE),
@@ -87,22 +87,22 @@ async def audit_reporter(collection: JointCollection, directory: Path) -> list[F
 class _Auditor:
     """The users of a collection, and the broker that sees what their reporters send."""
 
-    def __init__(self, collection: JointCollection, directory: Path) -> None:
-        self._collection = collection
+    def __init__(self, subject: Subject, directory: Path) -> None:
+        self._subject = subject
+        self._collection = subject.collection
         self._directory = directory
-        self._width = row_width(collection.mechanism.bits)
-        self._formats = {collection.fingerprint: JointLayout(collection)}
+        self._width = row_width(subject.layout.bits)
+        self._formats = {self._collection.fingerprint: subject.layout}
         self._users = itertools.count()
-        self.seen = broker_of(collection)
+        self.seen = broker_of(self._collection)
 
     async def permanence(self) -> list[str]:
         """Compare every row with the one that the user's permanent words make, with noise that is the same."""
         problems = []
-        for probability in self._probabilities():
-            entropy = SameWords(probability)
-            for record in self._records():
+        for entropy in self._subject.noises:
+            for record in self._subject.records:
                 secret, path, times = self._user()
-                expected = self._row(record, secret, entropy)
+                expected = self._subject.row(record, secret, entropy)
                 for number, time_ms in enumerate(times):
                     sent = await self._reports(path, secret, [record] * (1 + number % 3), entropy, time_ms)
                     if set(rows_of(sent, self._width)) != {expected}:
@@ -115,17 +115,17 @@ class _Auditor:
 
     async def _permanence_of_many(self, entropy: Entropy) -> list[str]:
         secrets = [bytes([number]) * SECRET_BYTES for number in range(1, 9)]
-        values = np.array([record for record, _ in zip(itertools.cycle(self._records()), secrets, strict=False)])
-        asked = self._collection.asks(secrets, time_ms=START_MS)
+        records = list(itertools.islice(itertools.cycle(self._subject.records), len(secrets)))
+        asked = self._subject.asks(secrets, time_ms=START_MS)
         expected = [
-            self._row(record, secret, entropy)
-            for record, secret, is_asked in zip(values, secrets, asked, strict=True)
+            self._subject.row(record, secret, entropy)
+            for record, secret, is_asked in zip(records, secrets, asked, strict=True)
             if is_asked
         ]
         broker = broker_of(self._collection)
         with connected(broker):
-            async with Reporter(self._collection, settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
-                await reporter.report_many(values, secrets=secrets)
+            async with self._subject.reporter(settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
+                await reporter.report_many(records, secrets=secrets)
         if Counter(rows_of(broker.sent, self._width)) != Counter(expected):
             return ["report_many: the rows of several users are not those of their own permanent responses"]
         return []
@@ -134,7 +134,7 @@ class _Auditor:
         """Compare what is seen around the rows of the same user with different records."""
         secret, _, times = self._user()
         seen = []
-        for record in self._records():
+        for record in self._subject.records:
             path = self._ledger(secret)
             sent = []
             for number, time_ms in enumerate(times):
@@ -142,6 +142,20 @@ class _Auditor:
                 sent += await self._reports(path, secret, [record] * (1 + number % 3), entropy, time_ms)
             seen.append(around(sent, self._formats))
         return [problem for other in seen[1:] for problem in differences(seen[0], other)]
+
+    async def silence(self) -> list[str]:
+        """Compare the rows of a user's records that differ in nothing that the user is asked about."""
+        problems = []
+        for record in self._subject.records * _USERS:
+            secret, path, (time_ms, *_) = self._user()
+            other = self._subject.unasked(record, secret)
+            one, two = [
+                rows_of(await self._reports(each, secret, [held], SeededEntropy(0), time_ms), self._width)
+                for each, held in ((path, record), (self._ledger(secret), other))
+            ]
+            if one != two:
+                problems.append("the row depends on an attribute that the user is not asked about")
+        return problems
 
     async def charges(self) -> list[str]:
         """Compare what the ledger's file says when a batch arrives with the epsilon of all reports so far."""
@@ -151,11 +165,11 @@ class _Auditor:
 
         def on_send(_: object) -> None:
             charged = PrivacyLedger.open(path, secret=secret).spending.epsilon
-            owed = self._collection.mechanism.epsilon(reports=reports)
+            owed = self._subject.epsilon(secret, reports=reports)
             if not owed <= charged <= owed * (1 + _OVERCHARGED):
                 problems.append(f"after {reports} reports, the ledger has charged {charged!r} nats, not {owed!r}")
 
-        record = self._records()[0]
+        record = self._subject.records[0]
         for number, time_ms in enumerate(times):
             reports += 1 + number % 3
             await self._reports(
@@ -175,33 +189,26 @@ class _Auditor:
     async def freshness(self) -> list[str]:
         """Let one user report many times, with the operating system's generator."""
         secret, path, (time_ms, *_) = self._user()
+        record = self._subject.records[0]
         rows = [
             row
             for _ in range(_REPEATED)
-            for row in rows_of(await self._reports(path, secret, [self._records()[0]], None, time_ms), self._width)
+            for row in rows_of(await self._reports(path, secret, [record], None, time_ms), self._width)
         ]
-        if self._chance_of_equal_noise() ** (_REPEATED - 1) < CHANCE and len(set(rows)) == 1:
+        if self._subject.equal_noise ** (_REPEATED - 1) < CHANCE and len(set(rows)) == 1:
             return [f"{_REPEATED} reports of the same record are all the same"]
         return []
 
-    def _chance_of_equal_noise(self) -> float:
-        """Return a bound on the chance that two reports of one permanent response are the same."""
-        return math.prod(
-            max(float(sum(chance**2 for chance in row)) for row in symbol.stages.response)
-            for symbols in self._collection.mechanism.stated()
-            for symbol in symbols
-        )
-
     async def order(self) -> list[str]:
         """Let users with one record come before as many with another, and compare both halves of the batch."""
-        first, *_, last = self._records()
-        values = np.repeat(np.array([first, last]), _ORDERED // 2, axis=0)
+        first, *_, last = self._subject.records
+        records = [first] * (_ORDERED // 2) + [last] * (_ORDERED // 2)
         broker = broker_of(self._collection)
         with connected(broker):
-            async with Reporter(
-                self._collection, settings=SETTINGS, clock=broker.clock, max_reports=len(values)
+            async with self._subject.reporter(
+                settings=SETTINGS, clock=broker.clock, max_reports=len(records)
             ) as reporter:
-                await reporter.report_many(values, secrets=None)
+                await reporter.report_many(records, secrets=None)
         problems = []
         for each in broker.sent:
             rows = np.array([list(row) for row in rows_of([each], self._width)], dtype=np.uint8)
@@ -212,13 +219,11 @@ class _Auditor:
 
     async def ids(self) -> list[str]:
         """Look at the ids of many batches of users with one record, and of others with another."""
-        first, *_, last = self._records()
+        first, *_, last = self._subject.records
         broker = self.seen
         with connected(broker):
             for record in (first, last) * 4:
-                async with Reporter(
-                    self._collection, settings=SETTINGS, clock=broker.clock, max_reports=1
-                ) as reporter:
+                async with self._subject.reporter(settings=SETTINGS, clock=broker.clock, max_reports=1) as reporter:
                     await reporter.report_many([record] * (_IDS // 8), secrets=None)
         # A sample of the users may be small: then there are fewer.
         ids = [each.key or b"" for each in broker.sent]
@@ -230,28 +235,11 @@ class _Auditor:
             problems += [] if bit is None else [f"bit {bit} of the ids depends on the record"]
         return problems
 
-    def _records(self) -> list[tuple[int, ...]]:
-        """Return records: of the first values, of the last, and two that differ from the first in one attribute."""
-        sizes = self._collection.mechanism.sizes
-        first, last = (0,) * len(sizes), tuple(size - 1 for size in sizes)
-        return list(dict.fromkeys([first, (1, *first[1:]), (*first[:-1], last[-1]), last]))
-
-    def _probabilities(self) -> list[float]:
-        """Return where the words of the noise lie: between p and q, where a report shows the permanent response."""
-        midways = {(each.one + each.zero) / 2 for each in self._collection.mechanism.supports}
-        return sorted({*midways, 0.5})
-
-    def _row(self, record: Sequence[int] | NDArray[Any], secret: bytes, entropy: Entropy) -> bytes:
-        words = self._collection.permanent_words().words(secret, list(map(int, record)))
-        return self._collection.mechanism.perturb(
-            np.array([record]), entropy=entropy, permanent_words=words[None]
-        ).tobytes()
-
     def _user(self) -> tuple[bytes, Path, list[int]]:
         """Return a new user's secret and ledger file, and days on which the collection asks the user."""
         secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
         days = (START_MS + day * DAY_MS for day in range(_MOST_DAYS))
-        asked = (time_ms for time_ms in days if self._collection.asks([secret], time_ms=time_ms)[0])
+        asked = (time_ms for time_ms in days if self._subject.asks([secret], time_ms=time_ms)[0])
         return secret, self._ledger(secret), list(itertools.islice(asked, _RESTARTS))
 
     def _ledger(self, secret: bytes) -> Path:
@@ -263,7 +251,7 @@ class _Auditor:
         self,
         path: Path,
         secret: bytes,
-        records: Sequence[Sequence[int]],
+        records: Sequence[Record],
         entropy: Entropy | None,
         time_ms: int,
         *,
@@ -274,8 +262,8 @@ class _Auditor:
         broker.now_ms, broker.on_send = time_ms, on_send
         ledger = PrivacyLedger.open(path, secret=secret)
         with connected(broker):
-            async with Reporter(
-                self._collection, settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
+            async with self._subject.reporter(
+                settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
             ) as reporter:
                 await reporter.report_series(records)
         self.seen.producers += broker.producers

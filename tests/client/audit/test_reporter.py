@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.client.audit.reporter import audit_reporter
+from stream_ldp.client.audit.subjects import JointSubject
 from tests.client.examples import collection_of
 
 
@@ -17,11 +18,11 @@ from tests.client.examples import collection_of
 )
 async def test_an_honest_reporter_breaks_no_promise(mechanism: str, tmp_path: Path) -> None:
     """It fails by chance in 4 of 10^6 runs."""
-    found = await audit_reporter(collection_of(mechanism=mechanism), tmp_path)
+    found = await audit_reporter(JointSubject(collection_of(mechanism=mechanism)), tmp_path)
     assert [each for each in found if each.problem is not None] == []
     assert sum(each.chance for each in found) < 5e-6
 
 
 def test_the_files_of_an_audit_are_all_in_its_directory(tmp_path: Path) -> None:
-    asyncio.run(audit_reporter(collection_of(), tmp_path))
+    asyncio.run(audit_reporter(JointSubject(collection_of()), tmp_path))
     assert {path.name.split("-")[0] for path in tmp_path.iterdir()} == {"ledger", "user"}

@@ -1,0 +1,159 @@
+"""What the audit of reporters of records needs to know of each kind of collection."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from stream_ldp.client.audit.repeatable import SameWords
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.records.layout import JointLayout
+from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.sampled.permanent import asked, permanent_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.collection import Collection
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.wire import RowFormat
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.sampled.collection import AskingCollection
+
+    #: A record as a collection encodes it.
+    Record = tuple[Any, ...]
+
+__all__ = ["JointSubject", "SampledSubject", "Subject"]
+
+
+class Subject(Protocol):
+    """A collection whose reporter is audited, and what is expected of it.
+
+    records: at least two different ones; the last differs from the first in every attribute.
+    noises: sources of fresh noise with which two reports of a user must be the same.
+    equal_noise: a bound on the chance that two reports of one permanent response are the same.
+    asks_part: whether users are asked about a part of their record.
+    """
+
+    records: list[Record]
+    noises: list[Entropy]
+    equal_noise: float
+    asks_part: bool
+
+    @property
+    def collection(self) -> Collection: ...
+
+    @property
+    def layout(self) -> RowFormat: ...
+
+    def reporter(self, **options: Any) -> RecordReporter:
+        """Make a reporter; the options are those of `RecordReporter`."""
+        ...
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
+        """Decide which users the collection asks at a time."""
+        ...
+
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
+        """Return the report that shows a user's permanent response to a record, with this fresh noise."""
+        ...
+
+    def epsilon(self, secret: bytes, *, reports: int) -> float:
+        """Return what so many reports of one record cost the user, in nats."""
+        ...
+
+    def unasked(self, record: Record, secret: bytes) -> Record:
+        """Return a record that differs, if possible, where the user is not asked: the report has to be the same."""
+        ...
+
+
+class JointSubject:
+    """A collection of joint distributions."""
+
+    def __init__(self, collection: JointCollection) -> None:
+        self.collection, self.layout = collection, JointLayout(collection)
+        mechanism = collection.mechanism
+        first, last = (0,) * len(mechanism.sizes), tuple(size - 1 for size in mechanism.sizes)
+        self.records: list[Record] = list(dict.fromkeys([first, (1, *first[1:]), (*first[:-1], last[-1]), last]))
+        # Words between p and q, where a report shows the permanent response.
+        midways = {(each.one + each.zero) / 2 for each in mechanism.supports}
+        self.noises: list[Entropy] = [SameWords(probability) for probability in sorted({*midways, 0.5})]
+        self.asks_part = False
+        self.equal_noise = math.prod(
+            max(float(sum(chance**2 for chance in row)) for row in symbol.stages.response)
+            for symbols in mechanism.stated()
+            for symbol in symbols
+        )
+
+    def reporter(self, **options: Any) -> RecordReporter:
+        """See `Subject.reporter`."""
+        return Reporter(self.collection, **options)
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
+        """See `Subject.asks`."""
+        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
+        return asked
+
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
+        """See `Subject.row`."""
+        words = self.collection.permanent_words().words(secret, record)
+        return self.collection.mechanism.perturb(
+            np.array([record]), entropy=entropy, permanent_words=words[None]
+        ).tobytes()
+
+    def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
+        """See `Subject.epsilon`."""
+        return self.collection.mechanism.epsilon(reports=reports)
+
+    def unasked(self, record: Record, secret: bytes) -> Record:  # noqa: ARG002
+        """See `Subject.unasked`: reports show all attributes."""
+        return record
+
+
+class SampledSubject:
+    """A collection whose users are each asked one question, and repeat their answer."""
+
+    def __init__(self, collection: AskingCollection) -> None:
+        self.collection, self.layout = collection, SampledLayout(collection)
+        first, last = (
+            collection.encode({each.name: str((each.range or each.labels)[end]) for each in collection.attributes})
+            for end in (0, -1)
+        )
+        if collection.attributes[-1].candidates is not None:
+            # A text that is none of the candidates.
+            last = (*last[:-1], "?".join(collection.attributes[-1].labels)[-60:] + "?")
+        self.records: list[Record] = list(dict.fromkeys([first, (*first[:-1], last[-1]), last]))
+        # Answers have no noise but the permanent one, whatever the source says.
+        self.noises: list[Entropy] = [SeededEntropy(0)]
+        self.equal_noise, self.asks_part = 1.0, True
+
+    def reporter(self, **options: Any) -> RecordReporter:
+        """See `Subject.reporter`."""
+        return SampledReporter(self.collection, **options)
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
+        """See `Subject.asks`."""
+        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
+        return asked
+
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
+        """See `Subject.row`."""
+        return permanent_answers(self.collection, self.collection.table([record]), secrets=[secret]).tobytes()
+
+    def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
+        """See `Subject.epsilon`: that of the one answer."""
+        (number,) = asked(self.collection, secrets=[secret]).tolist()
+        loss: float = self.collection.questions.questions[number].randomizer.epsilon
+        return loss
+
+    def unasked(self, record: Record, secret: bytes) -> Record:
+        """See `Subject.unasked`."""
+        (number,) = asked(self.collection, secrets=[secret]).tolist()
+        of = self.collection.questions.questions[number].of
+        last = self.records[-1] if record != self.records[-1] else self.records[0]
+        return tuple(value if place in of else last[place] for place, value in enumerate(record))

@@ -1,0 +1,96 @@
+"""The audit knows what to expect of each kind of records, and finds sampled reporters that do something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from stream_ldp.client.audit.finding import Finding
+from stream_ldp.client.audit.reporter import audit_reporter
+from stream_ldp.client.audit.subjects import JointSubject, SampledSubject, Subject
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.sampled.collection import SampledCollection
+from tests.client.examples import collection_of
+from tests.views.examples import collection_of as views_collection
+
+TEXT = """
+collection: health
+mechanism: {kind: sampled, epsilon: 2}
+attributes:
+  - {name: diet, values: [fish, meat, none]}
+  - {name: age, range: [0, 120]}
+  - {name: town, candidates: [york, leeds]}
+window: {size: 10s, grace: 2s, idle_timeout: 5s}
+"""
+HEALTH = SampledCollection.parse(TEXT)
+
+
+async def broken(directory: Path) -> list[Finding]:
+    return [each for each in await audit_reporter(SampledSubject(HEALTH), directory) if each.problem is not None]
+
+
+@pytest.mark.parametrize("subject", [JointSubject(collection_of()), SampledSubject(HEALTH)], ids=["joint", "sampled"])
+def test_the_last_record_differs_from_the_first_in_all(subject: Subject) -> None:
+    first, last = subject.records[0], subject.records[-1]
+    assert all(one != other for one, other in zip(first, last, strict=True))
+    secret = bytes(SECRET_BYTES)
+    assert subject.row(first, secret, subject.noises[0]) == subject.row(
+        subject.unasked(first, secret), secret, subject.noises[0]
+    )
+
+
+async def test_honest_sampled_reporters_break_no_promise(tmp_path: Path) -> None:
+    """It fails by chance in 4 of 10^6 runs."""
+    assert await broken(tmp_path) == []
+
+
+async def test_honest_reporters_of_views_break_no_promise(tmp_path: Path) -> None:
+    """It fails by chance in 4 of 10^6 runs."""
+    found = await audit_reporter(SampledSubject(views_collection()), tmp_path)
+    assert [each for each in found if each.problem is not None] == []
+
+
+def patched(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    original = SampledReporter._perturbed
+
+    def perturbed(self: SampledReporter, table: Any, *, secrets: Any, memoises: bool) -> Any:
+        return change(self, table, secrets, memoises, original)
+
+    monkeypatch.setattr(SampledReporter, "_perturbed", perturbed)
+
+
+async def test_a_reporter_that_answers_afresh_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    patched(
+        monkeypatch, lambda self, table, secrets, _, original: original(self, table, secrets=secrets, memoises=False)
+    )
+    assert any("for ever" in each.promise for each in await broken(tmp_path))
+
+
+async def test_a_reporter_that_asks_another_question_every_time_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    patched(monkeypatch, lambda self, table, _, __, original: original(self, table, secrets=None, memoises=False))
+    assert any("for ever" in each.promise for each in await broken(tmp_path))
+
+
+async def test_a_reporter_whose_row_depends_on_what_is_not_asked_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def tells(self: SampledReporter, table: Any, secrets: Any, memoises: bool, original: Any) -> Any:
+        rows = original(self, table, secrets=secrets, memoises=memoises)
+        odd = np.array([crc32(repr(record).encode()) & 1 for record in table.tolist()], dtype=np.uint8)
+        return np.concatenate([rows[:, :-1], rows[:, -1:] ^ odd[:, None]], axis=1) if secrets else rows
+
+    patched(monkeypatch, tells)
+    assert {"what a user is not asked about never leaves"} <= {each.promise for each in await broken(tmp_path)}
+
+
+async def test_a_ledger_that_charges_too_little_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(PrivacyLedger, "answer_reports", lambda *_, **__: ())
+    assert any("the ledger charges" in each.promise for each in await broken(tmp_path))

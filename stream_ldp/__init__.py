@@ -53,6 +53,9 @@ _PLACES = {
     "StringReporter": "stream_ldp.client.string_reporter",
     "StringSubscriber": "stream_ldp.client.subscriber",
     "Subscriber": "stream_ldp.client.subscriber",
+    "SyncItemReporter": "stream_ldp.client.synchronous",
+    "SyncReporter": "stream_ldp.client.synchronous",
+    "SyncSubscriber": "stream_ldp.client.synchronous",
     "Terms": "stream_ldp.privacy.ledger.terms",
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
@@ -107,6 +110,9 @@ __all__ = [
     "StringReporter",
     "StringSubscriber",
     "Subscriber",
+    "SyncItemReporter",
+    "SyncReporter",
+    "SyncSubscriber",
     "Terms",
     "TooManyValues",
     "UnreadableAnswer",
@@ -137,6 +143,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.sampled_reporter import SampledReporter
     from stream_ldp.client.string_reporter import StringReporter
     from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, StringSubscriber, Subscriber
+    from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber
     from stream_ldp.client.table import MissingExtra
     from stream_ldp.collection import CollectionError
     from stream_ldp.errors import DataError, ParameterError, StreamLDPError

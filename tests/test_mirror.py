@@ -44,6 +44,7 @@ SUITES = {
     "cli/test_strings.py": "the commands with a collection of strings",
     "cli/test_shown_epsilon.py": "every command that shows an epsilon",
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
+    "client/test_many_users.py": "reporters of records, for many users with ledgers",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
     "deploy/test_docker.py": "docker/",
     "deploy/test_manifests.py": "deploy/, as rendered for Kubernetes",

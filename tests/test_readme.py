@@ -48,6 +48,7 @@ from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter, Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon, epochs_epsilon
 from stream_ldp.sets.plan import plan
+from stream_ldp.testing import kafka_in_memory
 from tests.benchmarks.measured import shown
 from tests.client.examples import collection_of, estimate_of
 from tests.client.fakes import FakeBroker, followed
@@ -297,7 +298,7 @@ def test_every_command_of_the_readme_exists() -> None:
 
 
 def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:
-    (code,) = blocks(README, "python")
+    code, _ = blocks(README, "python")
     tree = ast.parse(code)
     names: dict[str, Any] = {}
     for node in ast.walk(tree):
@@ -325,7 +326,7 @@ def test_what_readers_of_answers_could_learn_is_as_stated() -> None:
 
 def terms_of_the_application() -> Terms:
     """The terms of the user in the README's Python."""
-    (code,) = blocks(README, "python")
+    code, _ = blocks(README, "python")
     (budget,) = re.findall(r"terms=Terms\(budget=([\d.]+)\)", code)
     return Terms(budget=float(budget))
 
@@ -408,7 +409,7 @@ def test_the_python_of_the_readme_runs_as_a_file_once_and_again_and_reaches_its_
     broker: FakeBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broker.topics |= {f"stream-ldp.daily-films.{each}" for each in ("reports", "rounds")}
-    (code,) = blocks(README, "python")
+    code, _ = blocks(README, "python")
     file = tmp_path / "app.py"
     file.write_text(code, encoding="utf-8")
     for name, text in examples().items():
@@ -427,6 +428,23 @@ def test_the_python_of_the_readme_runs_as_a_file_once_and_again_and_reaches_its_
         assert re.search(r"^7 \[\(", shown, flags=re.MULTILINE)
 
 
+def test_the_backend_of_the_readme_reports_for_its_users_once_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, code = blocks(README, "python")
+    (tmp_path / "survey.yaml").write_text(examples()["survey.yaml"], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    records = {"ada": {"bathing": "no", "mobility": "some"}, "bob": {"bathing": "yes", "mobility": "full"}}
+    changed = records | {"bob": {"bathing": "no", "mobility": "full"}}
+    with kafka_in_memory(example("survey.yaml")) as kafka:
+        for given, reported in ((records, 2), (changed, 1)):
+            names: dict[str, Any] = {}
+            exec(code, names)
+            assert names["report_for"](given, tmp_path / "users", kafka.settings) == reported
+        assert kafka.reports("care-survey") == 3
+    assert capsys.readouterr().out.startswith("user 1: ")
+
+
 #: Seconds for which the application is watched: a window, its idle timeout and its grace have passed.
 WATCHED_SECONDS = 30
 
@@ -434,7 +452,7 @@ WATCHED_SECONDS = 30
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_what_the_readme_shows_can_be_followed_in_order_and_twice(settings: Settings, tmp_path: Path) -> None:
-    (code,) = blocks(README, "python")
+    code, _ = blocks(README, "python")
     for name, text in (examples() | {"app.py": code}).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     commands = [line for block in blocks(README) for line in block.splitlines()]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from itertools import compress
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
 
 from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.collection.records import is_table
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
+from stream_ldp.privacy.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.collection.records import Encoded
@@ -59,6 +62,15 @@ class RecordCollection(Protocol):
     def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:
         """Draw which of so many users without secrets are asked, bool, shape (count,)."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _User:
+    """One of many users, by the place of the record among those of all."""
+
+    place: int
+    secret: bytes
+    ledger: PrivacyLedger
 
 
 class RecordReporter(Sender):
@@ -198,15 +210,26 @@ class RecordReporter(Sender):
         await self._gather(rows, time_ms=time_ms)
         return True
 
-    async def report_many(self, records: Any, *, secrets: Sequence[bytes] | None) -> int:
-        """Report one record for each of many users who are asked.
+    async def report_many(
+        self,
+        records: Any,
+        *,
+        secrets: Sequence[bytes] | None,
+        ledgers: Sequence[PrivacyLedger] | None = None,
+        on_refused: Callable[[int, ReportRefused | LedgerError], None] | None = None,
+    ) -> int:
+        """Report one record for each of many users who are asked, as a backend does for its users.
 
-        What they spend is not counted here, which is logged as a warning.
+        With their ledgers, each report is counted in its user's before it leaves, and a user whose terms do not allow
+        it is left out. Without, what they spend is not counted here, which is logged as a warning.
 
         records: one of each user: a DataFrame or another table, or a sequence of records, as `encode_many` takes
             them, of which none may lack a value; or what is encoded already, as for `report_series`.
         secrets: the secret of each user, in the order of the records. None draws every permanent response afresh,
             which is right only for users who never report again: the noise of two such reports averages out.
+        ledgers: the ledger of each user, in the same order; see `load_or_create_user`.
+        on_refused: called with the place of each user, from 0 on, whose report is not sent since their terms do not
+            allow it or their ledger cannot be used. None to raise the first of these, once all others are taken.
 
         Returns:
             Number of users who were asked and have reported.
@@ -214,7 +237,9 @@ class RecordReporter(Sender):
         Raises:
             DataError: a record of a table does not fit the collection; none is sent.
             ValueError: an encoded value is not one of its attribute's (the batches before it are sent), there is not
-                one secret for each user, or one belongs to the user of `report`, whose ledger would not count it.
+                one secret and one ledger for each user, a ledger is of a user with another secret, or a secret
+                belongs to the user of `report`, whose ledger would not count it.
+            TooManyValues, BudgetExceeded, LedgerError: see `on_refused`.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
@@ -222,25 +247,85 @@ class RecordReporter(Sender):
         await self._registration.check()
         known = self._collection
         table = known.encode_many(records).table if is_table(records) else known.table(records)
-        if secrets is not None and len(secrets) != len(table):
-            raise ValueError(f"{len(table)} records with {len(secrets)} secrets: give each user's own")
-        if secrets is not None and self._secret in secrets:
-            raise ValueError("the user whose secret this reporter has reports by report or report_series")
-        self._say_uncounted()
+        self._check_users(len(table), secrets, ledgers)
+        if ledgers is None:
+            self._say_uncounted()
         reported = 0
+        refused: list[tuple[int, ReportRefused | LedgerError]] = []
         for start in range(0, len(table), self._max_reports):
             await self._check()
             part = slice(start, start + self._max_reports)
             time_ms = self._clock()
             if secrets is None:
-                users, asked = self._collection.asks_some(len(table[part]), entropy=self._entropy), None
+                users = known.asks_some(len(table[part]), entropy=self._entropy)
+                rows = self._perturbed(table[part][users], secrets=None, memoises=True)
             else:
-                users = self._collection.asks(secrets[part], time_ms=time_ms)
-                asked = list(compress(secrets[part], users))
-            rows = self._perturbed(table[part][users], secrets=asked, memoises=True)
+                users = known.asks(secrets[part], time_ms=time_ms)
+                places = [start + place for place, asked in enumerate(users.tolist()) if asked]
+                if ledgers is None:
+                    rows = self._perturbed(table[places], secrets=[secrets[each] for each in places], memoises=True)
+                else:
+                    asked_users = [_User(place=each, secret=secrets[each], ledger=ledgers[each]) for each in places]
+                    rows, told = await self._counted(table, asked_users, time_ms=time_ms)
+                    refused += told
             await self._gather(rows, time_ms=time_ms)
             reported += len(rows)
+        for place, why in refused:
+            if on_refused is None:
+                raise why
+            on_refused(place, why)
         return reported
+
+    def _check_users(
+        self, count: int, secrets: Sequence[bytes] | None, ledgers: Sequence[PrivacyLedger] | None
+    ) -> None:
+        """Raise ValueError unless there are the right secrets and ledgers for so many users."""
+        if secrets is None:
+            if ledgers is not None:
+                raise ValueError("a ledger counts what is reported with its user's secret: give the secrets, too")
+            return
+        if len(secrets) != count:
+            raise ValueError(f"{count} records with {len(secrets)} secrets: give each user's own")
+        if self._secret in secrets:
+            raise ValueError("the user whose secret this reporter has reports by report or report_series")
+        if ledgers is None:
+            return
+        if len(ledgers) != count:
+            raise ValueError(f"{count} records with {len(ledgers)} ledgers: give each user's own")
+        for place, (secret, ledger) in enumerate(zip(secrets, ledgers, strict=True)):
+            if not ledger.is_of(secret):
+                raise ValueError(f"the ledger of user {place} is of a user with another secret")
+
+    async def _counted(
+        self, table: NDArray[Any], users: Sequence[_User], *, time_ms: int
+    ) -> tuple[NDArray[np.uint8], list[tuple[int, ReportRefused | LedgerError]]]:
+        """Perturb the records of some users, and count each in its ledger; return the rows of those who may report.
+
+        Those who may not come with their place.
+        """
+        rows, reporting = [], []
+        for memoises in (True, False):
+            alike = [each for each in users if each.ledger.terms.memoises is memoises]
+            places = [each.place for each in alike]
+            rows.append(self._perturbed(table[places], secrets=[each.secret for each in alike], memoises=memoises))
+            reporting += alike
+
+        def spend() -> tuple[list[bool], list[tuple[int, ReportRefused | LedgerError]]]:
+            allowed, refused = [], []
+            for each in reporting:
+                charged = self._charged(table[each.place : each.place + 1], secret=each.secret, ledger=each.ledger)
+                try:
+                    each.ledger.spend(charged, time_ms=time_ms)
+                except (ReportRefused, LedgerError) as why:
+                    refused.append((each.place, why))
+                    allowed.append(False)
+                else:
+                    allowed.append(True)
+            return allowed, refused
+
+        # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
+        allowed, refused = await asyncio.to_thread(spend)
+        return np.concatenate(rows)[np.array(allowed, dtype=np.bool_)], sorted(refused, key=itemgetter(0))
 
     @abstractmethod
     def _perturbed(

@@ -1,18 +1,28 @@
-"""This module runs asynchronous work for callers that are not asynchronous."""
+"""This module has the clients for programs that are not asynchronous: each call waits until its work is done."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
 
-__all__ = ["run_blocking"]
+    from numpy.typing import NDArray
+
+    from stream_ldp.client.item_reporter import ItemReporter
+    from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.client.subscriber import AnswerSubscriber
+
+__all__ = ["SyncItemReporter", "SyncReporter", "SyncSubscriber", "run_blocking"]
 
 _Result = TypeVar("_Result")
+_AnswerT = TypeVar("_AnswerT")
 
 
 def run_blocking(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -24,3 +34,154 @@ def run_blocking(work: Coroutine[Any, Any, _Result]) -> _Result:
     context = contextvars.copy_context()
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(lambda: context.run(asyncio.run, work)).result()
+
+
+class _Synchronous:
+    """An asynchronous client inside a `with` block, on an event loop in a thread of its own.
+
+    The loop runs between calls as well, so that a client goes on sending. Threads may share the client.
+    """
+
+    def __init__(self, client: AbstractAsyncContextManager[Any]) -> None:
+        self._entered = client
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        """Connect; see the client, also for what it raises."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="stream-ldp client", daemon=True)
+        self._thread.start()
+        try:
+            self._wait(self._entered.__aenter__())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Disconnect; see the client, also for what it raises."""
+        try:
+            self._wait(self._entered.__aexit__(kind, error, traceback))
+        finally:
+            self._end()
+
+    def _wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Run the work on the loop, and wait for it; whatever interrupts the waiting cancels the work."""
+        if self._loop is None:
+            work.close()
+            raise RuntimeError(f"the {type(self).__name__} is not open: use it inside its `with` block")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _end(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is None or self._thread is None:
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        self._thread.join()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+class SyncReporter(_Synchronous):
+    """A reporter of records for programs that are not asynchronous.
+
+        with SyncReporter(Reporter(survey, settings=Settings.load(), secret=secret, ledger=ledger)) as reporter:
+            reporter.report({"bathing": "no", "mobility": "some"})
+
+    Its methods do what those of `RecordReporter` do, raise what they raise, and wait until they return.
+    """
+
+    def __init__(self, reporter: RecordReporter) -> None:
+        """Take a reporter of any collection of records, which nothing else uses."""
+        super().__init__(reporter)
+        self._reporter = reporter
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of reports that the brokers have acknowledged."""
+        return self._reporter.acknowledged
+
+    def report(self, record: Mapping[str, str]) -> bool:
+        """See `RecordReporter.report`."""
+        return self._wait(self._reporter.report(record))
+
+    def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
+        """See `RecordReporter.report_series`."""
+        return self._wait(self._reporter.report_series(records))
+
+    def report_many(self, records: Any, *, secrets: Sequence[bytes] | None, **options: Any) -> int:
+        """See `RecordReporter.report_many`, also for the options."""
+        return self._wait(self._reporter.report_many(records, secrets=secrets, **options))
+
+    def flush(self) -> int:
+        """See `RecordReporter.flush`."""
+        return self._wait(self._reporter.flush())
+
+
+class SyncItemReporter(_Synchronous):
+    """A reporter of item sets for programs that are not asynchronous.
+
+        with SyncItemReporter(ItemReporter(films, settings=settings, secret=secret, ledger=ledger)) as reporter:
+            reporter.hold({"alien", "brazil"})
+            reporter.stopped()
+
+    It reports in the background, whenever a phase asks its user.
+    """
+
+    def __init__(self, reporter: ItemReporter) -> None:
+        """Take a reporter, which nothing else uses."""
+        super().__init__(reporter)
+        self._reporter = reporter
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of reports that the brokers have acknowledged."""
+        return self._reporter.acknowledged
+
+    def hold(self, items: Iterable[str]) -> None:
+        """See `ItemReporter.hold`."""
+        self._wait(self._reporter.hold(items))
+
+    def stopped(self) -> None:
+        """See `ItemReporter.stopped`."""
+        self._wait(self._reporter.stopped())
+
+
+class SyncSubscriber(_Synchronous, Generic[_AnswerT]):
+    """A subscriber for programs that are not asynchronous, to the answers of any kind of collection.
+
+    with SyncSubscriber(Subscriber("care-survey", settings=Settings.load(), finals_only=True)) as estimates:
+        for estimate in estimates:
+            print(estimate.window, estimate.joint())
+    """
+
+    def __init__(self, subscriber: AnswerSubscriber[Any]) -> None:
+        """Take a subscriber, which nothing else uses."""
+        super().__init__(subscriber)
+        self._subscriber = subscriber
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _AnswerT:
+        """Wait for the next answer that is wanted, and return it; see `AnswerSubscriber`."""
+        answer: list[_AnswerT] = self._wait(self._next())
+        if not answer:
+            raise StopIteration
+        return answer[0]
+
+    async def _next(self) -> list[_AnswerT]:
+        """Return the next answer, or nothing at the end."""
+        try:
+            return [await anext(self._subscriber)]
+        except StopAsyncIteration:
+            return []

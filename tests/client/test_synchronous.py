@@ -1,12 +1,31 @@
-"""Tests of asynchronous work that is waited for."""
+"""Tests of clients for programs that are not asynchronous."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from pathlib import Path
 
 import pytest
 
-from stream_ldp.client.synchronous import run_blocking
+from stream_ldp.client import (
+    BudgetExceeded,
+    ItemReporter,
+    PrivacyLedger,
+    Reporter,
+    Subscriber,
+    Terms,
+    WrongCollection,
+)
+from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber, run_blocking
+from stream_ldp.records.answer import Estimate
+from stream_ldp.testing import kafka_in_memory
+from tests.client.answer_topics import SETTINGS, published
+from tests.client.examples import collection_of, of_minute
+from tests.client.rankings import films
+from tests.in_memory import START_MS
+
+SECRET = bytes(range(32))
 
 
 async def seven() -> int:
@@ -28,3 +47,49 @@ def test_what_it_raises_is_raised() -> None:
 
     with pytest.raises(LookupError, match="nothing"):
         run_blocking(failing())
+
+
+def test_reports_are_taken_sent_and_refused_as_by_the_reporter() -> None:
+    survey, record = collection_of(), {"bathing": "no", "mobility": "some"}
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=4.0))
+    threads = threading.active_count()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        reporter = Reporter(survey, settings=kafka.settings, clock=kafka.clock, secret=SECRET, ledger=ledger)
+        with SyncReporter(reporter) as client:
+            assert client.report(record)
+            assert client.flush() == client.acknowledged == 1
+            assert client.report_many([(0, 1)] * 20, secrets=None) == 20
+            with pytest.raises(BudgetExceeded):
+                client.report_series([(0, 1)] * 30)
+        assert kafka.reports("care-survey") == 21
+    assert threading.active_count() == threads, "its thread has ended"
+    with pytest.raises(RuntimeError, match="inside its `with` block"):
+        client.report(record)
+
+
+def test_what_the_beginning_of_the_block_raises_ends_its_thread() -> None:
+    threads = threading.active_count()
+    with kafka_in_memory(collection_of()) as kafka:
+        other = Reporter(collection_of(mechanism="{kind: k-rr, epsilon: 2}"), settings=kafka.settings)
+        with pytest.raises(WrongCollection), SyncReporter(other):
+            pass
+    assert threading.active_count() == threads
+
+
+def test_answers_are_iterated_over() -> None:
+    with published(of_minute(0), of_minute(1)):
+        subscriber = Subscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False)
+        estimates: SyncSubscriber[Estimate]
+        with SyncSubscriber(subscriber) as estimates:
+            assert list(estimates) == [of_minute(0), of_minute(1)]
+
+
+def test_item_sets_are_held(tmp_path: Path) -> None:
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=Terms(budget=10.0))
+    with kafka_in_memory(films(), now_ms=START_MS) as kafka:
+        reporter = ItemReporter(films(), settings=kafka.settings, clock=kafka.clock, secret=SECRET, ledger=ledger)
+        kafka.broker.end_ms = START_MS + 10 * 60_000
+        with SyncItemReporter(reporter) as client:
+            client.hold({"Alien", "Brazil"})
+            client.hold({"Alien"})
+        assert client.acknowledged == kafka.reports("films")

@@ -46,6 +46,11 @@ class Frequencies(MessagePart):
         default=None,
         description="the frequencies with the windows before; null where nothing can be learnt from them",
     )
+    dropped: tuple[str, ...] = Field(
+        default=(),
+        description="candidates without an estimate, which do not stand out: there are more of them than can be told "
+        "apart; they count as others",
+    )
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:

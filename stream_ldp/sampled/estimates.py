@@ -15,7 +15,8 @@ from stream_ldp.mechanisms import (
     standard_errors,
 )
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
+from stream_ldp.sampled.candidates import equations, solve_candidates
+from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.questions import NumberQuestion
 
 if TYPE_CHECKING:
@@ -64,11 +65,14 @@ class FrequencyEstimate:
     standard_error: of each, with the sampling of users.
     projected: the nearest distribution.
     others: the share of users with none of the candidates, projected; None where values are in a list.
+    kept: whether each has an estimate, bool; where there are more candidates than can be told apart, those that do
+        not stand out have none, and numbers of 0.
     """
 
     raw: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     projected: NDArray[np.float64]
+    kept: NDArray[np.bool_]
     others: float | None = None
 
 
@@ -126,6 +130,7 @@ def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
             raw=raw,
             standard_error=oracle.standard_errors(projected, reports=of_values.reports),
             projected=projected,
+            kept=np.ones(len(raw), dtype=np.bool_),
         )
     if not isinstance(oracle, FrequencyOracle):
         raise TypeError(f"{oracle} is no frequency oracle")
@@ -134,6 +139,7 @@ def estimate_frequencies(answers: Sequence[Answers]) -> FrequencyEstimate:
         raw=raw,
         standard_error=standard_errors(oracle, raw, reports=of_values.reports),
         projected=on_simplex(raw),
+        kept=np.ones(len(raw), dtype=np.bool_),
     )
 
 
@@ -154,24 +160,27 @@ def estimate_outputs(answers: Sequence[Answers]) -> tuple[NDArray[np.float64], N
 def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> FrequencyEstimate:
     """Solve for the frequencies of candidates; a cohort that nobody has answered has no equations.
 
-    If the cohorts that are left do not tell the candidates apart, the solution of least norm is taken.
+    If the cohorts that are left do not tell the candidates apart, those that do not stand out have no estimate.
     """
     questions = [question for _, question in answers]
     (attribute,), oracle = questions[0].attributes, questions[0].randomizer
     is_open = attribute.candidates is not None
-    raw, errors = solve_cohorts(
+    found = solve_candidates(
         equations(questions, attribute.labels, others=is_open),
         np.stack([frequencies(oracle, each.sums, reports=each.reports) for each, _ in answers]),
         oracle,
         reports=np.array([each.reports for each, _ in answers]),
+        others=is_open,
     )
-    projected = on_simplex(raw)
+    projected = np.zeros(len(found.raw))
+    projected[found.kept] = on_simplex(found.raw[found.kept])
     count = len(attribute.labels)
     return FrequencyEstimate(
-        raw=raw[:count],
-        standard_error=errors[:count],
+        raw=found.raw[:count],
+        standard_error=found.standard_error[:count],
         projected=projected[:count],
         others=float(projected[-1]) if is_open else None,
+        kept=found.kept[:count],
     )
 
 

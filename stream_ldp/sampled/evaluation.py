@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, random_words
-from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
+from stream_ldp.sampled.candidates import equations, solve_cohorts
+from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.estimates import estimate_frequencies, estimate_mean, gathered
 from stream_ldp.sampled.questions import NumberQuestion
 

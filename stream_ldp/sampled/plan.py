@@ -11,7 +11,8 @@ import numpy as np
 from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.sampled.cohorts import BucketQuestion, equations, solve_cohorts
+from stream_ldp.sampled.candidates import are_told_apart, equations, solve_cohorts
+from stream_ldp.sampled.cohorts import BucketQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,11 +161,16 @@ def _channel_variance(channel: ChannelResponse) -> float:
 
 
 def _cohort_variance(questions: Sequence[BucketQuestion]) -> float:
-    """Return the variance of a candidate's frequency, times the number of reports, where all are equally frequent."""
+    """Return the variance of a candidate's frequency, times the number of reports, where all are equally frequent.
+
+    Where there are more candidates than can be told apart, it is that of one which stands out alone.
+    """
     (attribute,) = questions[0].attributes
     design = equations(questions, attribute.labels, others=attribute.candidates is not None)
+    if not are_told_apart(design):
+        design = design[:, :, [0, -1]]
     uniform = np.full(design.shape[2], 1 / design.shape[2])
     _, errors = solve_cohorts(
         design, design @ uniform, questions[0].randomizer, reports=np.full(len(design), 1 / len(design))
     )
-    return float((errors[: len(attribute.labels)] ** 2).mean())
+    return float((errors[: len(errors) - (attribute.candidates is not None)] ** 2).mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,12 +110,14 @@ def _estimate(attribute: SampledAttribute, place: int, answers: Sequence[Answers
         )
     if attribute.range is None:
         found = estimate_frequencies(answers)
+        kept = found.kept
         return Frequencies(
-            values=attribute.labels,
-            raw=tuple(found.raw.tolist()),
-            standard_error=tuple(found.standard_error.tolist()),
-            projected=tuple(found.projected.tolist()),
+            values=tuple(compress(attribute.labels, kept)),
+            raw=tuple(found.raw[kept].tolist()),
+            standard_error=tuple(found.standard_error[kept].tolist()),
+            projected=tuple(found.projected[kept].tolist()),
             others=found.others,
+            dropped=tuple(compress(attribute.labels, ~kept)),
         )
     mean, distribution = estimate_mean(answers, of=place), estimate_distribution(answers)
     least, largest = attribute.bounds

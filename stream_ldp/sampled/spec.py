@@ -11,13 +11,13 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.sampled.candidates import require_distinguishable, require_told_apart
 from stream_ldp.sampled.cohorts import (
     COHORT_ORACLES,
     COHORTS,
     MAX_COHORTS,
     BucketQuestion,
     cohort_oracle,
-    require_told_apart,
 )
 from stream_ldp.sampled.compression import least_epsilon
 from stream_ldp.sampled.oracles import epsilon_of_distortion, value_oracle
@@ -160,7 +160,8 @@ class SampledSpec(Part):
             BucketQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1 / cohorts, cohort=cohort)
             for cohort in range(cohorts)
         ]
-        require_told_apart(questions, attribute.labels, others=attribute.candidates is not None)
+        require = require_distinguishable if attribute.values is None else require_told_apart
+        require(questions, attribute.labels)
         yield from questions
 
     def _number_questions(self, place: int, attribute: SampledAttribute) -> Iterator[NumberQuestion]:

@@ -44,10 +44,12 @@ def learnt(
 
     Returns:
         The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt:
-        windows share reports, or all users return.
+        windows share reports, all users return, or the candidates are only those that stand out in this window.
     """
     returning = collection.window.returning
     if not collection.is_temporal or returning is None or returning == 1.0:
+        return None
+    if isinstance(found, Frequencies) and found.dropped:
         return None
     estimates, errors, spread = _numbers(found)
     before = _before(question, attribute, found)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
+from stream_ldp.sampled.answer import Frequencies
 
 if TYPE_CHECKING:
     from stream_ldp.sampled.answer import Marginals
@@ -36,24 +37,32 @@ class WindowMarginals(BaseModel):
 class MarginalTruth(TruthFile):
     """The true marginals of a simulation.
 
+    labels: the values or candidates, by attribute; none of a number.
     population: of the whole table, by attribute as in `WindowMarginals`.
     windows: of the users who have reported, window by window.
     """
 
     origin: ClassVar[str] = "a simulation of a sampled collection"
 
+    labels: dict[str, tuple[str, ...]]
     population: dict[str, tuple[float, ...]]
     windows: tuple[WindowMarginals, ...]
 
     def of(self, marginals: Marginals) -> dict[str, tuple[float, ...]] | None:
         """Return what to compare marginals with: the truth of their window, or of the population if it is unknown.
 
-        It is None if the simulation was of another collection, or of another version of it.
+        Frequencies are those of the values that have an estimate. It is None if the simulation was of another
+        collection, or of another version of it.
         """
         if marginals.fingerprint != self.fingerprint:
             return None
         known = {each.window: each.attributes for each in self.windows}
-        return known.get(marginals.window, self.population)
+        truths = dict(known.get(marginals.window, self.population))
+        for each in marginals.attributes:
+            if isinstance(each.estimate, Frequencies) and each.estimate.dropped:
+                of_label = dict(zip(self.labels[each.attribute], truths[each.attribute], strict=True))
+                truths[each.attribute] = tuple(of_label[value] for value in each.estimate.values)
+        return truths
 
 
 class MarginalTally:
@@ -84,6 +93,7 @@ class MarginalTally:
         return MarginalTruth(
             collection=self._collection.name,
             fingerprint=self._collection.fingerprint.hex(),
+            labels={each.name: each.labels for each in self._collection.attributes if each.range is None},
             population=self._marginals(self._population),
             windows=tuple(windows),
         )

@@ -113,6 +113,8 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
     if len(order) > most:
         rest = sum(found.projected[value] for value in order[most:])
         yield ["", Text(f"and {len(order) - most:,} more with {rest:.4f} together", style="dim")]
+    if found.dropped:
+        yield ["", Text(f"{len(found.dropped):,} candidates do not stand out, and have no estimate", style="dim")]
     if found.others is not None:
         yield ["", Text(f"none of these: {found.others:.4f}", style="dim")]
 

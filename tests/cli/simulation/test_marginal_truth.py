@@ -8,6 +8,7 @@ import pytest
 
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally, MarginalTruth
 from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.sampled.answer import Frequencies
 from tests.sampled.examples import collection_of, marginals_of, users
 
 
@@ -30,3 +31,17 @@ def test_marginals_are_compared_with_their_own_window_or_else_with_the_populatio
     assert population is not None
     assert population["age"][0] == pytest.approx(people["1"].mean())
     assert truth.of(marginals_of(collection_of("epsilon: 1"), 100)) is None
+
+
+def test_the_truth_of_candidates_is_that_of_those_with_an_estimate() -> None:
+    frequencies = Frequencies(values=("c",), raw=(0.4,), standard_error=(0.1,), projected=(0.4,), dropped=("a", "b"))
+    marginals = marginals_of(collection_of(), 100)
+    diet = marginals.of("diet").model_copy(update={"estimate": frequencies})
+    truth = MarginalTruth(
+        collection=marginals.collection,
+        fingerprint=marginals.fingerprint,
+        labels={"diet": ("a", "b", "c")},
+        population={"diet": (0.5, 0.2, 0.3)},
+        windows=(),
+    )
+    assert truth.of(marginals.model_copy(update={"attributes": (diet,)})) == {"diet": (0.3,)}

@@ -36,7 +36,12 @@ _PLACES = {
     "NotAStringRanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
     "NotMarginals": "stream_ldp.client.errors",
+    "NotPlaceCounts": "stream_ldp.client.errors",
     "ParameterError": "stream_ldp.errors",
+    "PlaceCollection": "stream_ldp.places.collection",
+    "PlaceCounts": "stream_ldp.places.answer",
+    "PlaceReporter": "stream_ldp.client.place_reporter",
+    "PlaceSubscriber": "stream_ldp.client.subscriber",
     "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
     "Ranking": "stream_ldp.sets.answer",
     "RankingSubscriber": "stream_ldp.client.subscriber",
@@ -93,7 +98,12 @@ __all__ = [
     "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
+    "NotPlaceCounts",
     "ParameterError",
+    "PlaceCollection",
+    "PlaceCounts",
+    "PlaceReporter",
+    "PlaceSubscriber",
     "PrivacyLedger",
     "Ranking",
     "RankingSubscriber",
@@ -134,15 +144,23 @@ if TYPE_CHECKING:
         NotARanking,
         NotAStringRanking,
         NotMarginals,
+        NotPlaceCounts,
         UnreadableAnswer,
         WrongCollection,
     )
     from stream_ldp.client.item_population import ItemPopulation
     from stream_ldp.client.item_reporter import ItemReporter
+    from stream_ldp.client.place_reporter import PlaceReporter
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.sampled_reporter import SampledReporter
     from stream_ldp.client.string_reporter import StringReporter
-    from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, StringSubscriber, Subscriber
+    from stream_ldp.client.subscriber import (
+        MarginalsSubscriber,
+        PlaceSubscriber,
+        RankingSubscriber,
+        StringSubscriber,
+        Subscriber,
+    )
     from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber
     from stream_ldp.client.table import MissingExtra
     from stream_ldp.collection import CollectionError
@@ -150,6 +168,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.connection import BrokerUnreachable
     from stream_ldp.kafka.settings import Settings, SettingsError
     from stream_ldp.kinds import load_collection
+    from stream_ldp.places.answer import PlaceCounts
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.privacy.audit.enumeration import Enumeration
     from stream_ldp.privacy.ledger.ledger import AlreadyReported
     from stream_ldp.privacy.ledger.ledger_file import LedgerError, LooserTerms, PrivacyLedger, load_or_create_user

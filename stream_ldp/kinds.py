@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import keys_of, parse_document, parse_model, place_of, read_text
+from stream_ldp.places.kind import PLACES
 from stream_ldp.records.kind import RECORDS
 from stream_ldp.sampled.kind import SAMPLED
 from stream_ldp.sets.kind import SETS
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "kind_of", "load_collection", "parse_collection", "solve"]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
-KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS)}
+KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
 
 
 def kind_of(collection: Collection) -> Kind[Any, Any, Any]:

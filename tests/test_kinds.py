@@ -21,7 +21,7 @@ def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
     coins: Coins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(KINDS, COIN.name)
-    with pytest.raises(CollectionError, match="or 'strings', got 'coin'"):
+    with pytest.raises(CollectionError, match="or 'places', got 'coin'"):
         parse_collection(COINS)
     with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
         kind_of(coins)

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from stream_ldp.client.audit.finding import Finding
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
+    from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.places.questions import PlaceQuestion
     from stream_ldp.privacy.audit.attacks import Attack
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
@@ -59,6 +61,7 @@ __all__ = [
     "Audited",
     "Exact",
     "OneReport",
+    "audited_places",
     "audited_records",
     "audited_sampled",
     "audited_sets",
@@ -168,6 +171,11 @@ def audited_sets(collection: ItemCollection) -> Audited:
 def audited_sampled(collection: AskingCollection) -> Audited:
     """Return the questions of a sampled collection."""
     return _Questions(questions=collection.questions, collection=collection)
+
+
+def audited_places(collection: PlaceCollection) -> Audited:
+    """Return the questions of a collection of places."""
+    return _Places(collection=collection)
 
 
 def audited_strings(collection: StringCollection) -> Audited:
@@ -350,6 +358,58 @@ class _Questions:
         from stream_ldp.client.audit.subjects import SampledSubject  # noqa: PLC0415
 
         return asyncio.run(audit_reporter(SampledSubject(self.collection), directory))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Places:
+    """The questions of a collection of places: a region and an epsilon, both told, and an answer within the region.
+
+    Regions of one size have the same randomizers. Two users of different regions, or of different epsilons, are told
+    apart by what they tell: no epsilon is claimed for them.
+    """
+
+    collection: PlaceCollection
+
+    def enumerated(self) -> Exact:
+        found = {each: OneReport(randomizer=each).enumerated() for each in self._asked}
+        results: list[Row] = [
+            {
+                "places": question.region.size,
+                "neighbours": "any two places of a region",
+                "reports": math.inf,
+                "claimed": question.epsilon,
+                "enumerated": found[each].results[0]["enumerated"],
+            }
+            for each, question in self._asked.items()
+        ]
+        miniatures = [str(in_miniature(each)) for each, exact in found.items() if exact.miniature is not None]
+        return Exact(
+            title="The answers of one user, who tells the region and the epsilon, and repeats the answer",
+            results=results,
+            differences=tuple(
+                dict.fromkeys(difference for each in found.values() for difference in each.differences)
+            ),
+            wide=[row for each in found.values() for row in each.wide or ()],
+            wrong=sum(each.wrong for each in found.values())
+            + sum(each["enumerated"] > each["claimed"] + _TOLERANCE for each in results),
+            miniature=", ".join(dict.fromkeys(miniatures)) or None,
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return tuple(
+            replace(attack, target=f"{question.region.size} places, {attack.target}")
+            for each, question in self._asked.items()
+            for attack in randomizer_attacks(each, noise=noise)
+        )
+
+    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
+        return None
+
+    @property
+    def _asked(self) -> dict[Randomizer, PlaceQuestion]:
+        """A question for each randomizer, the largest regions first."""
+        ordered = sorted(self.collection.asked, key=lambda each: (-each.region.size, each.epsilon))
+        return {each.randomizer: each for each in ordered}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

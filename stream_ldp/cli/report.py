@@ -17,6 +17,7 @@ from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
     Assumption,
     DeliveryError,
+    PlaceReporter,
     PrivacyLedger,
     Reporter,
     ReportRefused,
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["ReportOptions", "report", "report_records", "report_sampled", "report_strings"]
+__all__ = ["ReportOptions", "report", "report_places", "report_records", "report_sampled", "report_strings"]
 
 _User = tuple[bytes, PrivacyLedger]
 
@@ -250,6 +252,11 @@ def report_records(collection: JointCollection, options: ReportOptions) -> None:
 def report_sampled(collection: AskingCollection, options: ReportOptions) -> None:
     """Publish the records of one user or of many to a sampled collection."""
     _publish(collection, options, SampledReporter)
+
+
+def report_places(collection: PlaceCollection, options: ReportOptions) -> None:
+    """Publish the places of one user or of many to a collection of places."""
+    _publish(collection, options, PlaceReporter)
 
 
 def report_strings(collection: StringCollection, options: ReportOptions) -> None:

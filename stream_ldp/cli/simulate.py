@@ -20,13 +20,15 @@ from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.cli.simulation.options import SimulateOptions
+from stream_ldp.cli.simulation.place_truth import PlaceTally
 from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.cli.views.estimate_text import truth_line
 from stream_ldp.cli.views.marginal_text import marginal_truth_lines
+from stream_ldp.cli.views.place_text import place_truth_lines
 from stream_ldp.cli.views.string_text import string_truth_lines
-from stream_ldp.client import Reporter, SampledReporter, StringReporter
+from stream_ldp.client import PlaceReporter, Reporter, SampledReporter, StringReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
@@ -42,12 +44,20 @@ if TYPE_CHECKING:
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["simulate", "simulate_records", "simulate_sampled", "simulate_strings", "simulate_views"]
+__all__ = [
+    "simulate",
+    "simulate_places",
+    "simulate_records",
+    "simulate_sampled",
+    "simulate_strings",
+    "simulate_views",
+]
 
 TruthT = TypeVar("TruthT", bound=TruthFile)
 TruthT_co = TypeVar("TruthT_co", bound=TruthFile, covariant=True)
@@ -118,10 +128,10 @@ def simulate(
 ) -> None:
     """Draw simulated users from the file and publish their reports.
 
-    For a collection of records or strings, or a sampled one, each user reports once. The command prints what is true
-    of those who have reported, for every window, or writes it to --truth. Past windows must not be closed already:
-    use a collection that nobody else reports to. The last of them closes when its partitions have been idle for the
-    collection's idle_timeout.
+    For a collection of records, strings or places, or a sampled one, each user reports once. The command prints what
+    is true of those who have reported, for every window, or writes it to --truth. Past windows must not be closed
+    already: use a collection that nobody else reports to. The last of them closes when its partitions have been idle
+    for the collection's idle_timeout.
 
     For a collection of item sets, the users report live in the phases of the next epochs, as a worker asks them. The
     command prints a line for each phase, and in the end the true top k.
@@ -182,6 +192,13 @@ def simulate_sampled(collection: SampledCollection, options: SimulateOptions) ->
     population = _population(collection, options)
     tally = MarginalTally(collection, population)
     _simulate(collection, options, population, reporter=SampledReporter, tally=tally, lines=marginal_truth_lines)
+
+
+def simulate_places(collection: PlaceCollection, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who report their places, each within a region and at an epsilon."""
+    population = _population(collection, options)
+    tally = PlaceTally(collection, population)
+    _simulate(collection, options, population, reporter=PlaceReporter, tally=tally, lines=place_truth_lines)
 
 
 def simulate_strings(collection: StringCollection, options: SimulateOptions) -> None:

@@ -7,15 +7,23 @@ from stream_ldp.client.errors import (
     NotARanking,
     NotAStringRanking,
     NotMarginals,
+    NotPlaceCounts,
     UnreadableAnswer,
     WrongCollection,
 )
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.string_reporter import StringReporter
-from stream_ldp.client.subscriber import MarginalsSubscriber, RankingSubscriber, StringSubscriber, Subscriber
+from stream_ldp.client.subscriber import (
+    MarginalsSubscriber,
+    PlaceSubscriber,
+    RankingSubscriber,
+    StringSubscriber,
+    Subscriber,
+)
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from stream_ldp.privacy.ledger.ledger_file import (
     LedgerError,
@@ -52,6 +60,9 @@ __all__ = [
     "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
+    "NotPlaceCounts",
+    "PlaceReporter",
+    "PlaceSubscriber",
     "PrivacyLedger",
     "RankingSubscriber",
     "ReportRefused",

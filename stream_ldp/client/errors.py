@@ -18,6 +18,7 @@ __all__ = [
     "NotAStringRanking",
     "NotAnEstimate",
     "NotMarginals",
+    "NotPlaceCounts",
     "UnreadableAnswer",
     "WrongCollection",
     "require_topic",
@@ -81,6 +82,12 @@ class NotAStringRanking(UnreadableAnswer):
     """A record of a strings topic is not a ranking of strings, or is one of a later release."""
 
     what = "a ranking of strings"
+
+
+class NotPlaceCounts(UnreadableAnswer):
+    """A record of a places topic holds no counts of places, or those of a later release."""
+
+    what = "counts of places"
 
 
 class NotMarginals(UnreadableAnswer):

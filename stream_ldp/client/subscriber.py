@@ -14,6 +14,7 @@ from stream_ldp.client.errors import (
     NotARanking,
     NotAStringRanking,
     NotMarginals,
+    NotPlaceCounts,
     UnreadableAnswer,
     require_topic,
 )
@@ -21,6 +22,7 @@ from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.pipeline.answer import AnswerT, Status
+from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sets.answer import Ranking
@@ -37,6 +39,7 @@ __all__ = [
     "AnswerSource",
     "AnswerSubscriber",
     "MarginalsSubscriber",
+    "PlaceSubscriber",
     "RankingSubscriber",
     "StringSubscriber",
     "Subscriber",
@@ -75,6 +78,11 @@ _MARGINALS = AnswerSource(
 )
 _STRINGS = AnswerSource(
     topic=TopicNames.strings, read=StringRanking.from_bytes, unreadable=NotAStringRanking, reader="StringSubscriber"
+)
+
+
+_PLACES = AnswerSource(
+    topic=TopicNames.places, read=PlaceCounts.from_bytes, unreadable=NotPlaceCounts, reader="PlaceSubscriber"
 )
 
 
@@ -190,7 +198,7 @@ class AnswerSubscriber(Generic[AnswerT]):
 
     def _require_topic(self, existing: Container[str]) -> None:
         """Check that the topic exists; if the collection has another kind of answers, name the right subscriber."""
-        for other in (_ESTIMATES, _RANKINGS, _MARGINALS):
+        for other in (_ESTIMATES, _RANKINGS, _MARGINALS, _PLACES):
             topic = other.topic(self._settings.topic_names, self._collection)
             if self._topic not in existing and topic in existing:
                 raise MissingTopic(
@@ -374,6 +382,47 @@ class StringSubscriber(AnswerSubscriber[StringRanking]):
             collection,
             _STRINGS,
             wanted=lambda ranking: ranking.final or not finals_only,
+            silences=silences,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
+
+
+class PlaceSubscriber(AnswerSubscriber[PlaceCounts]):
+    """A subscriber to the counts of a collection of places.
+
+        async with PlaceSubscriber("visits", settings=Settings.load(), finals_only=True) as counts:
+            async for each in counts:
+                print(each.window, dict(zip(each.places, each.projected)))
+
+    Iteration raises NotPlaceCounts for a record that holds none; the next step continues after that record.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        settings: Settings,
+        finals_only: bool = False,
+        silences: bool = False,
+        from_beginning: bool = False,
+        follow: bool = True,
+        group: str | None = None,
+    ) -> None:
+        """Prepare for one collection.
+
+        finals_only: leave out the counts of windows that are still open.
+        silences, from_beginning, follow, group: see `Subscriber`.
+
+        Raises:
+            ValueError: a group is given, but `follow` is False.
+        """
+        super().__init__(
+            collection,
+            _PLACES,
+            wanted=lambda counts: counts.final or not finals_only,
             silences=silences,
             settings=settings,
             from_beginning=from_beginning,

@@ -66,6 +66,10 @@ class TopicNames:
         """Name the topic of the rankings of one collection of strings."""
         return f"{self.prefix}.{collection}.strings"
 
+    def places(self, collection: str) -> str:
+        """Name the topic of the counts of one collection of places."""
+        return f"{self.prefix}.{collection}.places"
+
     def rounds(self, collection: str) -> str:
         """Name the topic of the rounds of one item collection."""
         return f"{self.prefix}.{collection}.rounds"

@@ -12,7 +12,7 @@ from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_draws", "uneven_draws"]
+__all__ = ["check_draws", "even_cells", "uneven_draws"]
 
 #: Least expected reports of each of many equally likely cells, times the fourth root of their number. The corrected
 #: statistic is still too large by about 0.35 / e^2 for a cell of e reports (measured at e = 5), and 2^20 cells of 5
@@ -29,13 +29,24 @@ def check_draws(draws: NDArray[np.int64]) -> Plausibility:
     distribution; reports that push an item come from the rows in which that item has the sign they send. The test
     cannot find reports with uniform rows and crafted signs. Neighbouring rows are pooled where reports are few.
     """
+    return compared([even_cells(draws)])
+
+
+def even_cells(draws: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pool neighbouring rows that reports have drawn, so that each cell has enough of them for a test.
+
+    draws: how often each row was drawn, int64, shape (m,).
+
+    Returns:
+        How often the rows of each cell were drawn, and how often honest reports draw them on average, shape (cells,).
+    """
     rows, reports = len(draws), int(draws.sum())
     least = max(MIN_EXPECTED, _EXPECTED_OF_MANY * rows**0.25)
     together = math.ceil(min(1.0, least / max(reports, 1)) * rows)
     # The rows that are left over at the end join the cell before them.
     cells = np.arange(0, rows - together + 1, together)
     expected = np.diff(cells, append=rows) * (reports / rows)
-    return compared([(np.add.reduceat(draws, cells).astype(np.float64), expected)])
+    return np.add.reduceat(draws, cells).astype(np.float64), expected
 
 
 def uneven_draws(indices: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:

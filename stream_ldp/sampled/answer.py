@@ -132,6 +132,11 @@ class Marginal(MessagePart):
                     yield Cell(
                         labels=labels("others", ""), estimate=found.others, standard_error=None, others=answers
                     )
+            case Outputs() as found:
+                for number, (share, error) in enumerate(zip(found.share, found.standard_error, strict=True)):
+                    yield Cell(
+                        labels=labels("output", str(number)), estimate=share, standard_error=error, others=answers
+                    )
             case Numbers() as found:
                 yield Cell(
                     labels=labels("mean", ""),

@@ -13,8 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import ChannelResponse
@@ -104,12 +102,16 @@ def _solved(costs: NDArray[np.float64], epsilon: float) -> tuple[float, NDArray[
 
     The unknowns are the probabilities, the least probability of each output, and the distortion.
     """
+    # Not imported above: a client that solves for no channel need not wait for the solver.
+    from scipy import sparse  # noqa: PLC0415
+    from scipy.optimize import linprog  # noqa: PLC0415
+
     inputs, outputs = costs.shape
     pairs, ones = np.arange(costs.size), np.ones(costs.size)
     unknowns = costs.size + outputs + 1
     least = costs.size + pairs % outputs
 
-    def pairwise(of_pair: float, of_least: float) -> sparse.coo_array:
+    def pairwise(of_pair: float, of_least: float) -> Any:
         entries = np.concatenate([of_pair * ones, of_least * ones])
         return sparse.coo_array(
             (entries, (np.tile(pairs, 2), np.concatenate([pairs, least]))), shape=(costs.size, unknowns)

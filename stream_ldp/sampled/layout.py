@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.statistics import Tally
-    from stream_ldp.sampled.collection import AskingCollection
+    from stream_ldp.sampled.questions import HasQuestions
 
 __all__ = ["SampledLayout"]
 
@@ -23,7 +23,7 @@ __all__ = ["SampledLayout"]
 class SampledLayout:
     """The layout of the answers to all questions, a `stream_ldp.pipeline.layout.Layout`."""
 
-    def __init__(self, collection: AskingCollection) -> None:
+    def __init__(self, collection: HasQuestions) -> None:
         self.fingerprint = collection.fingerprint
         self._questions = collection.questions
         self.bits = self._questions.bits

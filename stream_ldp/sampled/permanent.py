@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.sampled.collection import AskingCollection
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.sampled.questions import HasQuestions, Table
 
 __all__ = ["asked", "held_words", "permanent_answers"]
 
@@ -29,7 +28,7 @@ _ANSWER = b"stream-ldp ans 1"
 _WORD_BYTES = 4
 
 
-def asked(collection: AskingCollection, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
+def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
     """Return the number of the question that each user is asked, int64, shape (n,).
 
     A user's word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp qst 1",
@@ -46,15 +45,20 @@ def asked(collection: AskingCollection, *, secrets: Sequence[bytes]) -> NDArray[
     return collection.questions.numbers(np.frombuffer(b"".join(words), dtype="<u4"))
 
 
-def permanent_answers(collection: AskingCollection, table: Table, *, secrets: Sequence[bytes]) -> NDArray[np.uint8]:
+def permanent_answers(
+    collection: HasQuestions, table: Table, *, secrets: Sequence[bytes], numbers: NDArray[np.int64] | None = None
+) -> NDArray[np.uint8]:
     """Make the report that each user sends for ever, as long as what is asked does not change.
 
     table: users, one a row.
+    numbers: of the questions that they answer; None for those that their secrets determine.
 
     Returns:
         Packed rows, uint8, shape (n, row width), see `QuestionSet.perturb`.
     """
-    questions, numbers = collection.questions, asked(collection, secrets=secrets)
+    questions = collection.questions
+    if numbers is None:
+        numbers = asked(collection, secrets=secrets)
     rows = [
         questions.perturb(
             numbers[[user]], table[[user]], entropy=held_words(collection, number, table[[user]], key=key)
@@ -64,7 +68,7 @@ def permanent_answers(collection: AskingCollection, table: Table, *, secrets: Se
     return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
 
 
-def held_words(collection: AskingCollection, number: int, user: Table, *, key: bytes) -> KeyedWords:
+def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:
     """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
 
     They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question

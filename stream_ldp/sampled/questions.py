@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     #: Users, one a row, with a column for each attribute, named by its position.
     Table = NDArray[np.void]
 
-__all__ = ["MAX_QUESTIONS", "NumberQuestion", "Question", "QuestionSet", "SignsQuestion", "ValueQuestion"]
+__all__ = [
+    "MAX_QUESTIONS",
+    "HasQuestions",
+    "NumberQuestion",
+    "Question",
+    "QuestionSet",
+    "SignsQuestion",
+    "ValueQuestion",
+]
 
 #: Most questions: a report says in at most two bytes which one it answers.
 MAX_QUESTIONS = 2**16
@@ -237,6 +245,16 @@ class QuestionSet:
         """Return the answers in rows that answer one question, and the bytes after them."""
         end = self.number_bytes + -(-self.questions[number].randomizer.bits // 8)
         return rows[:, self.number_bytes : end], rows[:, end:]
+
+
+class HasQuestions(Protocol):
+    """A collection whose users each answer one question."""
+
+    @property
+    def fingerprint(self) -> bytes: ...
+
+    @property
+    def questions(self) -> QuestionSet: ...
 
 
 def _bytes_of(value: Any) -> bytes:

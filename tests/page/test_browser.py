@@ -24,6 +24,7 @@ from stream_ldp.records.answer import Axis, Independence
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
+from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.service.harness import JointDeployment
 from tests.strings import examples as strings
@@ -187,6 +188,20 @@ async def test_strings_are_shown_as_a_ranking_with_their_chance(page: Page) -> N
             [each.projected for each in ranking.strings], abs=0.006
         )
         await expect(page.locator(".facts")).to_contain_text("the whole string")
+
+
+async def test_places_are_shown_by_their_counts_with_the_regions_told(page: Page) -> None:
+    counts = places.counts_of(places.collection_of())
+    async with served(known={counts.collection: {"kind": "places"}}) as server:
+        server.show(counts)
+        await page.goto(server.url)
+        shown = await rows(page, "Users by place")
+        order = sorted(range(5), key=lambda place: -counts.projected[place])
+        assert [row[0] for row in shown] == [counts.places[place] for place in order]
+        assert [float(row[1].split()[0]) for row in shown] == pytest.approx(
+            [counts.raw[place] for place in order], rel=0.02, abs=10
+        )
+        await expect(page.locator(".facts")).to_contain_text("everywhere 10,")
 
 
 async def test_a_value_that_looks_like_markup_stays_a_value(page: Page) -> None:

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.schemas import SCHEMAS, schema_of, schema_path
@@ -17,6 +18,7 @@ from stream_ldp.sets.rounds import Round
 from stream_ldp.strings.answer import StringRanking
 from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
+from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.strings import examples as strings
 
@@ -32,6 +34,10 @@ EXAMPLES: dict[type[BaseModel], list[BaseModel]] = {
     Ranking: [result_of(7), ranking_of(epoch=7, phase=1), result_of(7, final=False)],
     Round: [asked(1), asked(2)],
     Marginals: [marginals_of(collection_of(), 100), marginals_of(collection_of(), 1, final=False), outputs_of(9)],
+    PlaceCounts: [
+        places.counts_of(places.collection_of(), 100),
+        places.counts_of(places.collection_of(), 1, final=False),
+    ],
     StringRanking: [
         strings.ranking_of(strings.collection_of(), 2_000),
         strings.ranking_of(strings.collection_of(), 1, final=False),
@@ -41,6 +47,7 @@ DAMAGE: dict[type[BaseModel], list[dict[str, Any]]] = {
     Estimate: [{"reports": -1}, {"final": "yes"}, {"fingerprint": "xyz"}],
     Ranking: [{"phase": 0}, {"items": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Marginals: [{"reports": -1}, {"attributes": [{"attribute": "diet"}]}, {"fingerprint": "xyz"}],
+    PlaceCounts: [{"reports": -1}, {"raw": ["many"]}, {"fingerprint": "xyz"}],
     StringRanking: [{"reports": -1}, {"strings": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Round: [{"phase": 0}, {"epsilon": 0}, {"candidates": [0.5]}, {"collection_fingerprint": "xyz"}],
 }

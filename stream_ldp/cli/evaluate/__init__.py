@@ -28,6 +28,10 @@ class _Evaluate(Commands):
             Deferred("stream_ldp.cli.evaluate.marginals:mean"),
             "Perturb numbers as their users would, estimate their mean, and show how far it is off.",
         ),
+        "places": Command(
+            Deferred("stream_ldp.cli.evaluate.places:places"),
+            "Count the users of places with their own regions and without, and show how far the counts are off.",
+        ),
         "strings": Command(
             Deferred("stream_ldp.cli.evaluate.strings:strings"),
             "Perturb strings as their users would, rank them, and show how many of the most frequent are found.",

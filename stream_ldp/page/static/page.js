@@ -1,4 +1,5 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
+import { places } from "./places.js";
 import { records } from "./records.js";
 import { sampled } from "./sampled.js";
 import { sets } from "./sets.js";
@@ -6,7 +7,7 @@ import { strings } from "./strings.js";
 import { anything } from "./anything.js";
 import { el, fill, moment, clock, whole } from "./draw.js";
 
-const VIEWS = { records, sampled, sets, strings };
+const VIEWS = { places, records, sampled, sets, strings };
 const KEPT = 60;
 
 const state = { collections: {}, series: new Map(), cut: "final" };

@@ -26,10 +26,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
 from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.places.questions import CLASS
 from stream_ldp.privacy.ledger.terms import (
     Assumption,
     BudgetExceeded,
@@ -47,10 +49,10 @@ from stream_ldp.strings import permanent as string_answers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
@@ -71,6 +73,7 @@ __all__ = [
     "attribute_reports",
     "check_terms",
     "day_of",
+    "place_reports",
     "set_reports",
     "string_reports",
 ]
@@ -187,6 +190,28 @@ def answer_reports(
     )
 
 
+def place_reports(collection: PlaceCollection, table: Table, *, tag_key: bytes | None) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these records of one user show of where the user is.
+
+    They cost what the file says of the epsilon that the user has chosen. Whoever chooses another one, or another
+    region, gives another answer, which costs as well.
+
+    table: the records, one a row.
+    tag_key: as for `answer_reports`.
+    """
+    numbers = collection.chosen(table)
+    found: list[AttributeReport] = []
+    for chosen in np.unique(table[CLASS]).tolist():
+        tags = [
+            None if tag_key is None else _tag(held_words(collection, number, table[[place]], key=tag_key))
+            for place, number in enumerate(numbers.tolist())
+            if table[CLASS][place] == chosen
+        ]
+        epsilon = collection.mechanism_spec.epsilon[chosen]
+        found += _shown_answers(collection, chosen, attribute="place", epsilon=epsilon, tags=tags)
+    return tuple(found)
+
+
 def string_reports(
     collection: StringCollection, table: NDArray[np.integer], *, secret: bytes, tag_key: bytes | None
 ) -> tuple[AttributeReport, ...]:
@@ -212,14 +237,17 @@ def _tag(words: KeyedWords) -> str:
 
 
 def _shown_answers(
-    collection: AskingCollection | StringCollection,
+    collection: AskingCollection | StringCollection | PlaceCollection,
     number: int,
     *,
     attribute: str,
     epsilon: float,
     tags: Iterable[str | None],
 ) -> tuple[AttributeReport, ...]:
-    """Describe reports of one user, all of which answer the question of this number."""
+    """Describe reports of one user, all of which are charged to one account.
+
+    number: of the question that they answer, or of the epsilon that their user has chosen.
+    """
     return tuple(
         AttributeReport(
             collection=collection.name,

@@ -24,6 +24,7 @@ from stream_ldp.privacy.ledger.ledger import (
     attribute_reports,
     check_terms,
     day_of,
+    place_reports,
     set_reports,
     string_reports,
 )
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
@@ -198,6 +200,13 @@ class PrivacyLedger:
         """
         tag_key = self._tag_key if self._terms.memoises else None
         return answer_reports(collection, table, secret=secret, tag_key=tag_key)
+
+    def place_reports(self, collection: PlaceCollection, table: Table) -> tuple[AttributeReport, ...]:
+        """Describe what reports of these records would show; without the secret, it reveals no place.
+
+        table: the records, one a row, as `PlaceCollection.table` makes them.
+        """
+        return place_reports(collection, table, tag_key=self._tag_key if self._terms.memoises else None)
 
     def string_reports(
         self, collection: StringCollection, table: NDArray[np.integer], *, secret: bytes

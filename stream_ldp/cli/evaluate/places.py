@@ -1,0 +1,87 @@
+"""This command measures what regions and epsilons of the users' own choice gain on a known population of places."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.population import load_population
+from stream_ldp.cli.options import load_collections
+from stream_ldp.errors import DataError
+from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.places.evaluation import scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.places.evaluation import Score
+
+__all__ = ["places"]
+
+
+def places(
+    file: Annotated[
+        Path, typer.Argument(metavar="COLLECTION", help="File of a collection of places.", dir_okay=False)
+    ],
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(help="CSV file with the columns place, region and epsilon, one user a line, gzipped if .gz."),
+    ],
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="one for each record",
+            help="Number of users in each repeat, drawn with replacement if there are fewer records.",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Count the users of each place, with their regions and without.
+
+    rmse is the root mean squared error of the count of a place, raw and projected, and rmse_expected what the
+    standard errors give for the raw one. Without regions, every user tells the place out of all, at the least epsilon
+    of the file. The truth is that of the users drawn. Seconds are those of a repeat.
+    """
+    (collection,) = load_collections([file]).values()
+    if not isinstance(collection, PlaceCollection):
+        fail(f"{file}: not a collection of places: its mechanism needs `kind: places`", code=2)
+    try:
+        population = load_population(data, collection).table
+    except DataError as error:
+        fail(str(error), code=2)
+    found = scores(
+        collection,
+        population,
+        users=users or len(population),
+        repeats=repeats,
+        seed=seed,
+        clock=time.perf_counter,
+    )
+    settings = {"data": data.name, "users": users or len(population), "repeats": repeats, "seed": seed}
+    if as_json:
+        typer.echo(json.dumps({"settings": settings, "results": [asdict(each) for each in found]}, allow_nan=False))
+    else:
+        _show(found)
+
+
+def _show(found: Sequence[Score]) -> None:
+    table = Table("regions", "weights", box=box.SIMPLE, title="Root mean squared error of the count of a place")
+    for column in ("raw", "expected", "projected", "seconds"):
+        table.add_column(column, justify="right")
+    for each in found:
+        errors = [f"{error:.4g}" for error in (each.rmse, each.rmse_expected, each.rmse_projected)]
+        table.add_row(each.regions, each.weights, *errors, f"{each.seconds:.3f}")
+    Console(highlight=False).print(table)

@@ -1,0 +1,103 @@
+"""The message that publishes how many users reported from each place in a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection.located import suggestion
+from stream_ldp.errors import ParameterError
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Finite,
+    MessagePart,
+    PlausibilityField,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
+from stream_ldp.pipeline.cells import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["PlaceCounts", "PlacePrivacy", "RegionCount"]
+
+Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class RegionCount(MessagePart):
+    """The reports whose users have chosen a region, which they tell in the clear."""
+
+    region: str
+    reports: tuple[int, ...] = Field(description="with each of the epsilons")
+
+
+class PlacePrivacy(MessagePart):
+    """Epsilon, in nats, of two users who have chosen the same region and the same epsilon."""
+
+    epsilons: tuple[float, ...] = Field(description="of which each user has chosen one, for ever")
+    assumption: str
+
+
+class PlaceCounts(AnswerMessage):
+    """The number of reports from each place over one window; the message of a places topic."""
+
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    window: WindowBounds
+    status: StatusField = Status.ANSWERED
+    final: bool = Field(description="false while the window is open; final counts never change")
+    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    places: tuple[str, ...]
+    raw: tuple[Finite, ...] = Field(description="reports from each place; unbiased, and may be negative")
+    standard_error: tuple[Count, ...] = Field(description="of each raw count, for the users who have reported")
+    projected: tuple[Count, ...] = Field(
+        description="the nearest possible counts: in each region at least 0, with the region's reports as their sum"
+    )
+    weights: str = Field(description="how answers at different epsilons were put together: users or variance")
+    regions: tuple[RegionCount, ...] = Field(description="those that anybody has chosen")
+    plausibility: PlausibilityField
+    privacy: PlacePrivacy
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        lengths = {len(each) for each in (self.places, self.raw, self.standard_error, self.projected)}
+        if len(lengths) > 1:
+            raise ValueError(f"places, counts and errors differ in number: {sorted(lengths)}")
+        return self
+
+    @property
+    def series(self) -> str:
+        """Name of the only series."""
+        return "places"
+
+    @property
+    def key(self) -> bytes:
+        """Record key, as `answer_key` makes it."""
+        return answer_key(self.series, self.window, final=self.final)
+
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over the counts of the places."""
+        counts = zip(self.places, self.projected, self.standard_error, self.raw, strict=True)
+        for place, projected, error, raw in counts:
+            yield Cell(
+                labels={"place": place},
+                estimate=projected,
+                standard_error=error,
+                raw=raw,
+                range=(0.0, float(self.reports)),
+            )
+
+    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+        """Iterate over the counts; the only attribute is the place."""
+        for name in (*of, *given):
+            if name != "place" or given:
+                raise ParameterError(
+                    f"{name!r} cannot be chosen: the only attribute is 'place'{suggestion(name, ['place'])}"
+                )
+        yield from self.cells()

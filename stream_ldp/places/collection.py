@@ -1,0 +1,224 @@
+"""Collections of places: a public tree of regions, and the epsilons that users may choose from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.collection.values import encode_value, text_of
+from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
+from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
+from stream_ldp.sampled.attributes import SampledAttribute
+from stream_ldp.sampled.oracles import value_oracle
+from stream_ldp.sampled.questions import MAX_QUESTIONS, QuestionSet
+from stream_ldp.sampled.series import MarginalSeries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.sampled.questions import Table
+
+__all__ = ["Choice", "PlaceCollection", "PlaceSpec"]
+
+#: What may perturb places, by the name in a collection file.
+_ORACLES = Literal["auto", "k-rr", "k-subset", "hadamard"]
+
+
+class PlaceSpec(Part):
+    """How users are asked for their places.
+
+    epsilon: the privacy losses, in nats, of which each user chooses one.
+    oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
+    weights: how the answers of users with different epsilons are put together: `users` counts all alike, which is
+        unbiased; `variance` gives those with a larger epsilon more weight, which has less noise, and is unbiased
+        only if within a region the choice of epsilon has nothing to do with the place.
+    """
+
+    kind: Literal["places"]
+    epsilon: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = Field(min_length=1)
+    oracle: _ORACLES = "auto"
+    weights: Literal["users", "variance"] = "users"
+
+    @model_validator(mode="after")
+    def _epsilons_ascend(self) -> Self:
+        if any(one >= other for one, other in zip(self.epsilon, self.epsilon[1:], strict=False)):
+            raise Misplaced(f"give the epsilons in ascending order, each once: {list(self.epsilon)}", "epsilon")
+        return self
+
+
+class Choice:
+    """What a user's record says beside the place: one of a few names."""
+
+    def __init__(self, name: str, values: Sequence[str]) -> None:
+        self.name = name
+        self.labels = tuple(values)
+
+    def encode(self, value: Any) -> int:
+        """Convert a name to its number.
+
+        Raises:
+            MissingValue: it is missing.
+            DataError: it is not among them.
+        """
+        return encode_value(value, self.labels, bins=None, missing=None, attribute=self.name)
+
+
+class _Epsilon(Choice):
+    def __init__(self, epsilons: Sequence[float]) -> None:
+        super().__init__("epsilon", [f"{each:g}" for each in epsilons])
+        self._epsilons = list(epsilons)
+
+    def encode(self, value: Any) -> int:
+        try:
+            return self._epsilons.index(float(text_of(value) or "nan"))
+        except ValueError:
+            return super().encode(value)
+
+
+class PlaceCollection(CollectionOfRecords):
+    """A collection of places, as a collection file describes it.
+
+    places: the tree, as `stream_ldp.places.tree.named_tree` reads it.
+    levels: in place of it, an even tree, as `stream_ldp.places.tree.even_tree` makes it.
+    root: name of the region that holds all places.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="places")
+
+    mechanism_spec: PlaceSpec = Field(alias="mechanism")
+    places: Any = None
+    levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
+    root: Label = "everywhere"
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        if (self.places is None) == (self.levels is None):
+            raise ParameterError("give either `places`, a tree of regions, or `levels`, such as [4, 4, 4]")
+        asked = len(self.tree.regions) * len(self.mechanism_spec.epsilon)
+        if asked > MAX_QUESTIONS:
+            raise ParameterError(f"{asked:,} pairs of a region and an epsilon; at most {MAX_QUESTIONS:,}")
+        try:
+            questions = self.questions
+        except ParameterError as error:
+            raise Misplaced(str(error), "mechanism") from error
+        if questions.bits > MAX_BITS:
+            raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
+        return self
+
+    @cached_property
+    def tree(self) -> PlaceTree:
+        """The public tree of regions."""
+        if self.levels is not None:
+            return even_tree(self.levels, root=self.root)
+        return named_tree(self.places, root=self.root)
+
+    @cached_property
+    def questions(self) -> QuestionSet:
+        """The questions, of which each user answers one: for each region in order, one for each epsilon."""
+        return QuestionSet(questions=self.asked)
+
+    @cached_property
+    def asked(self) -> tuple[PlaceQuestion, ...]:
+        """The same questions, one by one."""
+        spec = self.mechanism_spec
+        of_place = SampledAttribute(name="place", values=self.tree.places)
+        return tuple(
+            PlaceQuestion(
+                of=(0,),
+                attributes=(of_place,),
+                randomizer=value_oracle(spec.oracle, region.size, epsilon=epsilon),
+                weight=1,
+                region=region,
+                epsilon=epsilon,
+            )
+            for region in self.tree.regions
+            for epsilon in spec.epsilon
+        )
+
+    @cached_property
+    def oracles(self) -> tuple[FrequencyOracle, ...]:
+        """The randomizer of each question."""
+        return tuple(each.randomizer for each in self.asked)
+
+    def number_of(self, region: int, epsilon: int) -> int:
+        """Return the number of the question about a region at an epsilon, both given by number."""
+        return region * len(self.mechanism_spec.epsilon) + epsilon
+
+    @cached_property
+    def attributes(self) -> tuple[Choice, ...]:
+        """What a record says of a user: the place, the region and the epsilon."""
+        return (
+            Choice("place", self.tree.places),
+            Choice("region", [each.name for each in self.tree.regions]),
+            _Epsilon(self.mechanism_spec.epsilon),
+        )
+
+    @cached_property
+    def series(self) -> tuple[MarginalSeries, ...]:
+        """The only series."""
+        return (MarginalSeries(name="places", every_ms=self.every_ms),)
+
+    @property
+    def _meaning(self) -> list[Any]:
+        """The fingerprint's input, which says all that the meaning of a report depends on.
+
+        It is [name, "places", [place, ...], [[first place, end, kind of randomizer, [parameter, ...]], ...]].
+        """
+        return [
+            self.name,
+            self.mechanism_spec.kind,
+            list(self.tree.places),
+            [each.meaning for each in self.questions.questions],
+        ]
+
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Convert a record with `place`, `region` and `epsilon` to their numbers.
+
+        Raises:
+            DataError: one is missing, or not in the file, or the place is outside the region. The message never
+                repeats the place.
+        """
+        encoded = super().encode(record)
+        place, region, _ = encoded
+        if place not in self.tree.regions[region]:
+            raise DataError(f"the place is outside the region {self.tree.regions[region].name!r}")
+        return encoded
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.questions.bits
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask every user at any time, bool, shape (n,)."""
+        return np.ones(len(secrets), dtype=np.bool_)
+
+    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Ask all of so many users without secrets, bool, shape (count,)."""
+        return np.ones(count, dtype=np.bool_)
+
+    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
+        """Return encoded records as a table of users, one a row: place, region and epsilon, each by number."""
+        if isinstance(records, np.ndarray):
+            return records
+        columns = [(column, "<i8") for column in (PLACE, REGION, CLASS)]
+        return np.array([tuple(record) for record in records], dtype=columns)
+
+    def chosen(self, table: Table) -> NDArray[np.int64]:
+        """Return the number of the question that each user answers, int64, shape (n,)."""
+        numbers: NDArray[np.int64] = table[REGION] * len(self.mechanism_spec.epsilon) + table[CLASS]
+        return numbers

@@ -1,0 +1,23 @@
+"""The kind of collections of places."""
+
+from __future__ import annotations
+
+from stream_ldp.pipeline.kind import Kind
+from stream_ldp.places.answer import PlaceCounts
+from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.places.plan import plan
+from stream_ldp.places.solve import solve
+from stream_ldp.sampled.layout import SampledLayout
+
+__all__ = ["PLACES"]
+
+PLACES = Kind(
+    name="places",
+    collection=PlaceCollection,
+    mechanisms=("places",),
+    layout=SampledLayout,
+    solve=solve,
+    answer=PlaceCounts,
+    messages=(PlaceCounts,),
+    plan=plan,
+)

@@ -1,0 +1,173 @@
+"""The solver of collections of places: it answers a question of the pipeline with the counts of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import HadamardResponse, frequencies
+from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.row_draws import even_cells
+from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
+from stream_ldp.sampled.oracles import mean_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.sampled.series import MarginalSeries
+
+__all__ = ["ASSUMPTION", "Counts", "place_counts", "solve"]
+
+#: What the privacy of a user rests on.
+ASSUMPTION = (
+    "two users who have chosen the same region and the same epsilon, both of which every report tells as they are; "
+    "as long as a user's place and choices do not change, every report repeats the same answer"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """The number of reports from each place, each float64 of shape (places,).
+
+    raw: unbiased.
+    standard_error: of each: the noise, since it is told how many report from a region; with weights by variance, also
+        the chance by which users of the same place have chosen different epsilons.
+    projected: the nearest possible counts, region by region.
+    """
+
+    raw: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    projected: NDArray[np.float64]
+
+
+def solve(collection: PlaceCollection, question: Question[MarginalSeries, PlaceCounts]) -> PlaceCounts:
+    """Answer a question about one window."""
+    questions = collection.questions
+    windows = [
+        (weight, ReportSums.sum(parts, counters=questions.counters).values)
+        for weight, parts in question.counts(ReportSums)
+    ]
+    _, current = windows[0]
+    counts = place_counts(collection, windows)
+    epsilons = collection.mechanism_spec.epsilon
+    by_region = questions.draws(current).reshape(-1, len(epsilons))
+    return PlaceCounts(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
+        final=question.final,
+        reports=question.reports,
+        places=collection.tree.places,
+        raw=tuple(counts.raw.tolist()),
+        standard_error=tuple(counts.standard_error.tolist()),
+        projected=tuple(counts.projected.tolist()),
+        weights=collection.mechanism_spec.weights,
+        regions=tuple(
+            RegionCount(region=region.name, reports=tuple(reports))
+            for region, reports in zip(collection.tree.regions, by_region.tolist(), strict=True)
+            if any(reports)
+        ),
+        plausibility=_plausibility(collection, current),
+        privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),
+    )
+
+
+def place_counts(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[np.int64]]]) -> Counts:
+    """Count the reports of the first window from each place.
+
+    Each region is counted by itself: the frequencies among its reports, times their number, which is public. With
+    memory, the frequencies are those of all windows.
+
+    windows: (weight, sums) of each window, the current one first.
+    """
+    size = len(collection.tree.places)
+    raw, variance, projected = np.zeros(size), np.zeros(size), np.zeros(size)
+    epsilons = range(len(collection.mechanism_spec.epsilon))
+    for number, region in enumerate(collection.tree.regions):
+        asked = [collection.number_of(number, epsilon) for epsilon in epsilons]
+        groups = [group for group in (_group(collection, windows, each) for each in asked) if group.reports]
+        total = sum(group.reports for group in groups)
+        if not total:
+            continue
+        weights = np.array([group.reports for group in groups], dtype=np.float64)
+        if collection.mechanism_spec.weights == "variance":
+            weights = np.array([group.effective / mean_variance(group.oracle) for group in groups])
+        weights /= weights.sum()
+        counts = total * sum(weight * group.frequencies for weight, group in zip(weights, groups, strict=True))
+        possible = total * on_simplex(counts / total)
+        places = slice(region.first, region.end)
+        raw[places] += counts
+        projected[places] += possible
+        shares = possible / total
+        variance[places] += total**2 * sum(
+            weight**2 * _noise(group.oracle, shares) / group.effective
+            # Where users do not count alike, it matters which of them have chosen which epsilon.
+            + (weight - group.reports / total) ** 2 * shares * (1 - shares) / group.effective
+            for weight, group in zip(weights, groups, strict=True)
+        )
+    return Counts(
+        raw=raw,
+        standard_error=np.sqrt(variance * collection.window.reports_per_user),
+        projected=projected,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Group:
+    """The reports of one region at one epsilon.
+
+    reports: of the current window.
+    effective: of all windows, (sum w n)^2 / (sum w^2 n) for n reports of weight w (Kish, 1965).
+    frequencies: of the region's places.
+    """
+
+    oracle: FrequencyOracle
+    reports: int
+    effective: float
+    frequencies: NDArray[np.float64]
+
+
+def _group(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[np.int64]]], number: int) -> _Group:
+    oracle = collection.oracles[number]
+    parts = [(weight, *collection.questions.part(sums, number)) for weight, sums in windows]
+    weighted = sum(weight * float(reports) for weight, reports, _ in parts)
+    squared = sum(weight**2 * float(reports) for weight, reports, _ in parts)
+    sums = np.sum([weight * each.astype(np.float64) for weight, _, each in parts], axis=0)
+    return _Group(
+        oracle=oracle,
+        reports=int(parts[0][1]),
+        effective=weighted**2 / squared if squared else 0.0,
+        frequencies=frequencies(oracle, sums, reports=weighted),
+    )
+
+
+def _noise(oracle: FrequencyOracle, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance of the frequencies of users with these shares, times the number of reports, same shape."""
+    p, q = oracle.support
+    noise: NDArray[np.float64] = (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2
+    return noise
+
+
+def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> Plausibility:
+    """Test whether the rows of Hadamard matrices are drawn uniformly; which region users choose is theirs.
+
+    Users who report several times draw a row once, so that nothing is tested where there are such.
+    """
+    if collection.window.reports_per_user > 1:
+        return UNTESTED
+    drawn = [
+        even_cells(oracle.draws(collection.questions.part(sums, number)[1]))
+        for number, oracle in enumerate(collection.oracles)
+        if isinstance(oracle, HadamardResponse)
+    ]
+    return compared([cells for cells in drawn if cells[1].sum()])

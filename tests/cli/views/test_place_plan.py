@@ -1,0 +1,52 @@
+"""A collection of places on a line, and its plan as tables and as JSON, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stream_ldp.cli import app
+from tests.places.examples import TEXT
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.yaml"
+    path.write_text(TEXT.format(mechanism="epsilon: [0.5, 2]", window=""), encoding="utf-8")
+    return path
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_correct_file_is_described_on_a_line(file: Path) -> None:
+    assert (
+        "5 places in 3 regions, each user told to be in one of the user's choice, and hidden within it at epsilon "
+        "0.500 or 2.000, 13 bits a report, windows of 10 s"
+    ) in run("check", file)
+
+
+def test_the_plan_says_what_is_told_and_the_error(file: Path) -> None:
+    text = run("plan", file)
+    assert "they are not hidden" in text
+    document = json.loads(run("plan", file, "--json", "--users", "1000"))
+    assert document["epsilons"] == [0.5, 2.0]
+    assert [each["places"] for each in document["regions"]] == [5, 5, 3, 3, 2, 2]
+    assert [error["users"] for error in document["regions"][0]["errors"]] == [1000]
+
+
+def test_the_exact_audit_enumerates_every_size_of_region_and_epsilon(file: Path) -> None:
+    document = json.loads(run("audit", file, "--exact", "--json"))
+    assert document["probabilities_as_stated"]
+    assert [(each["places"], each["claimed"]) for each in document["results"]] == [
+        (size, epsilon) for size in (5, 3, 2) for epsilon in (0.5, 2.0)
+    ]
+    for each in document["results"]:
+        assert each["enumerated"] == pytest.approx(each["claimed"], abs=1e-8)
+        assert each["neighbours"] == "any two places of a region"

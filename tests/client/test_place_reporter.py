@@ -1,0 +1,88 @@
+"""Tests of the reporter of places against a broker in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.client import Assumption, BudgetExceeded, PlaceReporter, PrivacyLedger, Terms, TooManyValues
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sampled.permanent import permanent_answers
+from tests.client.fakes import FakeBroker
+from tests.client.reports import SECRET, SETTINGS, unlimited
+from tests.places.examples import collection_of, users
+
+COLLECTION = collection_of()
+RECORD = {"place": "d", "region": "south", "epsilon": "0.5"}
+
+
+@pytest.fixture
+def broker(broker: FakeBroker) -> FakeBroker:
+    broker.topics = {"stream-ldp.visits.reports"}
+    return broker
+
+
+def reporter(**options: Any) -> PlaceReporter:
+    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
+    return PlaceReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+
+
+async def test_every_report_repeats_the_answer_and_the_users_own_epsilon_is_charged_once(broker: FakeBroker) -> None:
+    ledger = unlimited(SECRET)
+    async with reporter(ledger=ledger) as sender:
+        for _ in range(20):
+            await sender.report(RECORD)
+    table = COLLECTION.table([COLLECTION.encode(RECORD)])
+    expected = permanent_answers(COLLECTION, table, secrets=[SECRET], numbers=COLLECTION.chosen(table))
+    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
+    assert ledger.spending.epsilon == 0.5
+
+
+async def test_another_epsilon_costs_as_much_more(broker: FakeBroker) -> None:
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=2.4))
+    async with reporter(ledger=ledger) as sender:
+        await sender.report(RECORD)
+        with pytest.raises(BudgetExceeded):
+            await sender.report({**RECORD, "epsilon": "2"})
+    assert ledger.spending.epsilon == 0.5
+    assert broker.decoded(COLLECTION).counts.sum() == 1
+
+
+async def test_a_user_who_moves_or_chooses_another_region_is_refused_or_charged_again(broker: FakeBroker) -> None:
+    others = [{**RECORD, "place": "c"}, {**RECORD, "region": "everywhere"}]
+    async with reporter() as sender:
+        await sender.report(RECORD)
+        for other in others:
+            with pytest.raises(TooManyValues, match="attribute 'place' has had another value"):
+                await sender.report(other)
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9, assumption=Assumption.VALUES, max_values=3))
+    async with reporter(ledger=ledger) as sender:
+        for record in (RECORD, *others, RECORD):
+            await sender.report(record)
+    assert ledger.spending.epsilon == 1.5
+
+
+async def test_fresh_noise_is_charged_every_time(broker: FakeBroker) -> None:
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9, assumption=Assumption.FRESH))
+    async with reporter(ledger=ledger, entropy=SeededEntropy(1)) as sender:
+        for _ in range(6):
+            await sender.report(RECORD)
+    assert ledger.spending.epsilon == 3.0
+    assert len(np.unique(broker.decoded(COLLECTION).rows[0], axis=0)) > 1
+
+
+async def test_many_users_answer_within_the_regions_that_they_have_chosen(broker: FakeBroker) -> None:
+    people = users(300)
+    async with reporter(entropy=SeededEntropy(1)) as sender:
+        await sender.report_many(people, secrets=None)
+    draws = COLLECTION.questions.draws(COLLECTION.questions.sums(broker.decoded(COLLECTION).rows[0]))
+    assert np.array_equal(draws, np.bincount(COLLECTION.chosen(people), minlength=6))
+
+
+async def test_a_place_outside_the_region_is_refused(broker: FakeBroker) -> None:
+    async with reporter() as sender:
+        with pytest.raises(ValueError, match="the place is outside the region 'north'"):
+            await sender.report({**RECORD, "region": "north"})
+    assert broker.sent == []

@@ -1,0 +1,78 @@
+"""This module makes collections of places, users, and counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.places.solve import solve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.places.answer import PlaceCounts
+    from stream_ldp.sampled.questions import Table
+    from stream_ldp.sampled.series import MarginalSeries
+
+__all__ = ["TEXT", "collection_of", "counts_of", "people_csv", "rows_of", "solved", "sums_of", "users"]
+
+TEXT = """
+collection: visits
+mechanism: {{kind: places, {mechanism}}}
+places:
+  north: [a, b]
+  south: [c, d, e]
+window: {{size: 10s, grace: 1s{window}}}
+"""
+
+#: Of `a` to `e`.
+SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)
+
+
+def collection_of(mechanism: str = "epsilon: [0.5, 2]", window: str = "") -> PlaceCollection:
+    return PlaceCollection.parse(TEXT.format(mechanism=mechanism, window=window))
+
+
+def users(count: int, seed: int = 1) -> Table:
+    """Half of the users choose everywhere, and half their part; two thirds the larger epsilon."""
+    rng = np.random.default_rng(seed)
+    table = np.zeros(count, dtype=[("0", "<i8"), ("1", "<i8"), ("2", "<i8")])
+    table["0"] = rng.choice(5, count, p=SHARES)
+    table["1"] = np.where(rng.random(count) < 0.5, 0, np.where(table["0"] < 2, 1, 2))
+    table["2"] = rng.random(count) < 2 / 3
+    return table
+
+
+def people_csv(count: int = 30) -> str:
+    """Users as a table in a file."""
+    places, regions, epsilons = "abcde", ("everywhere", "north", "south"), ("0.5", "2")
+    rows = [f"{places[user['0']]},{regions[user['1']]},{epsilons[user['2']]}" for user in users(count)]
+    return "\n".join(["place,region,epsilon", *rows]) + "\n"
+
+
+def rows_of(collection: PlaceCollection, table: Table, seed: int = 2) -> NDArray[np.uint8]:
+    return collection.questions.perturb(collection.chosen(table), table, entropy=SeededEntropy(seed))
+
+
+def sums_of(collection: PlaceCollection, rows: NDArray[np.uint8]) -> ReportSums:
+    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
+
+
+def solved(collection: PlaceCollection, *windows: tuple[float, ReportSums], final: bool = True) -> PlaceCounts:
+    question: Question[MarginalSeries, PlaceCounts] = Question(
+        series=collection.series[0],
+        window_ms=20_000,
+        final=final,
+        windows=tuple((weight, (sums,)) for weight, sums in windows),
+        before=None,
+    )
+    return solve(collection, question)
+
+
+def counts_of(collection: PlaceCollection, count: int = 20_000, *, final: bool = True) -> PlaceCounts:
+    return solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)

@@ -1,0 +1,32 @@
+"""The message of counts: what it refuses, and its numbers one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.places.answer import PlaceCounts
+from tests.places.examples import collection_of, counts_of
+
+COUNTS = counts_of(collection_of(), 500)
+
+
+def test_a_message_is_read_as_it_was_written() -> None:
+    assert PlaceCounts.from_bytes(COUNTS.to_bytes()) == COUNTS
+    assert COUNTS.series == "places"
+
+
+def test_counts_and_places_that_differ_in_number_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"differ in number: \[4, 5\]"):
+        PlaceCounts.from_bytes(COUNTS.model_copy(update={"raw": COUNTS.raw[:4]}).to_bytes())
+
+
+def test_each_place_is_a_cell() -> None:
+    cells = list(COUNTS.cells())
+    assert [each.labels["place"] for each in cells] == list("abcde")
+    assert [each.raw for each in cells] == list(COUNTS.raw)
+    assert cells[0].range == (0.0, 500.0)
+    assert list(COUNTS.about(["place"])) == cells
+    for of, given in ((["town"], ()), (["place"], ("region",))):
+        with pytest.raises(ParameterError, match="the only attribute is 'place'"):
+            list(COUNTS.about(of, given=given))

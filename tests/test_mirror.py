@@ -77,6 +77,7 @@ SUITES = {
     "strings/test_wire.py": "the wire format of collections of strings, with a client written from its specification",
     "test_architecture.py": "what docs/architecture.md says",
     "test_breaks.py": "every known way to break the privacy of the package",
+    "test_examples.py": "examples/",
     "test_mirror.py": "the tests",
     "test_public.py": "the public names of the package",
     "test_readme.py": "the README",

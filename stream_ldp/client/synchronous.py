@@ -45,13 +45,16 @@ class _Synchronous:
     def __init__(self, client: AbstractAsyncContextManager[Any]) -> None:
         self._entered = client
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         """Connect; see the client, also for what it raises."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="stream-ldp client", daemon=True)
+        ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), name="stream-ldp client")
+        self._thread.daemon = True
         self._thread.start()
+        ready.wait()
         try:
             self._wait(self._entered.__aenter__())
         except BaseException:
@@ -80,15 +83,17 @@ class _Synchronous:
             future.cancel()
             raise
 
+    async def _serve(self, ready: threading.Event) -> None:
+        """Keep the loop running until the end of the block; what is still under way is then cancelled."""
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        ready.set()
+        await self._stopping.wait()
+
     def _end(self) -> None:
         loop, self._loop = self._loop, None
-        if loop is None or self._thread is None:
-            return
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+        if loop is not None and self._stopping is not None and self._thread is not None:
+            loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
 
 
 class SyncReporter(_Synchronous):

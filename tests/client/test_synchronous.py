@@ -76,6 +76,13 @@ def test_what_the_beginning_of_the_block_raises_ends_its_thread() -> None:
     assert threading.active_count() == threads
 
 
+async def test_a_client_may_be_used_where_a_loop_is_running_as_in_a_notebook() -> None:
+    with kafka_in_memory(collection_of(), now_ms=START_MS) as kafka:
+        with SyncReporter(Reporter(collection_of(), settings=kafka.settings, clock=kafka.clock)) as client:
+            client.report_many([(0, 1)] * 5, secrets=None)
+        assert kafka.reports("care-survey") == 5
+
+
 def test_answers_are_iterated_over() -> None:
     with published(of_minute(0), of_minute(1)):
         subscriber = Subscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False)

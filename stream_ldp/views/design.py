@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.sampled.oracles import value_oracle
 from stream_ldp.views.covers import affine_plane, greedy_cover
+from stream_ldp.views.expected import DEPENDENCE, expected_avd
 from stream_ldp.views.variance import marginal_variance
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["DEPENDENCE", "MAX_VIEW_CELLS", "USERS", "Design", "candidates", "designed", "expected_avd", "ranked"]
+__all__ = ["MAX_VIEW_CELLS", "USERS", "Design", "candidates", "designed", "ranked"]
 
 #: Most cells of a view: a report of a subset has a bit for each, here 512 bytes.
 MAX_VIEW_CELLS = 2**12
@@ -28,19 +29,14 @@ MAX_VIEW_CELLS = 2**12
 #: Users of a window for whom a design is chosen, where the file gives no number.
 USERS = 20_000
 
-#: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
-#: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.
-DEPENDENCE = 0.1
-
 #: Views of at most so many cells are tried for covers.
 _COVER_CELLS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 #: Shares of the users that are asked about single attributes where the others are asked about pairs.
 _MIXED = (0.25, 0.5, 0.75)
+#: Part by which a design with pairs has to be better than single attributes.
+_HANDICAP = 0.05
 #: Digits of the weight of a view, which has to come out the same on every machine.
 _DIGITS = 3
-
-#: E |x| of a standard normal x, over 2: the part of a standard error that is expected in half an absolute error.
-_HALF_MEAN_ABSOLUTE = 0.5 * math.sqrt(2 / math.pi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +82,12 @@ class Design:
             for of in (*((place,) for place in view), *combinations(view, 2)):
                 found[of] = found.get(of, 0.0) + share / marginal_variance(oracle, self.cells(of))
         return found
+
+    def expected_avd(
+        self, users: float, *, dependence: float = DEPENDENCE, sets: Sequence[Sequence[int]] | None = None
+    ) -> float:
+        """Return the mean AVD to expect, see `stream_ldp.views.expected.expected_avd`."""
+        return expected_avd(self.sizes, self.information, users=users, dependence=dependence, sets=sets)
 
 
 def designed(
@@ -150,35 +152,6 @@ def candidates(
     return found
 
 
-def expected_avd(design: Design, users: int, *, dependence: float = DEPENDENCE) -> float:
-    """Return the mean AVD to expect of the joint distributions of two attributes.
-
-    That of a pair is the noise of both margins, and of the dependence the lesser of its noise and itself, which a
-    shrunk estimate comes close to.
-
-    dependence: expected mean AVD between a joint distribution of two attributes and the product of its margins.
-    """
-    if len(design.sizes) == 1:
-        return min(1.0, _noise(design, (0,), users))
-    found = []
-    for pair in combinations(range(len(design.sizes)), 2):
-        margins = math.hypot(*(min(1.0, _noise(design, (place,), users)) for place in pair))
-        noise = _noise(design, pair, users)
-        lesser = noise * dependence / math.hypot(noise, dependence) if math.isfinite(noise) else dependence
-        found.append(min(1.0, margins + lesser))
-    return sum(found) / len(found)
-
-
-def _noise(design: Design, of: tuple[int, ...], users: int) -> float:
-    """Return the AVD that noise makes in the marginal of an attribute, or in the dependence of two."""
-    information = design.information.get(of, 0.0) * users
-    if not information:
-        return math.inf
-    sizes = [design.sizes[place] for place in of]
-    free = sizes[0] if len(of) == 1 else math.sqrt(math.prod(sizes) * math.prod(size - 1 for size in sizes))
-    return _HALF_MEAN_ABSOLUTE * free / math.sqrt(information)
-
-
 def ranked(
     sizes: tuple[int, ...],
     *,
@@ -187,8 +160,14 @@ def ranked(
     dependence: float = DEPENDENCE,
     oracle: str = "auto",
 ) -> list[Design]:
-    """Return all designs, that with the least expected AVD first."""
-    return sorted(
-        candidates(sizes, epsilon=epsilon, oracle=oracle),
-        key=lambda each: round(expected_avd(each, users, dependence=dependence), 9),
-    )
+    """Return all designs, that with the least expected AVD first.
+
+    Single attributes come before others that are not expected to be better by `_HANDICAP`: what is expected of their
+    pairs depends on a guess.
+    """
+
+    def score(design: Design) -> float:
+        alone = design.name == "attributes"
+        return round(design.expected_avd(users, dependence=dependence) * (1.0 if alone else 1 + _HANDICAP), 9)
+
+    return sorted(candidates(sizes, epsilon=epsilon, oracle=oracle), key=score)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.views.design import DEPENDENCE
+from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.fitting import centred
 from stream_ldp.views.tables import combined
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.views.fitting import Fit, Pair
+    from stream_ldp.views.fitting import Fit
     from stream_ldp.views.tables import ViewTable
 
 __all__ = ["standard_error"]
@@ -84,18 +84,8 @@ def _moved(
         return product + centred(_UNTOLD * middle * generator.standard_normal(product.shape))
     pair = fit.pair(*of)
     noise = centred(told[of] - pair.probability)
-    moved: NDArray[np.float64] = pair.probability + product - middle + math.sqrt(_left(pair)) * noise
+    moved: NDArray[np.float64] = pair.probability + product - middle + math.sqrt(pair.noise) * noise
     return moved
-
-
-def _left(pair: Pair) -> float:
-    """Return the part of the noise's variance that shrinking may have left in a dependence.
-
-    The part that is kept of a dependence is the part of its variance that is not noise, and so the part of the noise
-    that stays (Efron and Morris, 1973). It is taken one standard deviation of the noise's norm above its estimate.
-    """
-    free = pair.freedom
-    return min(1.0, max(0.0, 1 - (free - math.sqrt(2 * free)) / max(pair.statistic, free)))
 
 
 def _fitted(

@@ -1,22 +1,24 @@
 """The fit: consistent joint distributions of any attributes, from the tables of views.
 
 Margins and pairs are combined over the views by inverse variance. The dependence of a pair, which is the difference
-to the product of its margins, is shrunk towards 0 (James and Stein, 1961), because the noise of a wide table is more
-than most dependence. Pairs are then put on the simplex (norm-sub; Wang et al., 2020) and fitted to their margins, and
-any further joint distribution is that of the most entropy with these pairs (iterative proportional fitting; Deming
-and Stephan, 1940).
+to the product of its margins, is shrunk towards what the factors of all pairs make it (James and Stein, 1961),
+because the noise of a wide table is more than most dependence. Pairs are then put on the simplex (norm-sub; Wang et
+al., 2020) and fitted to their margins, and any further joint distribution is that of the most entropy with these
+pairs (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.views.factors import Factors, factors_of
 from stream_ldp.views.tables import combined
 
 if TYPE_CHECKING:
@@ -30,9 +32,9 @@ __all__ = ["CHANGE", "Fit", "Joint", "Pair", "centred", "proportional_fit"]
 
 #: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
 _UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
-#: Standard deviations of the noise's squared norm, above its mean, that shrinking takes for noise. With none, tables
-#: of many values lose up to a fifth at five attributes; with two, those of few values lose a tenth.
-_DEVIATIONS = 1.0
+#: Standard deviations of the noise's squared norm, above its mean, that shrinking takes for noise: with fewer, noise
+#: that passes for dependence costs more than what is lost of the dependence that factors leave.
+_DEVIATIONS = 2.0
 #: Most sweeps of a fit, and where it has converged: the sum of absolute changes in a sweep. A standard error of as
 #: little takes more reports than any window holds.
 _SWEEPS, CHANGE = 60, 1e-7
@@ -46,7 +48,8 @@ class Pair:
 
     probability: float64, shape (values of the first, values of the second), with the margins of the fit.
     information: inverse variance of a cell before it was shrunk.
-    kept: the part of the dependence that shrinking has kept, in [0, 1].
+    kept: the part that shrinking has kept of what the factors leave of the dependence, in [0, 1].
+    noise: the part of the noise's variance that may be left in the dependence, in [0, 1].
     statistic: squared norm of the dependence in units of its noise, about chi-square with `freedom` degrees of
         freedom if there is no dependence.
     """
@@ -54,6 +57,7 @@ class Pair:
     probability: NDArray[np.float64]
     information: float
     kept: float
+    noise: float
     statistic: float
     freedom: int
 
@@ -84,6 +88,7 @@ class Fit:
         self._raw = combined(tables, most=2)
         self._margins: dict[int, NDArray[np.float64]] = {}
         self._pairs: dict[tuple[int, int], Pair] = {}
+        self._joints: dict[tuple[int, ...], Joint] = {}
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -101,6 +106,16 @@ class Fit:
             self._margins[place] = _shrunk_margin(raw, information)
         return self._margins[place]
 
+    @cached_property
+    def _factors(self) -> Factors:
+        margins = [self.margin(place) for place in range(len(self.sizes))]
+        dependences: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {
+            of: (centred(raw - np.outer(margins[of[0]], margins[of[1]])), information)
+            for of, (raw, information) in self._raw.items()
+            if len(of) == 2
+        }
+        return factors_of(dependences, margins)
+
     def pair(self, first: int, second: int) -> Pair:
         """Return the joint distribution of two attributes, which somebody has told, at ascending positions.
 
@@ -109,7 +124,9 @@ class Fit:
         """
         if (first, second) not in self._pairs:
             raw, information = self._raw[first, second]
-            self._pairs[first, second] = _pair(raw, information, self.margin(first), self.margin(second))
+            self._pairs[first, second] = _pair(
+                raw, information, (self.margin(first), self.margin(second)), self._factors, of=(first, second)
+            )
         return self._pairs[first, second]
 
     def joint(self, of: Sequence[int]) -> Joint:
@@ -117,7 +134,13 @@ class Fit:
 
         of: positions, distinct, in the order of the axes. Attributes without a pair are independent.
         """
-        order = sorted(of)
+        order = tuple(sorted(of))
+        if order not in self._joints:
+            self._joints[order] = self._joint(order)
+        found = self._joints[order]
+        return replace(found, probability=found.probability.transpose([order.index(place) for place in of]))
+
+    def _joint(self, order: tuple[int, ...]) -> Joint:
         start = np.ones(())
         for place in order:
             start = np.multiply.outer(start, self.margin(place))
@@ -127,7 +150,7 @@ class Fit:
             if (order[axis], order[other]) in self._raw
         ]
         found, sweeps, change = proportional_fit(start, told)
-        return Joint(probability=found.transpose([order.index(place) for place in of]), sweeps=sweeps, change=change)
+        return Joint(probability=found, sweeps=sweeps, change=change)
 
     def determined(self) -> dict[tuple[int, ...], NDArray[np.float64]]:
         """Return the distributions of all attributes, and of all pairs that are told, which agree on what they share.
@@ -193,22 +216,41 @@ def _shrunk_margin(raw: NDArray[np.float64], information: float) -> NDArray[np.f
 
 
 def _pair(
-    raw: NDArray[np.float64], information: float, rows: NDArray[np.float64], columns: NDArray[np.float64]
+    raw: NDArray[np.float64],
+    information: float,
+    margins: tuple[NDArray[np.float64], NDArray[np.float64]],
+    factors: Factors,
+    *,
+    of: tuple[int, int],
 ) -> Pair:
+    rows, columns = margins
     product = np.outer(rows, columns)
     dependence = centred(raw - product)
+    expected = factors.dependences.get(of, np.zeros_like(dependence))
+    rest = dependence - expected
     freedom = (len(rows) - 1) * (len(columns) - 1)
-    statistic = information * float((dependence**2).sum())
-    noise = freedom + _DEVIATIONS * math.sqrt(2 * freedom)
-    kept = max(0.0, 1 - noise / statistic) if statistic else 0.0
-    shrunk = on_simplex((product + kept * dependence).ravel()).reshape(raw.shape)
+    unexplained = information * float((rest**2).sum())
+    kept = _kept(unexplained, freedom, deviations=_DEVIATIONS)
+    shrunk = on_simplex((product + expected + kept * rest).ravel()).reshape(raw.shape)
     return Pair(
         probability=_with_margins(shrunk, rows, columns),
         information=information,
         kept=kept,
-        statistic=statistic,
+        noise=factors.share + (1 - factors.share) * _kept(max(unexplained, freedom), freedom, deviations=-1.0),
+        statistic=information * float((dependence**2).sum()),
         freedom=freedom,
     )
+
+
+def _kept(statistic: float, freedom: int, *, deviations: float) -> float:
+    """Return the part of a table's squared norm, in units of its noise, that is not noise.
+
+    It is also the part of the noise that stays where so much of the table is kept (Efron and Morris, 1973).
+
+    deviations: standard deviations of the norm of noise, from its mean, that are taken for noise.
+    """
+    noise = freedom + deviations * math.sqrt(2 * freedom)
+    return min(1.0, max(0.0, 1 - noise / statistic)) if statistic else 0.0
 
 
 def _with_margins(

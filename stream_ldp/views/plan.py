@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.views.design import DEPENDENCE, Design, expected_avd, ranked
+from stream_ldp.views.design import Design, ranked
+from stream_ldp.views.expected import DEPENDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,5 +107,5 @@ def _planned(design: Design, populations: Sequence[int], dependence: float) -> D
         views=len(design.views),
         largest=max(design.cells(view) for view in design.views),
         mechanisms=tuple(dict.fromkeys(design.oracle_of(view).title for view in design.views)),
-        avd=tuple((users, expected_avd(design, users, dependence=dependence)) for users in populations),
+        avd=tuple((users, design.expected_avd(users, dependence=dependence)) for users in populations),
     )

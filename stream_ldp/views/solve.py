@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
@@ -20,7 +23,6 @@ from stream_ldp.views.tables import view_tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.question import Question
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Joint
     from stream_ldp.views.series import ViewEstimateSpec
+    from stream_ldp.views.tables import ViewTable
 
 __all__ = ["SIGNIFICANCE", "solve"]
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05
+
+#: Fits that are kept for the other estimates of a window, with some collections and windows in turn.
+_KEPT_FITS = 8
 
 
 def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]) -> Estimate:
@@ -44,8 +50,12 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
     ]
     _, current = windows[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
-    tables = view_tables(questions, windows, reports_per_user=window.reports_per_user)
-    fit = Fit(tables, sizes=[len(attribute.labels) for attribute in collection.attributes])
+    tables, fit = _fitted(
+        questions,
+        tuple((weight, sums.tobytes()) for weight, sums in windows),
+        reports_per_user=window.reports_per_user,
+        sizes=tuple(len(attribute.labels) for attribute in collection.attributes),
+    )
     joint = fit.joint(of)
     return Estimate(
         collection=collection.name,
@@ -69,6 +79,20 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
         ),
         views=tuple(_views(questions, current, of)),
     )
+
+
+@lru_cache(maxsize=_KEPT_FITS)
+def _fitted(
+    questions: QuestionSet,
+    windows: tuple[tuple[float, bytes], ...],
+    *,
+    reports_per_user: float,
+    sizes: tuple[int, ...],
+) -> tuple[list[ViewTable], Fit]:
+    """Fit the sums of some windows, once for all estimates that are asked of them."""
+    sums = [(weight, np.frombuffer(values, dtype=np.int64)) for weight, values in windows]
+    tables = view_tables(questions, sums, reports_per_user=reports_per_user)
+    return tables, Fit(tables, sizes=sizes)
 
 
 def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:

@@ -12,7 +12,8 @@ from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.sampled.questions import QuestionSet
-from stream_ldp.views.design import DEPENDENCE, MAX_VIEW_CELLS, USERS, Design, designed, ranked
+from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, designed, ranked
+from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.question import ViewQuestion
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.questions import QuestionSet, Table
     from stream_ldp.views.series import ViewEstimateSpec
 
-__all__ = ["SIZES", "TEXT", "collection_of", "estimated", "joint_of", "sums_of", "users"]
+__all__ = ["SIZES", "TEXT", "collection_of", "estimated", "joint_of", "solved", "sums_of", "users"]
 
 TEXT = """
 collection: care
@@ -64,16 +64,22 @@ def sums_of(questions: QuestionSet, table: Table, seed: int = 2) -> NDArray[np.i
     return questions.sums(questions.perturb(numbers, table, entropy=entropy))
 
 
-def estimated(
-    collection: ViewsCollection, count: int = 20_000, *, name: str = "care", final: bool = True
+def solved(
+    collection: ViewsCollection, series: ViewEstimateSpec, values: NDArray[np.int64], *, window_ms: int = 20_000
 ) -> Estimate:
-    """The estimate of this name from the answers of so many users."""
-    values = sums_of(collection.questions, users(count))
+    """The final estimate of a series from the sums of a window."""
+    reports = int(collection.questions.draws(values).sum())
     question: Question[ViewEstimateSpec, Estimate] = Question(
-        series=next(each for each in collection.series if each.name == name),
-        window_ms=20_000,
-        final=final,
-        windows=((1.0, (ReportSums(reports=count, values=values),)),),
+        series=series,
+        window_ms=window_ms,
+        final=True,
+        windows=((1.0, (ReportSums(reports=reports, values=values),)),),
         before=None,
     )
     return solve(collection, question)
+
+
+def estimated(collection: ViewsCollection, count: int = 20_000, *, name: str = "care") -> Estimate:
+    """The estimate of this name from the answers of so many users."""
+    series = next(each for each in collection.series if each.name == name)
+    return solved(collection, series, sums_of(collection.questions, users(count)))

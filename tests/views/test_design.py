@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.views.design import candidates, designed, expected_avd, ranked
+from stream_ldp.views.design import candidates, designed, ranked
 
 
 def names(sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float = 0.1) -> list[str]:
@@ -48,14 +48,14 @@ def test_the_shares_of_the_users_make_the_least_error() -> None:
 
 def test_expected_errors_fall_as_one_over_the_root_of_the_users() -> None:
     (pairs,) = candidates((2, 2, 3), epsilon=2.0, names=["pairs"])
-    assert expected_avd(pairs, 400_000) == pytest.approx(expected_avd(pairs, 1_600_000) * 2, rel=0.02)
+    assert pairs.expected_avd(400_000) == pytest.approx(pairs.expected_avd(1_600_000) * 2, rel=0.02)
     (single,) = candidates((4,), epsilon=2.0)
-    assert expected_avd(single, 400) == pytest.approx(expected_avd(single, 1_600) * 2)
+    assert single.expected_avd(400) == pytest.approx(single.expected_avd(1_600) * 2)
 
 
 def test_a_pair_that_no_view_has_is_expected_to_be_as_far_off_as_its_dependence() -> None:
     (attributes,) = candidates((2, 2, 3), epsilon=2.0, names=["attributes"])
-    assert expected_avd(attributes, 10**9, dependence=0.07) == pytest.approx(0.07, abs=0.001)
+    assert attributes.expected_avd(10**9, dependence=0.07) == pytest.approx(0.07, abs=0.001)
 
 
 def test_no_view_has_more_cells_than_a_report_has_bits_for() -> None:

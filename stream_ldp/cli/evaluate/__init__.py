@@ -36,6 +36,10 @@ class _Evaluate(Commands):
             Deferred("stream_ldp.cli.evaluate.strings:strings"),
             "Perturb strings as their users would, rank them, and show how many of the most frequent are found.",
         ),
+        "views": Command(
+            Deferred("stream_ldp.cli.evaluate.views:views"),
+            "Let users tell one view each, estimate joint distributions of many sets, and show how far they are off.",
+        ),
         "heavy-hitters": Command(
             Deferred("stream_ldp.cli.evaluate.heavy_hitters:heavy_hitters"),
             "Perturb item sets as their users would, rank the items, and show how good the ranking is.",

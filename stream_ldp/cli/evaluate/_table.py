@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
+from stream_ldp.cli.evaluate._inputs import ordered
 from stream_ldp.cli.inputs.table import read_rows
 from stream_ldp.collection.values import bin_of, number_of, text_of
 from stream_ldp.errors import DataError
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from stream_ldp.cli.inputs.table import Binning
 
-__all__ = ["MISSING", "MissingInTable", "read_columns"]
+__all__ = ["MISSING", "MissingInTable", "coded_columns", "read_columns"]
 
 
 class MissingInTable(StrEnum):
@@ -86,6 +90,28 @@ def read_columns(
     if not records:
         raise DataError(f"{path}: every row lacks a value")
     return list(zip(*records, strict=True))
+
+
+def coded_columns(
+    path: Path, names: Sequence[str], *, bins: Binning, missing: MissingInTable = MissingInTable.REFUSE
+) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Read the columns of these names as indices of the values that occur in them, in the order of `ordered`.
+
+    bins, missing: see `read_columns`.
+
+    Returns:
+        The indices, shape (records, attributes), and the number of values of each attribute.
+
+    Raises:
+        DataError: the file cannot be read or is not such a table; the message never repeats a value.
+    """
+    columns = read_columns(path, names, bins=bins, missing=missing)
+    domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
+    for name, domain in zip(names, domains, strict=True):
+        if len(domain) < 2:
+            raise DataError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
+    codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
+    return np.array(codes, dtype=np.int64).T, tuple(map(len, domains))
 
 
 def _text(text: str | None, name: str, bins: Binning) -> str:

@@ -17,8 +17,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, ordered
-from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
+from stream_ldp.cli.evaluate._inputs import distinct
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
@@ -314,13 +314,7 @@ def _read(path: Path, names: Sequence[str], *, bins: Binning, missing: MissingIn
     Raises:
         DataError: the file cannot be read or is not such a table; the message never repeats a value.
     """
-    columns = read_columns(path, names, bins=bins, missing=missing)
-    domains = [{value: index for index, value in enumerate(ordered(column))} for column in columns]
-    for name, domain in zip(names, domains, strict=True):
-        if len(domain) < 2:
-            raise DataError(f"{path}: attribute {name!r} has the same value in every record; it needs at least two")
-    codes = [[domain[value] for value in column] for column, domain in zip(columns, domains, strict=True)]
-    return _Table(np.array(codes, dtype=np.int64).T, tuple(map(len, domains)))
+    return _Table(*coded_columns(path, names, bins=bins, missing=missing))
 
 
 #: The columns of a table of results: heading, field, and how its number is written.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["BINS", "MISSING", "Binning", "read_rows"]
+__all__ = ["BINS", "MISSING", "Binning", "columns_of", "read_rows"]
 
 #: The option that says what becomes of rows without a value.
 MISSING = Annotated[
@@ -129,6 +129,26 @@ def read_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str,
         MissingExtra: it is Parquet, and pyarrow is not installed.
     """
     return _parquet_rows(path, names) if path.suffix == ".parquet" else _csv_rows(path, names)
+
+
+def columns_of(path: Path) -> list[str]:
+    """Read the names of the columns of a table, in their order.
+
+    Raises:
+        DataError: the file cannot be read, or names no columns.
+        MissingExtra: it is Parquet, and pyarrow is not installed.
+    """
+    if path.suffix == ".parquet":
+        parquet, arrow = imported("pyarrow.parquet"), imported("pyarrow")
+        try:
+            return list(parquet.read_schema(str(path)).names)
+        except (OSError, arrow.ArrowInvalid) as error:
+            raise DataError(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    with text_of(path) as file:
+        header = next(csv.reader(file), None)
+    if not header:
+        raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
+    return header
 
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

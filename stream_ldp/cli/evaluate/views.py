@@ -1,0 +1,189 @@
+"""This command measures how far joint distributions are from the truth where users tell views."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.evaluate._inputs import distinct, numbers
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
+from stream_ldp.cli.progress import watched
+from stream_ldp.collection.located import suggestion
+from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.views.design import candidates, ranked
+from stream_ldp.views.evaluation import Candidate, PerturbedRecords, Score, Views, drawn_sets, scores, trials
+from stream_ldp.views.expected import DEPENDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["views"]
+
+#: Cells of a joint distribution of five attributes beyond which most are empty, and AVD says little.
+_MOST_CELLS = 5_000
+#: RR-LDP with the two forms of LREMH.
+_RECORDS = {"rr-ldp": "certificate", "rr-ldp-paper": "paper"}
+
+
+def views(
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="CSV file with a header line and then a record a line, gzipped if its name ends in .gz, or Parquet.",
+        ),
+    ],
+    of: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", show_default="all", help="Columns of the table to take as attributes."),
+    ] = None,
+    epsilon: Annotated[
+        str,
+        typer.Option(metavar="EPSILON,...", help="Nats that all reports of a user may cost, for any two records."),
+    ],
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            show_default="one for each record",
+            help="Number of users in each repeat, each with one report; drawn with replacement if there are fewer "
+            "records. The design `auto` is chosen for as many.",
+        ),
+    ] = None,
+    designs: Annotated[
+        str,
+        typer.Option(
+            metavar="DESIGN,...",
+            help="Designs to compare: auto, attributes, pairs, others that `plan` shows, and rr-ldp or rr-ldp-paper, "
+            "which tell all attributes, each with its part of the epsilon.",
+        ),
+    ] = "auto,attributes,pairs,rr-ldp",
+    ways: Annotated[
+        str, typer.Option(metavar="NUMBER,...", help="Numbers of attributes of the joint distributions.")
+    ] = "2,3,5",
+    sets: Annotated[int, typer.Option(min=1, help="Number of random sets of as many attributes.")] = 20,
+    most_cells: Annotated[
+        int, typer.Option(min=4, help="Most cells of a joint distribution; sets with more are not drawn.")
+    ] = _MOST_CELLS,
+    dependence: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=0.999, help="Expected AVD between two attributes and the product of their margins."
+        ),
+    ] = DEPENDENCE,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the sets, the users and the noise, the same for all designs.")
+    ] = 0,
+    bins: BINS = None,
+    missing: MISSING = MissingInTable.VALUE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Repeat this with every design and epsilon, and print the mean average variation distance (AVD) of each.
+
+    Distances are of joint distributions of random sets of attributes, to those of the users drawn; avd_expected is
+    what the formula gives that chooses designs. The values of an attribute are those that occur in the file. Seconds
+    are those to estimate all sets of as many attributes, without making and counting reports.
+    """
+    epsilons, wanted = numbers(epsilon, float, "--epsilon"), numbers(ways, int, "--ways")
+    names = distinct(designs, "design")
+    try:
+        columns = columns_of(data) if of is None else distinct(of, "attribute")
+        people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
+    except (DataError, ParameterError) as error:
+        fail(str(error), code=2)
+    users = users or len(people)
+    drawn = {each: _sets(sizes, each, sets=sets, most_cells=most_cells, seed=seed) for each in wanted}
+    chosen = [
+        _candidate(name, sizes, epsilon=each, users=users, dependence=dependence)
+        for each in epsilons
+        for name in names
+    ]
+    outcomes = trials(
+        people,
+        sizes,
+        candidates=chosen,
+        sets=drawn,
+        users=users,
+        repeats=repeats,
+        seed=seed,
+        clock=time.perf_counter,
+    )
+    total = repeats * len(chosen) * len(drawn)
+    results = scores(watched(outcomes, total=total, what="estimates"), sets=drawn, users=users)
+    settings = {
+        "data": data.name,
+        "of": columns,
+        "values": list(sizes),
+        "users": users,
+        "sets": {str(each): len(found) for each, found in drawn.items()},
+        "repeats": repeats,
+        "seed": seed,
+    }
+    if as_json:
+        document = {"settings": settings, "results": [asdict(each) for each in results]}
+        typer.echo(json.dumps(document, allow_nan=False))
+    else:
+        _show(settings, results)
+
+
+def _sets(sizes: Sequence[int], ways: int, *, sets: int, most_cells: int, seed: int) -> list[tuple[int, ...]]:
+    if not 1 <= ways <= len(sizes):
+        fail(f"--ways has {ways}; from 1 to the {len(sizes)} attributes of the table", code=2)
+    found = drawn_sets(sizes, ways=ways, sets=sets, most_cells=most_cells, seed=seed)
+    if not found:
+        fail(
+            f"no {ways} attributes have at most {most_cells:,} cells: give more --most-cells, or others --of", code=2
+        )
+    return found
+
+
+def _candidate(name: str, sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float) -> Candidate:
+    try:
+        if name in _RECORDS:
+            stop: Any = _RECORDS[name]
+            return PerturbedRecords(name=name, epsilon=epsilon, sizes=sizes, stop=stop)
+        if name == "auto":
+            best = ranked(sizes, epsilon=epsilon, users=users, dependence=dependence)[0]
+            return Views(name=name, epsilon=epsilon, design=best)
+        known = {each.name: each for each in candidates(sizes, epsilon=epsilon)}
+    except ParameterError as error:
+        fail(f"{name} at epsilon {epsilon:g}: {error}", code=2)
+    if name not in known:
+        fail(f"{name!r} is not a design of these attributes{suggestion(name, [*known, 'auto', *_RECORDS])}", code=2)
+    return Views(name=name, epsilon=epsilon, design=known[name])
+
+
+def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"{settings['data']}: {len(settings['of'])} attributes of {min(settings['values'])} to "
+        f"{max(settings['values'])} values; {settings['users']:,} users, repeats: {settings['repeats']}.",
+        markup=False,
+    )
+    table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
+    table.add_column("design")
+    table.add_column("chosen")
+    for column in ("epsilon", "ways", "avd", "expected", "seconds"):
+        table.add_column(column, justify="right")
+    for each in results:
+        table.add_row(
+            each.design,
+            each.chosen,
+            f"{each.epsilon:g}",
+            f"{each.ways}",
+            f"{each.avd:.4f}",
+            f"{each.avd_expected:.4f}",
+            f"{each.seconds:.2f}",
+        )
+    console.print(table)

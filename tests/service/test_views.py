@@ -1,0 +1,106 @@
+"""Tests that a worker on a real Kafka serves collections of views, also one that is killed and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream_ldp.client import SampledReporter, Subscriber
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.views.collection import ViewsCollection
+from tests.service.harness import Deployment
+from tests.views.examples import TEXT, joint_of, solved, users
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.kafka.embedded import EmbeddedKafka
+    from stream_ldp.records.answer import Estimate
+
+CARE = (
+    TEXT.replace("collection: care", "collection: {name}")
+    .replace("{{size: 10s", "{{size: 2s")
+    .replace("{mechanism}", "epsilon: 4, ask: pairs")
+    .replace("{window}", ", idle_timeout: 2s")
+    .replace("{estimates}", "[{{name: care, of: [bathes, walks]}}, {{name: all, of: [diet, walks, bathes]}}]")
+)
+
+
+class ViewsDeployment(Deployment):
+    """One collection of views."""
+
+    collection: ViewsCollection
+
+    async def finals_of(self, reports: int, *, within: float = 90.0) -> list[Estimate]:
+        """The finals of windows with reports, each once, when they hold so many."""
+        async with asyncio.timeout(within):
+            while True:
+                found = [each for each in await self.estimates() if each.final and each.reports]
+                finals = {(each.estimate, each.window.start_ms): each for each in found}
+                if sum(each.reports for each in finals.values()) >= 2 * reports:
+                    return [each for _, each in sorted(finals.items())]
+                await asyncio.sleep(0.3)
+
+    async def estimates(self) -> list[Estimate]:
+        """What an ordinary subscriber to estimates receives."""
+        subscriber = Subscriber(self.collection.name, settings=self.settings, from_beginning=True, follow=False)
+        async with subscriber:
+            return [estimate async for estimate in subscriber]
+
+    async def computed(self) -> list[Estimate]:
+        """The finals as one computation gives them from all batches on the log."""
+        windows: dict[int, list[NDArray[np.uint8]]] = defaultdict(list)
+        formats = {self.collection.fingerprint: SampledLayout(self.collection)}
+        for record in await self.records(self.names.reports(self.collection.name)):
+            decoded = wire.decode([record.value], formats=formats)
+            windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])
+        questions = self.collection.questions
+        return [
+            solved(self.collection, series, questions.sums(np.concatenate(rows)), window_ms=start)
+            for series in sorted(self.collection.series, key=lambda each: each.name)
+            for start, rows in sorted(windows.items())
+        ]
+
+
+@pytest.fixture
+async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ViewsDeployment:
+    return await ViewsDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=CARE)
+
+
+async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computation(
+    deployment: ViewsDeployment,
+) -> None:
+    people = users(6_000)
+    halves = np.split(people, 2)
+    with deployment.worker() as first:
+        await first.ready()
+        async with SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+            for part in np.split(halves[0], 6):
+                await reporter.report_many(part, secrets=None)
+                await asyncio.sleep(0.5)
+        first.signal(signal.SIGKILL)
+        await first.ended()
+    with deployment.worker() as second:
+        await second.ready()
+        begun = time.monotonic()
+        async with SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+            for part in np.split(halves[1], 6):
+                await reporter.report_many(part, secrets=None)
+                await asyncio.sleep(0.5)
+        finals = await deployment.finals_of(6_000, within=90 - (time.monotonic() - begun))
+    assert finals == await deployment.computed()
+    care = [each for each in finals if each.estimate == "care"]
+    assert sum(each.reports for each in care) == 6_000
+    found = np.average([each.joint() for each in care], axis=0, weights=[each.reports for each in care])
+    # A pair has a thousand answers, with a standard error of a cell of .02.
+    assert found == pytest.approx(joint_of(people, (1, 0)), abs=0.1)

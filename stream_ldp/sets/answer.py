@@ -19,12 +19,13 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.local_level import DRIFTS
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Candidate", "EpochPrivacy", "HeavyHitter", "NextPhase", "Ranking"]
+__all__ = ["Candidate", "EarlierEpochs", "EpochPrivacy", "HeavyHitter", "Learnt", "NextPhase", "Ranking"]
 
 
 class HeavyHitter(MessagePart):
@@ -82,6 +83,37 @@ class EpochPrivacy(MessagePart):
     )
 
 
+class Learnt(MessagePart):
+    """What earlier epochs have contributed to the candidates of a result."""
+
+    alone: tuple[Finite, ...] = Field(description="frequency of each candidate as the epoch alone gives it")
+    weight: Finite = Field(ge=0, description="weight of the epochs before, in reports; 0 if they are not used")
+    drift: Finite | None = Field(
+        description="expected squared change of a frequency from one epoch to the next, as a share of its variance "
+        "among users; null in a first epoch"
+    )
+    jumped: bool = Field(description="whether frequencies have moved as never before; the past is then not used")
+
+
+class EarlierEpochs(MessagePart):
+    """What the result of an epoch leaves to the next one."""
+
+    epoch: int
+    items: tuple[int, ...] = Field(description="numbers of the items in the collection, from 0")
+    frequency: tuple[Finite, ...] = Field(description="of each, not held to [0, 1]")
+    variance: tuple[Finite, ...] = Field(description="expected squared error of each")
+    evidence: tuple[Finite, ...] = Field(
+        description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
+    )
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        lengths = {len(self.items), len(self.frequency), len(self.variance)}
+        if len(lengths) > 1:
+            raise ValueError(f"items, frequencies and variances differ in number: {sorted(lengths)}")
+        return self
+
+
 class Ranking(AnswerMessage):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
@@ -107,6 +139,10 @@ class Ranking(AnswerMessage):
     items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
     candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
     next_phase: NextPhase | None
+    learnt: Learnt | None = Field(default=None, description="null before the last phase, and with `prior: window`")
+    earlier: EarlierEpochs | None = Field(
+        default=None, description="what earlier epochs have left: after the last phase, this one as well"
+    )
     plausibility: PlausibilityField
     privacy: EpochPrivacy
 

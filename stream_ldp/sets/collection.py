@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Sample, Topics, require_distinct
+from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Prior, Sample, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms.randomness.entropy import threshold
@@ -77,6 +77,8 @@ class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
     sample: share of the users who are asked in each epoch; None for all.
+    prior: what the result of an epoch is held against: nothing (`window`), or the results of the epochs before
+        (`temporal`); None for `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -89,6 +91,7 @@ class ItemCollection(Collection):
     epochs: Epochs = Epochs.SEQUENTIAL
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     sample: Sample = None
+    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -135,12 +138,25 @@ class ItemCollection(Collection):
         """The schedule, which assigns the phases of every epoch to windows."""
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
+    @property
+    def is_temporal(self) -> bool:
+        """Whether the result of one epoch is the prior of the next.
+
+        Users who return with a permanent response would repeat their noise, of which nothing is learnt.
+        """
+        memoised = any(phase.memoised is not None for phase in self.method.phases)
+        return self.window.can_learn(self.prior) and not (memoised and self.window.returning != 0.0)
+
     @cached_property
     def series(self) -> tuple[PhaseSeries, ...]:
         """The series of each phase, in order."""
         return tuple(
             PhaseSeries(
-                number=phase.number, size_ms=self.window.size_ms, stride=self.schedule.stride, every_ms=self.every_ms
+                number=phase.number,
+                phases=len(self.method.phases),
+                size_ms=self.window.size_ms,
+                stride=self.schedule.stride,
+                every_ms=self.every_ms,
             )
             for phase in self.method.phases
         )

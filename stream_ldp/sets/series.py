@@ -28,12 +28,14 @@ class PhaseSeries:
     """The series of the answers to one phase, a `stream_ldp.collection.Series`.
 
     number: number of the phase, 1 for the first.
+    phases: number of phases of an epoch.
     size_ms: size of a window, in milliseconds.
     stride: number of windows from the beginning of one epoch to that of the next.
     every_ms: time between two provisional rankings of an open window, in milliseconds.
     """
 
     number: int
+    phases: int
     size_ms: int
     stride: int
     every_ms: int
@@ -65,7 +67,12 @@ class PhaseSeries:
         return self.stride * self.size_ms if self.number == 1 else None
 
     def follows(self, window_ms: int) -> tuple[str, int | None]:
-        """Name the answer before: that of the same epoch's phase before, a window earlier."""
+        """Name the answer before: that of the same epoch's phase before, a window earlier.
+
+        The first phase follows the latest result of an epoch, from which nothing is taken but what it has left.
+        """
+        if self.number == 1:
+            return phase_name(self.phases), None
         return phase_name(self.number - 1), window_ms - self.size_ms
 
 

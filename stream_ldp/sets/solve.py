@@ -14,6 +14,7 @@ from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, most_spent
+from stream_ldp.sets.temporal import learn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,9 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
     """
     method, schedule = collection.method, collection.schedule
     phase, before = question.series, question.before
+    earlier = None if before is None else before.earlier
+    if phase.number == 1:
+        before = None  # The result of an earlier epoch: nothing else is taken from it.
     inquiry = method.first() if before is None else before.next_inquiry
     epoch = schedule.epoch_at(question.window_ms, phase.number)
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
@@ -53,6 +57,9 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         )
     else:
         estimate, following = _NOTHING, None
+    learnt = None
+    if collection.is_temporal and phase.number == schedule.phases and sums.reports:
+        estimate, learnt, earlier = learn(estimate, earlier, epoch=epoch, reports=sums.reports)
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     return Ranking(
         collection=collection.name,
@@ -74,6 +81,8 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
             )
         ),
         next_phase=None if following is None else NextPhase.of(following),
+        learnt=learnt,
+        earlier=earlier if collection.is_temporal and question.final else None,
         plausibility=oracle.plausibility(sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),

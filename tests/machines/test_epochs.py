@@ -122,7 +122,8 @@ class ItemCluster(Cluster):
         """Delete nothing, since retention lasts for days."""
 
     def check(self, question: Question[Any, Any]) -> None:
-        before: Any = question.before
+        # A first phase takes from the result before what it says of the items, but not what is asked.
+        before: Any = None if question.series.number == 1 else question.before
         fingerprint = self.collection.fingerprint if before is None else before.next_fingerprint
         oracle = self.collection.method.oracle(
             self.collection.method.first() if before is None else before.next_inquiry

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stream_ldp.sets.series import PhaseSeries, round_statistic
 
-FIRST, SECOND = (PhaseSeries(number=number, size_ms=10_000, stride=2, every_ms=2_000) for number in (1, 2))
+FIRST, SECOND = (PhaseSeries(number=number, phases=2, size_ms=10_000, stride=2, every_ms=2_000) for number in (1, 2))
 
 
 @dataclass(frozen=True)
@@ -33,3 +33,7 @@ def test_a_later_phase_counts_nothing_where_nothing_was_asked() -> None:
 
 def test_a_phase_follows_the_one_before_of_the_same_epoch_a_window_earlier() -> None:
     assert SECOND.follows(30_000) == ("phase-1", 20_000)
+
+
+def test_the_first_phase_follows_the_latest_result() -> None:
+    assert FIRST.follows(30_000) == ("phase-2", None)

@@ -100,8 +100,6 @@ class ItemReporter(Sender):
         self._collection = collection
         self._secret = secret
         self._ledger = ledger
-        # As long as the user's values may not change in any way, what is permanent is.
-        self._permanent = [permanent_words(collection, key=secret)] if ledger.terms.memoises else None
         self._spread = spread
         self._on_report = on_report
         self._set: ItemSets | None = None
@@ -214,9 +212,10 @@ class ItemReporter(Sender):
         time_ms = self._clock()
         if self._set is None or not asked.start_ms <= time_ms < closes_ms(asked):
             return
-        row = respond(
-            self._collection.method, asked.inquiry, self._set, entropy=self._entropy, permanent=self._permanent
-        )
+        # The terms may change while this reporter is open: the noise and the charge have to be under the same.
+        permanent = [permanent_words(self._collection, key=self._secret)] if self._ledger.terms.memoises else None
+        row = respond(self._collection.method, asked.inquiry, self._set, entropy=self._entropy, permanent=permanent)
+        shown = self._ledger.set_reports(self._collection, self._set, phase=asked.phase, secret=self._secret)
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
             await asyncio.to_thread(
@@ -225,7 +224,7 @@ class ItemReporter(Sender):
                 phase=asked.phase,
                 epoch=asked.epoch,
                 time_ms=time_ms,
-                shown=self._ledger.set_reports(self._collection, self._set, phase=asked.phase, secret=self._secret),
+                shown=shown,
             )
         except AlreadyReported as refusal:
             log.info("%s", refusal)
@@ -259,5 +258,6 @@ class ItemReporter(Sender):
         phases = self._collection.method.phases
         cheapest = min(phase.epsilon for phase in phases)
         if isinstance(refusal, DayBudgetExceeded):
-            return refusal.budget < cheapest
+            # A permanent response that was shown before costs less than the first report of it.
+            return refusal.budget < min(cheapest, refusal.cost)
         return phases[asked.phase - 1].epsilon <= cheapest or refusal.left < cheapest

@@ -571,3 +571,31 @@ async def test_a_user_whose_set_may_change_in_any_way_draws_every_report_afresh(
     assert len({row for row, _ in reports}) > 1
     assert ledger.spending.epsilon == pytest.approx(30.0, abs=1e-5)
     assert ledger.spending.assumption is Assumption.FRESH
+
+
+async def test_terms_that_change_while_a_reporter_is_open_hold_for_its_noise_too(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    """All of 30 fresh reports have the same one of 8 rows once in 10^26 runs."""
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
+    async with reporter(timeline, collection=MEMOISED, spread=False, ledger=ledger) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(0.5))
+        ledger.agree(Terms(budget=UNLIMITED.budget, assumption=Assumption.FRESH), change_terms=True)
+        await timeline.reach(minutes(30.5))
+    rows = [row_and_sign(arguments["value"][-1:])[0] for _, arguments in broker.sent[1:]]
+    assert len(rows) == 30
+    assert len(set(rows)) > 1
+    assert ledger.spending.epsilon == pytest.approx(31.0, abs=1e-4)
+
+
+async def test_a_day_that_does_not_pay_for_a_first_report_may_pay_for_one_more(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    """The second costs 0.642 more than the first."""
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=5.0, per_day=1.1))
+    assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 1
+    ledger.agree(Terms(budget=5.0, per_day=0.7))
+    assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 0
+    timeline.now_ms += 24 * 60 * MINUTE_MS
+    assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 1

@@ -34,7 +34,8 @@ class Assumption(StrEnum):
     CONSTANT = "constant"
     """The user's record never changes. T reports lose eps(T) in each attribute, and never more than eps(inf).
 
-    No reports distinguish two records by more than that.
+    A set that is memoised counts as a record, and its sign as the one attribute. No reports distinguish two records
+    by more than that.
     """
 
     VALUES = "values"

@@ -48,6 +48,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
 from stream_ldp.privacy.ledger.ledger import AttributeReport, Book
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import epochs_epsilon
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
 
@@ -945,3 +947,23 @@ def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> N
         "max_values": None,
     }
     assert ledger.spending.epsilon == pytest.approx(1.2 + collection_of().mechanism.epsilon(reports=1))
+
+
+def test_a_report_that_shows_a_permanent_response_is_never_counted_without_it() -> None:
+    memoised = films(mechanism="{kind: loloha, epsilon: 1, k: 2, set_size: 2}")
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9.0))
+    with pytest.raises(ValueError, match="set_reports"):
+        ledger.spend_phase(memoised, phase=1, epoch=EPOCH, time_ms=NOON_MS)
+    user = ItemSets.of([[1]])
+    shown = ledger.set_reports(memoised, user, phase=1, secret=SECRET)
+    with pytest.raises(ValueError, match="set_reports"):
+        ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS, shown=shown)
+    assert ledger.spending.epsilon == 0
+    for epoch in (EPOCH, EPOCH + 1):
+        ledger.spend_phase(memoised, phase=1, epoch=epoch, time_ms=NOON_MS, shown=shown)
+    assert ledger.spending.epsilon == pytest.approx(epochs_epsilon(memoised.method, epochs=2), abs=1e-12)
+    with pytest.raises(AlreadyReported):
+        ledger.spend_phase(memoised, phase=1, epoch=EPOCH, time_ms=NOON_MS, shown=shown)
+    assert Book.model_validate_json(Book(terms=None, spending=ledger.spending).model_dump_json()).spending == (
+        ledger.spending
+    )

@@ -30,6 +30,7 @@ class SampledAttribute(Part):
     candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
         the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
+    clip: whether clients take a number beyond the range for the nearest in it; otherwise they refuse it.
     bins: in place of values, numbers that bound intervals, which are then the values; see
         `stream_ldp.collection.values.labels_of_bins`.
     missing: value that stands for one that is missing, the last unless it is among the values; None to refuse it.
@@ -39,6 +40,7 @@ class SampledAttribute(Part):
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
     candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
+    clip: bool = False
     bins: tuple[Edge, ...] | None = None
     missing: Label | None = None
 
@@ -61,6 +63,8 @@ class SampledAttribute(Part):
             require_distinct(self.candidates, f"candidates of attribute {self.name!r}", "candidates")
         if self.values is not None:
             require_distinct(self.values, f"values of attribute {self.name!r}", "values")
+        if self.clip and self.range is None:
+            raise Misplaced(f"attribute {self.name!r} is no number that could be clipped to a `range`", "clip")
         if self.range is not None and not (all(map(math.isfinite, self.range)) and self.range[0] < self.range[1]):
             raise Misplaced(
                 f"the range of attribute {self.name!r} needs two numbers, the smaller one first; got "
@@ -117,6 +121,8 @@ class SampledAttribute(Part):
             return self._text(text)
         least, largest = self.range
         number = number_of(text, attribute=self.name)
+        if self.clip and math.isfinite(number):
+            return min(max(number, least), largest)
         # This refuses NaN as well, which is in no range.
         if not least <= number <= largest:
             raise DataError(f"attribute {self.name!r}: the given number is not from {least:g} to {largest:g}")

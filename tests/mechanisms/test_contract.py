@@ -25,7 +25,6 @@ from stream_ldp.mechanisms import (
     PermanentWords,
     Randomizer,
     SeededEntropy,
-    frequencies,
     new_secret,
     standard_errors,
 )
@@ -169,28 +168,30 @@ def test_the_estimate_of_a_frequency_is_unbiased(oracle: FrequencyOracle) -> Non
 
 
 @of_records
-def test_the_error_of_a_record_is_measured_as_stated(mechanism: Mechanism) -> None:
-    """The variance of 1,500 estimates from 400 reports each is within 10 %, but for one seed in 10^6 and value."""
-    record = tuple(0 for _ in mechanism.sizes)
-    rows = mechanism.perturb(np.tile(record, (600_000, 1)), entropy=SeededEntropy(4))
-    estimates = supported_by(mechanism, rows).reshape(1_500, 400, -1).mean(axis=1)
+def test_the_error_of_a_record_is_as_stated(mechanism: Mechanism) -> None:
+    """Exact: the variance of the estimate from one report, from the distribution of all reports."""
     one = np.repeat([each.one for each in mechanism.supports], mechanism.sizes)
     zero = np.repeat([each.zero for each in mechanism.supports], mechanism.sizes)
-    chance = np.where(one_hot(mechanism, record) == 1, one, zero)
-    stated = np.sqrt(chance * (1 - chance) / 400) / (one - zero)
-    assert estimates.std(axis=0) == pytest.approx(stated, rel=0.1)
-    assert np.all(np.abs(estimates.mean(axis=0) - one_hot(mechanism, record)) < 5.5 * stated / math.sqrt(1_500))
+    for record, outputs in realised_reports(mechanism).items():
+        probabilities = np.array([float(each) for each in outputs.values()])
+        estimates = supported_by(mechanism, rows_of(list(outputs)))
+        variance = probabilities @ estimates**2 - (probabilities @ estimates) ** 2
+        chance = np.where(one_hot(mechanism, record) == 1, one, zero)
+        assert variance == pytest.approx(chance * (1 - chance) / (one - zero) ** 2, rel=1e-9)
 
 
 @of_values
-def test_the_error_of_a_frequency_is_measured_as_stated(oracle: FrequencyOracle) -> None:
-    """The variance of 1,500 estimates from 400 reports of value 0 is within 10 %, but for 1 seed in 10^6."""
-    rows = oracle.perturb(np.zeros(600_000, dtype=np.int64), entropy=SeededEntropy(5)).reshape(1_500, 400, -1)
-    estimates = np.array([frequencies(oracle, oracle.sums(each), reports=400) for each in rows])
-    truth = (np.arange(oracle.size) == 0).astype(np.float64)
-    stated = standard_errors(oracle, truth, reports=400)
-    assert estimates.std(axis=0) == pytest.approx(stated, rel=0.1)
-    assert np.all(np.abs(estimates.mean(axis=0) - truth) < 5.5 * stated / math.sqrt(1_500))
+def test_the_error_of_a_frequency_is_as_stated(oracle: FrequencyOracle) -> None:
+    """Exact: the variance of the estimate from one report of each value, from the distribution of all reports."""
+    outputs = oracle.stated().astype(np.float64)[: oracle.size]
+    reports = np.arange(outputs.shape[1], dtype="<u4").view(np.uint8).reshape(-1, 4)[:, : -(-oracle.bits // 8)]
+    possible = np.flatnonzero(outputs.any(axis=0))
+    p, q = oracle.support
+    estimates = (oracle.supported(reports[possible], np.arange(oracle.size)) - q) / (p - q)
+    law = outputs[:, possible]
+    variance = law @ estimates**2 - (law @ estimates) ** 2
+    stated = [standard_errors(oracle, truth, reports=1) ** 2 for truth in np.eye(oracle.size)]
+    assert variance == pytest.approx(np.array(stated), rel=1e-9)
 
 
 def some_records(mechanism: Mechanism, users: int, seed: int) -> NDArray[np.int64]:

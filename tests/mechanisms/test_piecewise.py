@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import GivenWords, PiecewiseResponse, SeededEntropy
+from stream_ldp.mechanisms import Entropy, GivenWords, PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, rounded
+from stream_ldp.privacy.audit.enumerate import distribution
 
 RESPONSES = [
     PiecewiseResponse(steps=6, width=3, epsilon=1.0),
@@ -28,18 +29,22 @@ def test_the_mean_estimate_from_every_point_is_the_point(response: PiecewiseResp
 
 
 @responses
-def test_the_variance_of_numbers_between_the_points_is_measured_as_stated(response: PiecewiseResponse) -> None:
-    """The variance of 400,000 estimates is within 5 %, and the mean within 6 standard errors, but for 1 in 10^8."""
-    entropy = SeededEntropy(21)
-    for number in (-1.0, -0.3, 0.0, 0.77, 1.0):
-        numbers = np.full(400_000, number)
-        rows = response.perturb(rounded(numbers, steps=response.steps, entropy=entropy), entropy=entropy)
-        counts = response.sums(rows)
-        mean = counts @ response.numbers / 400_000
-        variance = counts @ response.numbers**2 / 400_000 - mean**2
-        (stated,) = response.variance(np.array([number]))
-        assert variance == pytest.approx(stated, rel=0.05)
-        assert abs(mean - number) < 6 * math.sqrt(stated / 400_000)
+@pytest.mark.parametrize("number", [-1.0, -0.3, 0.0, 0.77, 1.0])
+def test_the_estimate_of_a_number_between_the_points_is_unbiased_with_the_variance_stated(
+    response: PiecewiseResponse, number: float
+) -> None:
+    """Exact, from the distribution of all reports; chances of rounding are multiples of 2^-32."""
+
+    def report(entropy: Entropy) -> int:
+        points = rounded(np.array([number]), steps=response.steps, entropy=entropy)
+        return int(np.flatnonzero(response.sums(response.perturb(points, entropy=entropy)))[0])
+
+    found = distribution(report)
+    chances, estimates = np.array(list(map(float, found.values()))), response.numbers[list(found)]
+    mean = float(chances @ estimates)
+    assert mean == pytest.approx(number, abs=1e-9)
+    (stated,) = response.variance(np.array([number]))
+    assert float(chances @ estimates**2) - mean**2 == pytest.approx(stated, rel=1e-8)
 
 
 def test_a_coin_has_the_variance_of_duchi_and_harmony() -> None:

@@ -21,6 +21,14 @@ def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
     assert AGE.scaled(np.array([0, 60, 120.0])).tolist() == [-1, 0, 1]
 
 
+def test_numbers_beyond_the_range_are_clipped_on_request_alone() -> None:
+    clipped = AGE.model_copy(update={"clip": True})
+    assert [clipped.encode(each) for each in ("-0.5", "41.5", "1e300")] == [0, 41.5, 120]
+    for wrong in ("inf", "-inf", "old", ""):
+        with pytest.raises(DataError):
+            clipped.encode(wrong)
+
+
 @pytest.mark.parametrize(
     ("attribute", "value", "message"),
     [
@@ -53,6 +61,7 @@ def test_what_it_may_not_have_is_refused_and_not_repeated(
         ({"values": ("a",)}, "at least 2"),
         ({"values": ("a", "b"), "candidates": ("a",)}, "needs either `values`, a list, or `range"),
         ({"candidates": ("a", "a")}, "must be distinct, 'a' is given twice"),
+        ({"values": ("a", "b"), "clip": True}, "is no number that could be clipped"),
         ({"range": (1, 1)}, "needs two numbers, the smaller one first"),
         ({"range": (2, 1)}, "needs two numbers, the smaller one first"),
         ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),

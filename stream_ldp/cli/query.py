@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.named import collection_or_name
+from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, time_option, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.table_text import print_table
@@ -112,11 +112,13 @@ def query(
     form = form_of(form, output)
     if given is not None and of is None:
         fail("--given needs --of: the attributes whose distribution is wanted", code=2)
+    known = collection_or_name(collection)
+    require_series(known, estimate)
     everything = history or since is not None or until is not None
 
     async def take() -> None:
         answers = await fetch_answers(
-            collection_or_name(collection),
+            known,
             settings=settings,
             series=estimate,
             finals_only=not provisional,

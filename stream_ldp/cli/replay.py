@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.named import require_series
 from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
 from stream_ldp.cli.query import TableFormat, form_of, write_table
 from stream_ldp.cli.running import run_client
@@ -84,6 +85,7 @@ def replay(
         fail("--method, --format and --output are for an estimate of other attributes: say which, by --of", code=2)
     if of is not None and estimate:
         fail("--estimate compares what is published; --of estimates something else", code=2)
+    require_series(collection, estimate)
     normal_quantile(level)
     form = form_of(form, output)
 

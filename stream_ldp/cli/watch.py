@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.kinds import FACES, face_of
-from stream_ldp.cli.named import collection_or_name
+from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, time_option, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.silence import silence_line
@@ -83,6 +83,7 @@ def watch(
     fit; in a pipe each is a line.
     """
     known = collection_or_name(collection)
+    require_series(known, estimate)
     name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
     wanted = _Wanted(
         series=estimate, since_ms=None if since is None else round(since.timestamp() * 1000), finals=finals

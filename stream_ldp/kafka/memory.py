@@ -7,6 +7,7 @@ unchanged and sees everything that leaves them.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -96,21 +97,29 @@ class MemoryBroker:
             self.on_send(record)
         self.sent.append(record)
 
-    async def read(self, topic: str, offset: int, timeout_ms: int) -> list[Stored]:
-        """Return the records from an offset on, or let so much time pass and return those that came meanwhile."""
-        if not self.available(topic)[offset:] and timeout_ms:
+    async def read(self, topic: str, offset: int, timeout_ms: int, most: int | None = None) -> list[Stored]:
+        """Return the records from an offset on, or let so much time pass and return those that came meanwhile.
+
+        most: number of records to return at most.
+        """
+        if self.end(topic) <= offset and timeout_ms:
             if self.end_ms is not None and self.now_ms >= self.end_ms:
                 self.ended.set()
                 await asyncio.Event().wait()
-            coming = [each.at_ms for each in self._logs.get(topic, ())[offset:]]
+            coming = [each.at_ms for each in self._logs.get(topic, ())[offset : offset + 1]]
             ends = [] if self.end_ms is None else [self.end_ms]
             self.now_ms = max(self.now_ms, min([self.now_ms + timeout_ms, *ends, *coming]))
         await asyncio.sleep(0)
-        return self.available(topic)[offset:]
+        end = self.end(topic) if most is None else min(self.end(topic), offset + most)
+        return self._logs.get(topic, [])[offset:end]
+
+    def end(self, topic: str) -> int:
+        """Return the number of records of a topic that are there by now."""
+        return bisect_right(self._logs.get(topic, []), self.now_ms, key=lambda record: record.at_ms)
 
     def available(self, topic: str) -> list[Stored]:
         """Return the records of a topic that are there by now."""
-        return [record for record in self._logs.get(topic, []) if record.at_ms <= self.now_ms]
+        return self._logs.get(topic, [])[: self.end(topic)]
 
 
 #: The broker in memory that clients use instead of those of their settings, if any.
@@ -190,7 +199,7 @@ class MemoryConsumer:
 
     async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
         """Return the offset after the last record."""
-        return {each: len(self._broker.available(each.topic)) for each in partitions}
+        return {each: self._broker.end(each.topic) for each in partitions}
 
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         """Return the first record of this time or later, for each partition."""
@@ -216,7 +225,7 @@ class MemoryConsumer:
         max_records: int | None = None,
     ) -> dict[Any, list[Any]]:
         """Return the next records, or none after so many milliseconds."""
-        records = (await self._broker.read(partition.topic, self._offset, timeout_ms))[:max_records]
+        records = await self._broker.read(partition.topic, self._offset, timeout_ms, max_records)
         found = [
             SimpleNamespace(
                 topic=partition.topic,

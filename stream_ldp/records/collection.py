@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Label, Part, Sample, Topics, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
@@ -19,17 +19,19 @@ from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.records.series import EstimateSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["AD_HOC", "Attribute", "JointCollection", "about"]
+__all__ = ["AD_HOC", "Attribute", "JointCollection", "about", "with_estimate"]
 
 #: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
 #: MB, within the 16 MiB that an estimates topic accepts in one record.
 MAX_CELLS = 2**17
+
+EstimatesT = TypeVar("EstimatesT", bound=Collection)
 
 #: Name of an estimate that no collection file has.
 AD_HOC = "ad-hoc"
@@ -221,6 +223,18 @@ def about(collection: JointCollection, of: Sequence[str], method: str | None) ->
     Raises:
         ParameterError: an attribute is not one of the collection's, or there is no such method.
     """
-    asked = {"name": AD_HOC, "of": tuple(of), "prior": "window"} | ({} if method is None else {"method": method})
-    fields = {name: getattr(collection, name) for name in JointCollection.model_fields}
-    return parse_values(JointCollection, fields | {"estimates": [asked]})
+    chosen = {} if method is None else {"method": method}
+    return with_estimate(collection, {"name": AD_HOC, "of": tuple(of), "prior": "window", **chosen})
+
+
+def with_estimate(collection: EstimatesT, estimate: Mapping[str, Any]) -> EstimatesT:
+    """Make a collection with the same reports and another estimate in place of its own.
+
+    collection: one of a class with `estimates`.
+    estimate: as a collection file has it.
+
+    Raises:
+        ParameterError: the collection cannot have this estimate.
+    """
+    fields = {name: getattr(collection, name) for name in type(collection).model_fields}
+    return parse_values(type(collection), fields | {"estimates": [estimate]})

@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
-from stream_ldp.records.collection import MAX_CELLS
+from stream_ldp.errors import ParameterError
+from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
 from stream_ldp.sampled.collection import AskingCollection
 from stream_ldp.views.question import views_of
 from stream_ldp.views.series import ViewEstimateSpec
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.attributes import SampledAttribute
     from stream_ldp.sampled.questions import QuestionSet, Table
 
-__all__ = ["ViewsCollection"]
+__all__ = ["ViewsCollection", "about"]
 
 
 class ViewsCollection(AskingCollection):
@@ -97,3 +98,18 @@ class ViewsCollection(AskingCollection):
     def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
         """Find the positions of some attributes, given by name, among the collection's; in the given order."""
         return tuple(self._positions[name] for name in of)
+
+
+def about(collection: ViewsCollection, of: Sequence[str], method: str | None) -> ViewsCollection:
+    """Make a collection with the same reports whose only estimate is of other attributes.
+
+    of: names of the attributes, in the order of the axes.
+    method: None, since there is one way to fit views.
+
+    Raises:
+        ParameterError: an attribute is not one of the collection's, no view has two of them together, or a method is
+            given.
+    """
+    if method is not None:
+        raise ParameterError(f"views are fitted in one way, which is no choice of methods; got {method!r}")
+    return with_estimate(collection, {"name": AD_HOC, "of": tuple(of)})

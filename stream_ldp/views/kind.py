@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.layout import SampledLayout
-from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.collection import ViewsCollection, about
 from stream_ldp.views.plan import plan
 from stream_ldp.views.solve import solve
 
@@ -32,4 +32,5 @@ VIEWS = Kind(
     solve=solve,
     answer=Estimate,
     plan=plan,
+    about=about,
 )

@@ -18,6 +18,8 @@ from tests.client.rankings import films
 from tests.in_memory import START_MS, rank_films, report
 from tests.sampled.examples import collection_of as sampled_collection
 from tests.sampled.examples import users
+from tests.views.examples import collection_of as views_collection
+from tests.views.examples import users as view_users
 
 
 async def test_a_window_that_is_computed_again_equals_the_published_one() -> None:
@@ -79,7 +81,9 @@ async def test_sampled_collections_are_equal() -> None:
             await reporter.report_many(users(2_000), secrets=None)
         kafka.close_windows()
         (found,) = await compare(collection, settings=kafka.settings)
-        with pytest.raises(ParameterError, match="only collections of records have estimates of other attributes"):
+        with pytest.raises(
+            ParameterError, match="only collections of records and views have estimates of other attributes"
+        ):
             await ad_hoc(collection, settings=kafka.settings, of=["diet"])
     assert found.differences == ()
 
@@ -115,6 +119,23 @@ async def test_other_attributes_are_estimated_from_the_same_reports() -> None:
     assert estimate.fit.method == "em"
     # Five standard errors: in one of a million runs a right cell is further off, and the seed is fixed.
     assert (np.abs(estimate.joint() - 1 / 6) <= 5 * estimate.standard_errors()).all()
+
+
+async def test_views_are_compared_and_asked_about_other_attributes() -> None:
+    collection = views_collection()
+    with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        async with SampledReporter(
+            collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
+        ) as reporter:
+            await reporter.report_many(view_users(collection_size := 3_000), secrets=None)
+        kafka.close_windows()
+        assert not any(each.differences for each in await compare(collection, settings=kafka.settings))
+        of = [collection.attributes[0].name]
+        estimate = await ad_hoc(collection, settings=kafka.settings, of=of)
+        with pytest.raises(ParameterError, match="fitted in one way"):
+            await ad_hoc(collection, settings=kafka.settings, of=of, method="em")
+    assert (estimate.series, estimate.reports) == ("ad-hoc", collection_size)
+    assert [axis.attribute for axis in estimate.axes] == of
 
 
 def _nothing(kafka: KafkaInMemory) -> None: ...

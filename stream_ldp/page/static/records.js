@@ -61,7 +61,7 @@ export const records = {
     const { fit, independence, privacy, plausibility } = answer;
     const known = [["method", `${fit.method}, from ${fit.start}`]];
     if (answer.effective_reports !== answer.reports) known.push(["worth", `${Math.round(answer.effective_reports).toLocaleString("en")} reports`]);
-    if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${below(independence.p_value)}` : `not rejected, p ${below(independence.p_value)}`]);
+    if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${sampled(independence.p_value)}` : `not rejected, p ${sampled(independence.p_value)}`]);
     known.push(["epsilon a report", epsilon(privacy.per_report)], ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`]);
     if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["honest reports look so", `p ${below(plausibility.p_value)}`]);
     return known;
@@ -100,6 +100,11 @@ export const records = {
     return found;
   },
 };
+
+// The test of independence takes 999 samples, so it can say no less than 0.001.
+function sampled(value) {
+  return value <= 0.001 ? "at most 0.001" : below(value);
+}
 
 // Probabilities of a test: below some bound, their digits say nothing.
 function below(value) {

@@ -286,15 +286,15 @@ class Mechanism(ABC):
         return self.privacy_loss(neighbours=neighbours, reports=reports).epsilon
 
     def _checked(self, values: NDArray[np.integer]) -> NDArray[np.intp]:
-        values, sizes = np.asarray(values), np.array(self.sizes)
-        if values.ndim != 2 or values.shape[1] != len(sizes):
-            raise ValueError(f"values must have shape (n, {len(sizes)}), got {values.shape}")
+        values = np.asarray(values)
+        if values.ndim != 2 or values.shape[1] != len(self.sizes):
+            raise ValueError(f"values must have shape (n, {len(self.sizes)}), got {values.shape}")
         # Most records are checked at once: they have no value that is none of the smallest attribute's.
-        usual = not values.size or (values.min() >= 0 and values.max() < sizes.min())
-        if not usual and (np.any(values < 0) or np.any(values >= sizes)):
-            column = int(np.flatnonzero(np.any((values < 0) | (values >= sizes), axis=0))[0])
+        usual = not values.size or (values.min() >= 0 and values.max() < min(self.sizes))
+        if not usual and (outside := (values < 0) | (values >= np.array(self.sizes))).any():
+            column = int(np.flatnonzero(outside.any(axis=0))[0])
             # The value itself stays out of the message: it is what the mechanism protects.
-            raise ValueError(f"attribute {column} has a value outside 0..{sizes[column] - 1}")
+            raise ValueError(f"attribute {column} has a value outside 0..{self.sizes[column] - 1}")
         return values.astype(np.intp, copy=False)
 
 

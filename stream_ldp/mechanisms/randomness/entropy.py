@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -119,6 +120,8 @@ class WordEntropy(ABC):
 
     def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
         """See `Entropy.responses`: word < threshold."""
+        if zero == one:
+            return self.words(states.size).reshape(states.shape) < one
         # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
         return self.below(np.where(states, np.uint64(one), np.uint64(zero)))
 
@@ -136,6 +139,8 @@ class WordEntropy(ABC):
             raise ValueError(f"a range has 1 to 2^32 integers, got sizes from {least} to {most}")
         size: NDArray[np.int64] | int = least if least == most else flat
         words = self.words(len(flat)).astype(np.int64)
+        if isinstance(size, int) and RESOLUTION % size == 0:
+            return (words & (size - 1)).reshape(np.shape(sizes))
         while (again := np.flatnonzero(words >= RESOLUTION - RESOLUTION % size)).size:
             words[again] = self.words(len(again))
         # A power of two, as most sizes are, leaves the low bits.
@@ -266,6 +271,7 @@ def _unrepeated(array: NDArray[np.integer]) -> NDArray[np.int64]:
     return array[tuple(slice(None) if stride else slice(1) for stride in array.strides)].astype(np.int64)
 
 
+@lru_cache
 def threshold(probability: float) -> int:
     """Return the integer t in [0, 2^32] for which P(word < t) = t / 2^32 is nearest to `probability`."""
     return round(probability * RESOLUTION)

@@ -102,6 +102,7 @@ class PermanentWords:
         ]
         self._counts = list(counts)
         self._blocks = [_blocks(count * _WORD_BYTES) for count in counts]
+        self._lengths = {size for blocks in self._blocks for _, size in blocks}
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
         """Return the words of one user's record, uint32, shape (sum of counts,).
@@ -109,20 +110,28 @@ class PermanentWords:
         Raises:
             ValueError: the secret is not `SECRET_BYTES` long.
         """
+        return np.frombuffer(b"".join(self._digests(secret, values)), dtype="<u4")
+
+    def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
+        """Return the words of many users, uint32, shape (n, sum of counts); `values` has shape (n, attributes)."""
+        digests: list[bytes] = []
+        for secret, row in zip(secrets, values.tolist(), strict=True):
+            digests += self._digests(secret, row)
+        return np.frombuffer(b"".join(digests), dtype="<u4").reshape(len(values), sum(self._counts))
+
+    def _digests(self, secret: bytes, values: Sequence[int]) -> list[bytes]:
         if len(secret) != SECRET_BYTES:
             raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        # The key is hashed once for all blocks of a length.
+        keyed = {size: hashlib.blake2b(key=secret, digest_size=size, person=_PERSON) for size in self._lengths}
         digests = []
         for context, blocks, value in zip(self._contexts, self._blocks, values, strict=True):
             prefix = context + int(value).to_bytes(4, "little")
             for number, size in blocks:
-                block = hashlib.blake2b(prefix + number, key=secret, digest_size=size, person=_PERSON)
+                block = keyed[size].copy()
+                block.update(prefix + number)
                 digests.append(block.digest())
-        return np.frombuffer(b"".join(digests), dtype="<u4")
-
-    def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
-        """Return the words of many users, uint32, shape (n, sum of counts); `values` has shape (n, attributes)."""
-        rows = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
-        return np.stack(rows) if rows else np.zeros((0, sum(self._counts)), dtype=np.uint32)
+        return digests
 
 
 def _blocks(needed: int) -> list[tuple[bytes, int]]:

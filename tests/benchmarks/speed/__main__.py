@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.benchmarks.speed import counting, draining, item_sets, perturbing, solving, table
+from tests.benchmarks.speed import counting, draining, item_sets, latency, perturbing, solving, table
 from tests.benchmarks.speed.measuring import measured
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ KERNELS = {
 #: The rows of whole processes on a real Kafka.
 ON_KAFKA = {
     "draining": draining.rows,
+    "latency": latency.rows,
 }
 
 

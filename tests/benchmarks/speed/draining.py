@@ -28,7 +28,7 @@ from tests.service.harness import Deployment, JointDeployment, WorkerProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["GroupedWorker", "made", "rows"]
+__all__ = ["GroupedWorker", "deployed", "drained", "encoded", "fill", "rows"]
 
 #: Records of a stored batch, below the limit of 1 MB at any length of them.
 _STORED = 1_000
@@ -73,7 +73,7 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
             records = round(scale * 300_000)
             (Path(directory) / str(reports)).mkdir()
             deployment = asyncio.run(
-                made(Path(directory) / str(reports), kafka.bootstrap, records=records, reports=reports)
+                _made(Path(directory) / str(reports), kafka.bootstrap, records=records, reports=reports)
             )
             yield from _compared(deployment, records, reports, rounds)
 
@@ -110,41 +110,55 @@ def _compared(deployment: Deployment, records: int, reports: int, rounds: int) -
     }
 
 
-async def made(directory: Path, bootstrap: str, *, records: int, reports: int) -> JointDeployment:
+async def _made(directory: Path, bootstrap: str, *, records: int, reports: int) -> JointDeployment:
     """Create a deployment of 16 binary attributes and five pairs, and fill its reports topic."""
-    text = json.dumps(document_of((2,) * 16, window="1h"))  # which is YAML
-    deployment = await JointDeployment.create(
+    deployment = await deployed(directory, bootstrap, document_of((2,) * 16, window="1h"))
+    await fill(deployment, encoded(deployment, records, reports=reports))
+    return deployment
+
+
+async def deployed(directory: Path, bootstrap: str, document: dict[str, Any]) -> JointDeployment:
+    """Create a deployment of the collection of a document."""
+    text = json.dumps(document)  # which is YAML
+    return await JointDeployment.create(
         directory,
         brokers=bootstrap,
         prefix=f"bench-{uuid.uuid4().hex[:12]}",
         text=text.replace("{", "{{").replace("}", "}}"),
         partitions=PARTITIONS,
     )
-    collection = deployment.collection
-    rows, time_ms = rows_of(collection, reports), time.time_ns() // 1_000_000
-    numbers = iter(range(records))
+
+
+def encoded(deployment: JointDeployment, records: int, *, reports: int) -> list[bytes]:
+    """Encode so many batches of this moment, with ids of their own."""
+    collection, time_ms = deployment.collection, time.time_ns() // 1_000_000
+    rows = rows_of(collection, reports)
+    return [
+        wire.encode(
+            wire.Batch(
+                fingerprint=collection.fingerprint,
+                batch_id=number.to_bytes(16, "little"),
+                time_ms=time_ms,
+                rows=rows,
+            )
+        )
+        for number in range(records)
+    ]
+
+
+async def fill(deployment: JointDeployment, values: Sequence[bytes]) -> None:
+    """Write records to the partitions of the reports topic in turn."""
+    topic = deployment.names.reports(deployment.collection.name)
     producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
     await producer.start()
     try:
-        for partition in itertools.cycle(range(PARTITIONS)):
+        for partition, begin in zip(itertools.cycle(range(PARTITIONS)), range(0, len(values), _STORED), strict=False):
             batch = producer.create_batch()
-            for number in itertools.islice(numbers, _STORED):
-                value = wire.encode(
-                    wire.Batch(
-                        fingerprint=collection.fingerprint,
-                        batch_id=number.to_bytes(16, "little"),
-                        time_ms=time_ms,
-                        rows=rows,
-                    )
-                )
-                batch.append(key=None, value=value, timestamp=time_ms)
-            if not batch.record_count():
-                return deployment
-            topic = deployment.names.reports(collection.name)
+            for value in values[begin : begin + _STORED]:
+                batch.append(key=None, value=value, timestamp=None)
             await (await producer.send_batch(batch, topic, partition=partition))
     finally:
         await producer.stop()
-    return deployment
 
 
 def drained(deployment: Deployment, total: int, reports: int) -> dict[str, float]:

@@ -66,6 +66,7 @@ class MemoryKafka:
         self.place = dict.fromkeys(self.all, 0)
         self.assigned = set(self.all)
         self.stale: dict[TopicPartition, list[Any]] = {}
+        self.waits_ms: list[int] = []
 
     # The parts of a worker on it.
 
@@ -161,6 +162,7 @@ class MemoryKafka:
 
     async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         self.seconds += self.turn_seconds
+        self.waits_ms.append(timeout_ms)
         fetched, self.stale = self.stale, {}
         for partition in self.assigned - fetched.keys():
             begin = max(self.place[partition], self.beginning[partition])

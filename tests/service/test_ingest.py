@@ -6,7 +6,14 @@ import pytest
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
 
 from stream_ldp.pipeline import partials
-from stream_ldp.service.ingest import CHECK_SECONDS, FLUSH_SECONDS, STANDSTILL_SECONDS, UNANSWERED_SECONDS, Ingest
+from stream_ldp.service.ingest import (
+    CHECK_SECONDS,
+    FLUSH_SECONDS,
+    POLL_MS,
+    STANDSTILL_SECONDS,
+    UNANSWERED_SECONDS,
+    Ingest,
+)
 from tests.service.memory import MemoryKafka
 
 
@@ -53,6 +60,17 @@ async def test_partials_and_dead_letters_are_acknowledged_before_the_commit_and_
     ]
     assert memory.committed().position == 2
     assert memory.metric("reports_counted_total", collection="survey") == 5.0
+
+
+async def test_a_flush_does_not_wait_for_records_that_do_not_come(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.turn_seconds = 0.1
+    await turn(ingest, memory, seconds=1.0)
+    # A flush is due 50 ms after two turns.
+    assert min(memory.waits_ms) <= 1_000 * (FLUSH_SECONDS - 2 * memory.turn_seconds) + 1
+    assert max(memory.waits_ms) <= POLL_MS
 
 
 async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

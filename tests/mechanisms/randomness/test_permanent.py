@@ -148,7 +148,7 @@ def test_records_of_another_width_are_refused() -> None:
         ({"f": 2**-33}, "f must be between 0 (no privacy) and 1 (no information)"),
         ({"f": 1 - 2**-33}, "f must be between 0 (no privacy) and 1 (no information)"),
         ({"p": 0.5}, "p and q belong together"),
-        ({"p": -0.1, "q": 0.5}, "p and q are probabilities"),
+        ({"p": -0.1, "q": 0.5}, "p is a probability, from 0 to 1"),
         ({"p": 0.5, "q": 0.5}, "p (chance to send 1 for a 0) must be below q"),
         ({"p": 0.5, "q": 0.5 + 2**-34}, "p (chance to send 1 for a 0) must be below q"),
     ],

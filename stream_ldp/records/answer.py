@@ -69,7 +69,9 @@ class Independence(MessagePart):
     p_value: Probability = Field(
         description="chance of such a statistic without dependence, of 999 samples: where it is 0.001, at most so"
     )
-    dependent: bool = Field(description="whether independence is rejected; where not, prefer the product")
+    dependent: bool = Field(
+        description="whether independence is rejected; where not, the joint is drawn to the product all the same"
+    )
 
 
 class Filter(MessagePart):

@@ -152,7 +152,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
         verdict = (
             "the attributes depend on each other"
             if independence.dependent
-            else "no dependence can be shown: prefer the product of the marginals"
+            else "no dependence can be shown: the attributes may be independent"
         )
         # The test takes 999 samples, so it can say no less.
         yield f"{verdict} ({shown_p(independence.p_value, least=0.001)})"

@@ -76,7 +76,7 @@ def test_what_speaks_against_an_estimate_is_shown() -> None:
     assert "provisional" in text
     assert "worth 20,000 of different users in one window" in text
     assert "could gain 3.2 nats at most, NOT within tolerance" in text
-    assert "no dependence can be shown: prefer the product of the marginals (p = 0.42)" in text
+    assert "no dependence can be shown: the attributes may be independent (p = 0.42)" in text
     assert "WARNING: honest reports hardly ever look like this (p < 1e-06)" in text
     assert "certified=no dependent=no plausible=no" in plain_line(doubtful)
     assert "truth" not in text

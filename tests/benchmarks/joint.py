@@ -1,0 +1,255 @@
+"""This benchmark measures joint distributions, and writes docs/accuracy.md's tables and plot.
+
+python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
+some minutes, and then writes; without a directory it only writes what was measured.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial, reduce
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_ldp.mechanisms import RRLDP, SeededEntropy
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import estimator
+from stream_ldp.records.evaluation import average_variation_distance, joint_of
+from stream_ldp.records.solve import supported
+from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
+from tests.paths import REPOSITORY
+
+__all__ = ["MEASURED", "PAGE", "PLOT", "plot", "tables"]
+
+PAGE = REPOSITORY / "docs" / "accuracy.md"
+PLOT = REPOSITORY / "docs" / "images" / "windows.svg"
+MEASURED = REPOSITORY / "tests" / "benchmarks" / "joint.json"
+
+USERS, WINDOWS, REPEATS, SEED = 4_315, 30, 5, 0
+NOISES: dict[str, dict[str, float]] = {
+    "f = 0.1": {"f": 0.1},
+    "f = 0.5": {"f": 0.5},
+    "f = 0.9": {"f": 0.9},
+    "f = 0.1, both stages": {"f": 0.1, "p": 0.5, "q": 0.75},
+    "f = 0.5, both stages": {"f": 0.5, "p": 0.5, "q": 0.75},
+}
+#: Table, attributes, and the column by which the population moves; None if it stays.
+STREAMS = (
+    ("adult", "age,marital-status", "hours-per-week"),
+    ("adult", "marital-status,race", "age"),
+    ("adult", "marital-status,sex,income", "age"),
+    ("adult", "marital-status,sex,income", None),
+    ("nltcs", "bathing,traveling,managing_money", "grocery_shopping"),
+    ("nltcs", "bathing,traveling,managing_money", None),
+)
+OF_STREAMS = ("f = 0.5", "f = 0.1, both stages")
+SHARES = {0.0: "New users", 0.5: "Half of the users return", 1.0: "All users return"}
+#: Numbers of attributes of one window, by table, and how many sets of them are drawn for a row.
+SIZES, SETS = {"nltcs": (2, 3, 5), "adult": (2, 3)}, 10
+#: Most values of an attribute that is drawn: five of Adult's largest have more cells than anybody asks about.
+MOST_VALUES = 16
+#: The forms that are compared with ours.
+PUBLISHED = ("em", "lasso", "lremh")
+
+
+def measure(directory: Path) -> dict[str, Any]:
+    """Measure everything."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        streams = list(product(STREAMS, OF_STREAMS, SHARES))
+        windows = list(pool.map(partial(_stream, directory), *zip(*streams, strict=True)))
+        rows = [(name, k, noise) for name, sizes in SIZES.items() for k in sizes for noise in NOISES]
+        single = list(pool.map(partial(_single, directory), *zip(*rows, strict=True)))
+    return {"windows": windows, "single": single}
+
+
+def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, returning: float) -> dict[str, Any]:
+    name, of, drift_by = stream
+    population = _columns(directory, name, of.split(","))
+    outcomes = window_trials(
+        Stream(
+            population=population,
+            drift=None if drift_by is None else _columns(directory, name, [drift_by])[:, 0],
+            mechanism=RRLDP(sizes=_sizes(population), **NOISES[noise]),
+            users=USERS,
+            windows=WINDOWS,
+            returning=returning,
+        ),
+        priors=("window", "temporal"),
+        repeats=REPEATS,
+        seed=SEED,
+        estimator=estimator("em", stop="certificate", delta=0.001),
+        clock=time.perf_counter,
+    )
+    scores = {each.prior: each for each in window_scores(outcomes)}
+    return {
+        "data": name,
+        "of": of,
+        "drift_by": drift_by,
+        "noise": noise,
+        "returning": returning,
+        "avd": {prior: round(each.avd, 5) for prior, each in scores.items()},
+        "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
+    }
+
+
+def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
+    """Estimate one window of each of some random sets of attributes by every form."""
+    rng = np.random.default_rng([SEED, k])
+    header, records = _table(directory, name)
+    usable = [each for each in header if 2 <= len(set(records[:, header.index(each)].tolist())) <= MOST_VALUES]
+    distances: dict[str, list[float]] = {}
+    covered = []
+    for repeat in range(SETS):
+        of = [usable[place] for place in rng.choice(len(usable), k, replace=False)]
+        population = _columns(directory, name, of)
+        people = population[rng.choice(len(population), USERS)]
+        mechanism = RRLDP(sizes=_sizes(population), **NOISES[noise])
+        rows = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(repeat)), bits=mechanism.bits)
+        counts, truth = supported(rows, mechanism, range(k)), joint_of(people, mechanism.sizes)
+        for method, stop in (("em", "certificate"), *((each, "paper") for each in PUBLISHED)):
+            solution = estimator(method, stop=stop, delta=0.001).estimate(
+                counts, sizes=mechanism.sizes, supports=mechanism.supports
+            )
+            form = "ours" if stop == "certificate" else method
+            distances.setdefault(form, []).append(average_variation_distance(solution.joint, truth))
+            if form == "ours":
+                independent = reduce(np.multiply.outer, solution.independence.marginals)
+                distances.setdefault("product", []).append(average_variation_distance(independent, truth))
+                large = truth >= min(0.01, truth.max())
+                covered.append(
+                    float((np.abs(solution.joint - truth) <= 1.96 * solution.standard_error)[large].mean())
+                )
+    return {
+        "data": name,
+        "k": k,
+        "noise": noise,
+        "avd": {form: round(float(np.mean(each)), 5) for form, each in distances.items()},
+        "coverage": round(float(np.mean(covered)), 4),
+    }
+
+
+@cache
+def _table(directory: Path, name: str) -> tuple[list[str], NDArray[np.int64]]:
+    with gzip.open(directory / f"{name}.csv.gz", "rt") as lines:
+        rows = csv.reader(lines)
+        return next(rows), np.array([[int(value) for value in row] for row in rows])
+
+
+def _columns(directory: Path, name: str, of: list[str]) -> NDArray[np.int64]:
+    """Return columns as value indices, the values in the order of their numbers."""
+    header, records = _table(directory, name)
+    return np.stack([np.unique(records[:, header.index(each)], return_inverse=True)[1] for each in of], axis=1)
+
+
+def _sizes(population: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple((population.max(axis=0) + 1).tolist())
+
+
+def tables(measured: dict[str, Any]) -> dict[str, str]:
+    """Make the tables of the page, by the name of their place in it."""
+    made = {"single": _single_table(measured["single"])}
+    for share in SHARES:
+        made[f"windows {share:g}"] = _windows_table(measured["windows"], share)
+    return made
+
+
+def _windows_table(windows: list[dict[str, Any]], share: float) -> str:
+    lines = [
+        f"| {SHARES[share]} | alone | temporal | ratio | covered: alone | temporal |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    of_share = [each for each in windows if each["returning"] == share]
+    ratios = []
+    for each in of_share:
+        alone, temporal = each["avd"]["window"], each["avd"]["temporal"]
+        ratios.append(temporal / alone)
+        covered = " | ".join(f"{each['coverage'][prior]:.2f}" for prior in ("window", "temporal"))
+        lines.append(f"| {_named(each)} | {alone:.4f} | {temporal:.4f} | {ratios[-1]:.2f} | {covered} |")
+    lines.append(f"| mean | | | {np.mean(ratios):.2f} | | |")
+    return "\n".join(lines)
+
+
+def _named(row: dict[str, Any]) -> str:
+    of = row["of"].replace(",", ", ").replace("marital-status", "marital").replace("_", " ")
+    drift = "drift" if row["drift_by"] else "none"
+    return f"{row['data'].replace('nltcs', 'NLTCS').replace('adult', 'Adult')} {of}; {row['noise']}; {drift}"
+
+
+def _single_table(single: list[dict[str, Any]]) -> str:
+    lines = [
+        "| table, attributes, noise | ours | EM | LASSO | LREMH | product | ratio to the best of these | covered |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for each in single:
+        avd = each["avd"]
+        others = [avd[form] for form in (*PUBLISHED, "product")]
+        name = f"{each['data'].replace('nltcs', 'NLTCS').replace('adult', 'Adult')}, {each['k']}, {each['noise']}"
+        numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *others))
+        lines.append(f"| {name} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
+    return "\n".join(lines)
+
+
+def plot(measured: dict[str, Any]) -> str:
+    """Draw the ratio of the temporal distance to that of the window alone, a point for each row, as SVG."""
+    left, width, step, top = 380, 420, 20, 50
+    rows = [each for each in measured["windows"] if each["returning"] == 0.0]
+    height = top + step * len(rows) + 40
+    colours = {0.0: "#0b6e99", 0.5: "#c77700", 1.0: "#8a8a8a"}
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {height}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{left + width + 30}" height="{height}" fill="white"/>',
+    ]
+    for number, (share, colour) in enumerate(colours.items()):
+        x = left + 150 * number
+        parts.append(f'<circle cx="{x}" cy="16" r="5" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 10}" y="20">{SHARES[share]}</text>')
+    bottom = top + step * len(rows)
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = left + round(tick * width)
+        parts.append(f'<line x1="{x}" y1="{top - 10}" x2="{x}" y2="{bottom}" stroke="#ddd"/>')
+        parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>')
+    parts.append(
+        f'<text x="{left + width // 2}" y="{bottom + 34}" text-anchor="middle">'
+        "distance with the windows before, over that of the window alone</text>"
+    )
+    for number, row in enumerate(rows):
+        y = top + step * number + 4
+        parts.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{_named(row)}</text>')
+        for each in measured["windows"]:
+            if _named(each) == _named(row):
+                x = left + width * each["avd"]["temporal"] / each["avd"]["window"]
+                parts.append(f'<circle cx="{x:.1f}" cy="{y}" r="5" fill="{colours[each["returning"]]}"/>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def write(measured: dict[str, Any]) -> None:
+    """Write the page's tables and its plot."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in tables(measured).items():
+        before, rest = text.split(f"<!-- {name} -->\n")
+        _, after = rest.split(f"<!-- /{name} -->")
+        text = f"{before}<!-- {name} -->\n\n{table}\n\n<!-- /{name} -->{after}"
+    PAGE.write_text(text, encoding="utf-8")
+    PLOT.write_text(plot(measured), encoding="utf-8")
+
+
+def main() -> None:
+    """Measure if a directory is given, and write."""
+    if len(sys.argv) > 1:
+        MEASURED.write_text(json.dumps(measure(Path(sys.argv[1])), indent=1) + "\n", encoding="utf-8")
+    write(json.loads(MEASURED.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,7 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
-def watched(outcomes: Iterator[_Outcome], *, total: int, what: str) -> Iterator[_Outcome]:
-    """Yield the outcomes as they come, with a bar that shows how many of `total` there are."""
+def watched(outcomes: Iterator[_Outcome], *, total: int | None, what: str) -> Iterator[_Outcome]:
+    """Yield the outcomes as they come, with a bar that shows how many there are of `total`; None if nobody knows."""
     with progress_bar() as progress:
         yield from progress.track(outcomes, total=total, description=what)

@@ -13,6 +13,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, spent_line
 from stream_ldp.client import (
     Assumption,
@@ -295,15 +296,19 @@ async def _report(
     reporter = reporter_of(collection, settings=options.settings, secret=secret, ledger=ledger)
     problem = None
     try:
-        async with reporter, aclosing(lines_of(options.path)) as chunks:
-            async for lines in chunks:
-                records = reader.read(lines)
-                if ledger is None:
-                    await reporter.report_many(records, secrets=None)
-                else:
-                    await _report_series(reporter, records)
-                if reader.problem:
-                    break
+        with progress_bar() as progress:
+            # Whoever types records sees them already.
+            task = progress.add_task("reports", total=None, visible=str(options.path) != "-")
+            async with reporter, aclosing(lines_of(options.path)) as chunks:
+                async for lines in chunks:
+                    records = reader.read(lines)
+                    if ledger is None:
+                        await reporter.report_many(records, secrets=None)
+                    else:
+                        await _report_series(reporter, records)
+                    progress.update(task, advance=len(records))
+                    if reader.problem:
+                        break
     except (DeliveryError, OSError) as error:
         problem = str(error)
     except TooManyValues as refusal:

@@ -303,21 +303,23 @@ class RecordReporter(Sender):
 
         Those who may not come with their place.
         """
-        rows, reporting = [], []
+        # The terms may change while this waits: the noise and the charge have to be under the same.
+        rows, charges = [], []
         for memoises in (True, False):
             alike = [each for each in users if each.ledger.terms.memoises is memoises]
             places = [each.place for each in alike]
             rows.append(self._perturbed(table[places], secrets=[each.secret for each in alike], memoises=memoises))
-            reporting += alike
+            for each in alike:
+                record = table[each.place : each.place + 1]
+                charges.append((each, tuple(self._charged(record, secret=each.secret, ledger=each.ledger))))
 
         def spend() -> tuple[list[bool], list[tuple[int, ReportRefused | LedgerError]]]:
             allowed, refused = [], []
-            for each in reporting:
-                charged = self._charged(table[each.place : each.place + 1], secret=each.secret, ledger=each.ledger)
+            for user, charge in charges:
                 try:
-                    each.ledger.spend(charged, time_ms=time_ms)
+                    user.ledger.spend(charge, time_ms=time_ms)
                 except (ReportRefused, LedgerError) as why:
-                    refused.append((each.place, why))
+                    refused.append((user.place, why))
                     allowed.append(False)
                 else:
                     allowed.append(True)

@@ -10,6 +10,7 @@ import typer
 
 from stream_ldp.cli.evaluate._inputs import ordered
 from stream_ldp.cli.inputs.table import read_rows
+from stream_ldp.cli.progress import watched
 from stream_ldp.collection.values import bin_of, number_of, text_of
 from stream_ldp.errors import DataError
 
@@ -66,7 +67,7 @@ def read_columns(
     bins.require(names)
     records: list[tuple[str, ...]] = []
     lacking, first = 0, ""
-    for place, row in read_rows(path, names):
+    for place, row in watched(read_rows(path, names), total=None, what="rows"):
         texts = {name: text_of(row[name]) for name in names}
         if None in texts.values():
             name = next(name for name, text in texts.items() if text is None)

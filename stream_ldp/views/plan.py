@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.views.design import Design, ranked
-from stream_ldp.views.expected import DEPENDENCE
+from stream_ldp.views.expected import DEPENDENCE, expected_avd, rr_information
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["DesignPlan", "Plan", "plan"]
+__all__ = ["DesignPlan", "Plan", "Relation", "plan"]
 
 _SUM_BYTES = 8  # bytes of a counter
 #: Designs that a plan shows beside the one in use.
@@ -40,6 +40,24 @@ class DesignPlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Relation:
+    """The privacy of one mechanism by both neighbour relations, and what it gives.
+
+    mechanism: `views`, or `rr-ldp`, by which every user tells all attributes.
+    equal: the relation by which its epsilon is that of the views: `record`, any two, or `attribute`, of records that
+        differ in one.
+    record_epsilon, attribute_epsilon: in nats, of all reports of a user for ever.
+    avd: pairs (users, expected mean AVD of the joint distribution of two attributes).
+    """
+
+    mechanism: str
+    equal: str
+    record_epsilon: float
+    attribute_epsilon: float
+    avd: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """The plan of a collection.
 
@@ -51,6 +69,7 @@ class Plan:
     dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.
     design: the design in use.
     others: the best of the other designs, for the number of users that the design is chosen for.
+    relations: what RR-LDP would give that hides a record, or an attribute, as well as the views do.
     """
 
     collection: str
@@ -65,6 +84,7 @@ class Plan:
     dependence: float
     design: DesignPlan
     others: tuple[DesignPlan, ...]
+    relations: tuple[Relation, ...]
 
 
 def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -98,6 +118,25 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(each, populations, dependence) for each in others[:_RUNNERS_UP]),
+        relations=tuple(
+            _perturbed(equal, design.sizes, epsilon=questions.epsilon, users=populations, dependence=dependence)
+            for equal in ("record", "attribute")
+        ),
+    )
+
+
+def _perturbed(
+    equal: str, sizes: tuple[int, ...], *, epsilon: float, users: Sequence[int], dependence: float
+) -> Relation:
+    """Work out RR-LDP, which shares the epsilon of a record out among its attributes."""
+    whole = epsilon if equal == "record" else epsilon * len(sizes)
+    information = rr_information(sizes, epsilon=whole)
+    return Relation(
+        mechanism="rr-ldp",
+        equal=equal,
+        record_epsilon=whole,
+        attribute_epsilon=whole / len(sizes),
+        avd=tuple((count, expected_avd(sizes, information, users=count, dependence=dependence)) for count in users),
     )
 
 

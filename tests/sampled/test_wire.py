@@ -157,7 +157,9 @@ def report_of(meaning: list[Any], secret: bytes, user: tuple[Any, ...]) -> bytes
     elif kind == "mean-est":
         value = sum(rounded(words, user[at], attributes[at][1], 1) << bit for bit, at in enumerate(of))
     else:
-        value = attributes[of[0]][1].index(user[of[0]])
+        value = 0
+        for at in of:
+            value = value * len(attributes[at][1]) + attributes[at][1].index(user[at])
     row, bits = answer(kind, parameters, value, words)
     number_bytes = 0 if len(questions) == 1 else 1 if len(questions) <= 256 else 2
     longest = max(answer(each[1], each[2], 0, iter(lambda: 0, 1))[1] for each in questions)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.plan import plan
-from tests.views.examples import collection_of
+from tests.views.examples import TEXT, collection_of
 
 
 def test_a_plan_shows_the_design_and_those_that_it_was_chosen_from() -> None:
@@ -14,6 +15,17 @@ def test_a_plan_shows_the_design_and_those_that_it_was_chosen_from() -> None:
     assert planned.design.name not in {other.name for other in planned.others}
     assert [users for users, _ in planned.design.avd] == [1_000, 4_000_000]
     assert planned.design.avd[1][1] < planned.design.avd[0][1]
+
+
+def test_views_hide_records_better_and_rr_ldp_attributes() -> None:
+    text = TEXT.format(mechanism="epsilon: 2, ask: pairs", estimates="[{name: a, of: [walks]}]", window="")
+    more = "".join(f"  - {{name: a{place}, values: [no, yes]}}\n" for place in range(12))
+    collection = ViewsCollection.parse(text.replace("estimates:", f"{more}estimates:"))
+    planned = plan(collection, populations=[20_000])
+    record, attribute = planned.relations
+    assert (record.record_epsilon, attribute.attribute_epsilon) == (planned.epsilon, planned.epsilon)
+    assert record.attribute_epsilon * 16**2 == pytest.approx(attribute.record_epsilon)
+    assert attribute.avd[0][1] < planned.design.avd[0][1] < record.avd[0][1]
 
 
 def test_a_plan_states_what_reports_cost() -> None:

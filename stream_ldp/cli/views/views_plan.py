@@ -14,7 +14,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from stream_ldp.views.collection import ViewsCollection
-    from stream_ldp.views.plan import DesignPlan, Plan
+    from stream_ldp.views.plan import DesignPlan, Plan, Relation
 
 __all__ = ["plan_document", "show_plan", "summary"]
 
@@ -34,10 +34,11 @@ def plan_document(planned: Plan) -> dict[str, object]:
     return asdict(planned) | {
         "design": _document(planned.design),
         "others": [_document(each) for each in planned.others],
+        "relations": [_document(each) for each in planned.relations],
     }
 
 
-def _document(design: DesignPlan) -> dict[str, Any]:
+def _document(design: DesignPlan | Relation) -> dict[str, Any]:
     return asdict(design) | {"avd": [{"users": users, "avd": avd} for users, avd in design.avd]}
 
 
@@ -67,3 +68,42 @@ def show_plan(planned: Plan) -> None:
     for each in designs:
         table.add_row(each.name, f"{each.views}", f"{each.largest}", *(f"{avd:.4f}" for _, avd in each.avd))
     console.print(table)
+    relations = Table(
+        "mechanism",
+        "equal epsilon",
+        "of any two records",
+        "of one attribute",
+        *(f"{users:,} users" for users, _ in planned.design.avd),
+        box=box.SIMPLE,
+        title="What RR-LDP, by which users tell all attributes, would give in place of views",
+        caption="Where whole records are to be hidden, compare the first two rows; where single attributes are, the "
+        "first and the last. See `kind: rr-ldp`.",
+    )
+    epsilon = shown_epsilon(planned.epsilon)
+    relations.add_row(
+        "views",
+        "",
+        epsilon,
+        shown_epsilon(planned.attribute_epsilon),
+        *(f"{avd:.4f}" for _, avd in planned.design.avd),
+    )
+    for relation in planned.relations:
+        relations.add_row(
+            relation.mechanism,
+            f"of {'any two records' if relation.equal == 'record' else 'one attribute'}",
+            shown_epsilon(relation.record_epsilon),
+            shown_epsilon(relation.attribute_epsilon),
+            *(f"{avd:.4f}" for _, avd in relation.avd),
+        )
+    console.print(relations)
+    console.print(_verdict(planned))
+
+
+def _verdict(planned: Plan) -> str:
+    """Say which of both is expected to be better for each relation, with the most users of the plan."""
+    users, views = planned.design.avd[-1]
+    record, attribute = (dict(each.avd)[users] for each in planned.relations)
+    return (
+        f"With {users:,} users: to hide whole records, {'views' if views <= record else 'rr-ldp'}; to hide single "
+        f"attributes, {'views' if views <= attribute else 'rr-ldp'}."
+    )

@@ -21,6 +21,8 @@ def test_the_plan_shows_designs_with_the_error_to_expect(capsys: pytest.CaptureF
     assert f"{planned.design.avd[0][1]:.4f}" in shown
     document = json.loads(json.dumps(plan_document(planned)))
     assert document["design"]["avd"] == [{"users": 5_000, "avd": planned.design.avd[0][1]}]
+    assert "to hide whole records, views" in shown
+    assert [each["equal"] for each in document["relations"]] == ["record", "attribute"]
     assert document["others"][0]["name"] == planned.others[0].name
 
 

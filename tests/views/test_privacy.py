@@ -1,0 +1,94 @@
+"""The privacy of a user's answers about views, by exact enumeration of all rows that the code can send."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import inf, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream_ldp.privacy.audit.enumerate import distribution
+from tests.views.examples import SIZES, collection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.sampled.questions import QuestionSet
+
+    #: The chance of all that a user sends.
+    Law = dict[tuple[bytes, ...], Fraction]
+
+RECORDS = list(product(*map(range, SIZES)))
+NEIGHBOURS = {
+    "any two records": lambda differing: differing >= 1,
+    "records that differ in one attribute": lambda differing: differing == 1,
+}
+
+
+def answers(questions: QuestionSet, record: tuple[int, ...], number: int) -> dict[bytes, Fraction]:
+    """The chance of each row with which a user of this record answers a question."""
+    table = np.array([record], dtype=[(str(place), "<i8") for place in range(len(record))])
+
+    def report(entropy: Entropy) -> bytes:
+        return questions.perturb(np.array([number]), table, entropy=entropy).tobytes()
+
+    return distribution(report)
+
+
+def one_view_for_ever(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+    """All reports repeat the answer about the one view that was drawn, whatever the record is."""
+    found: Law = {}
+    for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):
+        for row, chance in answers(questions, record, number).items():
+            found[(row,) * reports] = Fraction(share, 2**32) * chance
+    return found
+
+
+def another_view_each_time(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+    """What a client must not do."""
+    once = one_view_for_ever(questions, record, reports=1)
+    found: Law = {(): Fraction(1)}
+    for _ in range(reports):
+        found = {(*sent, *row): a * b for sent, a in found.items() for row, b in once.items()}
+    return found
+
+
+def epsilon(laws: dict[tuple[int, ...], Law], near: Callable[[int], bool]) -> float:
+    worst = Fraction(1)
+    for first, second in product(laws, repeat=2):
+        if not near(sum(a != b for a, b in zip(first, second, strict=True))):
+            continue
+        if laws[first].keys() != laws[second].keys():
+            return inf
+        worst = max(worst, *(chance / laws[second][sent] for sent, chance in laws[first].items()))
+    return log(worst)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("mechanism", ["ask: pairs", "ask: [[walks, bathes], [diet, region], [diet]]"])
+@pytest.mark.parametrize("reports", [1, 5])
+def test_all_reports_of_a_record_for_ever_cost_one_epsilon(mechanism: str, reports: int, neighbours: str) -> None:
+    questions = collection_of(f"epsilon: 1.5, {mechanism}", estimates="[{name: a, of: [diet]}]").questions
+    laws = {record: one_view_for_ever(questions, record, reports=reports) for record in RECORDS}
+    assert all(sum(law.values()) == 1 for law in laws.values())
+    found = epsilon(laws, NEIGHBOURS[neighbours])
+    # Thresholds are multiples of 2^-32 and rounded towards more noise.
+    assert questions.epsilon - 1e-9 <= found <= questions.epsilon + 1e-12 <= 1.5 + 2e-12
+
+
+def test_another_view_each_time_would_cost_epsilon_each_time() -> None:
+    questions = collection_of("epsilon: 1.5, ask: [[walks, bathes], [diet]]").questions
+    some = [RECORDS[0], RECORDS[-1], RECORDS[3]]
+    laws = {record: another_view_each_time(questions, record, reports=2) for record in some}
+    assert epsilon(laws, NEIGHBOURS["any two records"]) == pytest.approx(3.0, abs=1e-6)
+
+
+def test_the_view_is_drawn_without_the_record() -> None:
+    questions = collection_of("epsilon: 1.5, ask: pairs").questions
+    for number in range(len(questions.questions)):
+        chances = {sum(answers(questions, record, number).values()) for record in RECORDS[:4]}
+        assert chances == {1}

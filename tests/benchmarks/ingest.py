@@ -16,11 +16,12 @@ from rich.console import Console
 
 from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of
-from stream_ldp.mechanisms import SeededEntropy, walsh
+from stream_ldp.mechanisms import SeededEntropy, random_words, walsh
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, SumTally
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.sets.collection import ItemCollection
 
 #: 12 + 1 bits, two bytes, as sampling SH of 4,096 items; counted in a dense table.
@@ -38,6 +39,14 @@ collection: items
 mechanism: {kind: gfim, epsilon: 2, k: 10, set_size: 8, hash_bits: BITS}
 items: {size: SIZE}
 window: {size: 60s}
+"""
+
+#: 16 attributes of which each user answers one: a byte for the question, and a sampling SH of 64 values.
+SAMPLED = f"""
+collection: sampled
+mechanism: {{kind: sampled, epsilon: 2, oracle: hadamard}}
+attributes: [{", ".join(f"{{name: a{place}, values: {list(map(str, range(64)))}}}" for place in range(16))}]
+window: {{size: 60s}}
 """
 
 #: Records of a turn, as the worker takes them, and reports of a record.
@@ -110,6 +119,13 @@ def ingest(seconds: float) -> None:
         oracle = items.method.oracle(items.method.first())
         rows = oracle.perturb(rng.integers(size, size=10_000), entropy=entropy)
         populations[f"{name} ({rows.shape[1]} bytes)"] = (items, rows)
+    sampled = SampledCollection.parse(SAMPLED)
+    people = np.zeros(10_000, dtype=[(str(place), "<i8") for place in range(len(sampled.attributes))])
+    asked = sampled.questions.numbers(random_words(len(people), entropy=entropy))
+    populations["16 sampled attributes, Hadamard (2 bytes)"] = (
+        sampled,
+        sampled.questions.perturb(asked, people, entropy=entropy),
+    )
     console.print(f"{'':40}" + "".join(f"{f'{reports} a batch':>22}" for reports in REPORTS))
     best = []
     for reports in REPORTS:

@@ -77,6 +77,19 @@ def test_the_sums_of_a_question_are_those_of_its_randomizer_alone() -> None:
         assert np.array_equal(sums, question.randomizer.sums(rows[numbers == number, 1 : 1 + width]))
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_rows_of_two_bytes_are_counted_as_those_of_any_width(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = question_set(count)
+    numbers = np.arange(900) % count
+    rows = questions.perturb(numbers, table_of(count, 900), entropy=SeededEntropy(4))
+    assert (questions._of_bytes is None) == (count == 1)
+    at_once = questions.sums(rows)
+    assert np.array_equal(questions.sums(rows[::-1]), at_once)
+    assert not questions.sums(rows[:0]).any()
+    monkeypatch.setitem(questions.__dict__, "_of_bytes", None)
+    assert np.array_equal(questions.sums(rows), at_once)
+
+
 def test_sums_of_batches_add_up_in_any_order() -> None:
     rows = rows_of(COLLECTION, users(1_000))
     mixed = np.random.default_rng(0).permutation(rows)

@@ -28,6 +28,7 @@ from stream_ldp.privacy.audit.output_distribution import (
     stated_distribution,
 )
 from stream_ldp.privacy.audit.record_reports import record_differences
+from stream_ldp.privacy.audit.repeated_attacks import repeated_attacks
 from stream_ldp.privacy.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.privacy.audit.set_reports import (
     WideLoss,
@@ -38,6 +39,7 @@ from stream_ldp.privacy.audit.set_reports import (
 )
 from stream_ldp.privacy.audit.several_users import several_users_differences
 from stream_ldp.sets.methods import METHODS
+from stream_ldp.sets.permanent import permanent_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -516,8 +518,14 @@ class _Sets:
             miniature=f"{DOMAIN} items, sets padded to at most {MOST_PADDING}, oracles of the same kinds and epsilon",
         )
 
-    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
-        return set_attacks(self.method, noise=noise)
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
+        repeated = repeated_attacks(
+            self.method,
+            keyed=lambda secret: permanent_words(self.collection, key=secret),
+            noise=noise,
+            secrets=secrets,
+        )
+        return (*set_attacks(self.method, noise=noise), *repeated)
 
     def findings(self, directory: Path) -> list[Finding] | None:
         from stream_ldp.client.audit.item_reporter import audit_item_reporter  # noqa: PLC0415

@@ -40,7 +40,10 @@ __all__ = [
     "InputReports",
     "SetReports",
     "ValueReports",
+    "extended",
+    "opposite_sets",
     "oracle_attacks",
+    "pairs_of_sets",
     "randomizer_attacks",
     "set_attacks",
 ]
@@ -71,7 +74,7 @@ class ValueReports:
         """Packed rows, shape (users, 1, width), for a history of one value."""
         rows = self.oracle.perturb(np.repeat(history[:, 0], users), entropy=self.noise())
         values = np.arange(min(self.oracle.size, _LOOKED_AT))
-        return _with_support(self.oracle, rows, (values[::2], values[1::2]))[:, None]
+        return extended(self.oracle, rows, (values[::2], values[1::2]))[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +110,7 @@ class SetReports:
         """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
         sets = _same_for_all(np.flatnonzero(history[0]), users)
         rows = self.oracle.perturb_sets(sets.offsets, sets.items, padding=self.padding, entropy=self.noise())
-        return _with_support(self.oracle, rows, self.compared)[:, None]
+        return extended(self.oracle, rows, self.compared)[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,7 +138,7 @@ class EpochReports:
             asked = phase.asks(words) if len(self.inquiries) > 1 else np.ones(users, dtype=np.bool_)
             count = int(np.count_nonzero(asked))
             rows = respond(self.method, inquiry, _same_for_all(held, count), entropy=entropy)
-            with_support = _with_support(self.method.oracle(inquiry), rows, self._values(inquiry))
+            with_support = extended(self.method.oracle(inquiry), rows, self._values(inquiry))
             report = np.zeros((users, 1 + with_support.shape[1]), dtype=np.uint8)
             report[asked] = np.concatenate([np.ones((count, 1), dtype=np.uint8), with_support], axis=1)
             reports.append(report)
@@ -171,14 +174,14 @@ def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> 
     """List the attacks on an oracle: on consecutive values, the last and a dummy included, or on sets."""
     if (slots := oracle.set_slots) is not None:
         items = np.arange(oracle.size)
-        sides, larger = _sides(items, slots=slots), _larger(items, slots=slots)
+        sides, larger = opposite_sets(items, slots=slots), _larger(items, slots=slots)
 
         def of_sets(compared: Sets) -> SetReports:
             return SetReports(oracle=oracle, padding=slots, compared=compared, noise=noise)
 
         targets = [
-            _Target("perturb", of_sets(sides), _set_pairs(sides, domain=oracle.size)),
-            _Target("perturb, singly", of_sets(sides), _set_pairs(sides, domain=oracle.size), singly=True),
+            _Target("perturb", of_sets(sides), pairs_of_sets(sides, domain=oracle.size)),
+            _Target("perturb, singly", of_sets(sides), pairs_of_sets(sides, domain=oracle.size), singly=True),
             *_of_larger("perturb, larger sets", of_sets(larger), larger, domain=oracle.size),
         ]
     else:
@@ -200,7 +203,7 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     last = asked[-1].candidates
     items = np.arange(method.domain) if last is None else last
     slots = max(inquiry.padding for inquiry in asked)
-    sides = _sides(items, slots=slots)
+    sides = opposite_sets(items, slots=slots)
     epsilons = [phase.epsilon for phase in method.phases]
     parts = together(method.phases)
     spent, reports = max(sum(epsilons[number - 1] for number in part) for part in parts), max(map(len, parts))
@@ -211,7 +214,7 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     def attack(target: _Target, *, claimed: float, reports: int = 1) -> Attack:
         return target.attack(neighbours="any two sets", reports=reports, claimed=claimed)
 
-    pairs = _set_pairs(sides, domain=method.domain)
+    pairs = pairs_of_sets(sides, domain=method.domain)
     found = [
         attack(_Target(f"phase {inquiry.phase}", of_sets(sides, inquiry), pairs), claimed=epsilons[inquiry.phase - 1])
         for inquiry in asked
@@ -262,7 +265,7 @@ class _Target:
         )
 
 
-def _sides(items: NDArray[np.intp], *, slots: int) -> Sets:
+def opposite_sets(items: NDArray[np.intp], *, slots: int) -> Sets:
     """Return two disjoint sets that fill all slots, as far as there are items."""
     return items[: 2 * slots : 2], items[1 : 2 * slots : 2]
 
@@ -290,7 +293,7 @@ def _of_larger(name: str, system: System, larger: Sets, *, domain: int) -> list[
     return [_Target(name, system, _histories(pairs, domain), items=max(map(len, larger)))]
 
 
-def _set_pairs(sides: Sets, *, domain: int) -> tuple[Histories, ...]:
+def pairs_of_sets(sides: Sets, *, domain: int) -> tuple[Histories, ...]:
     """Return pairs of histories: both sides, one item of each side, and no item and one item of the first side."""
     first, second = sides
     return _histories([(first, second), (first[:1], second[:1]), (first[:0], first[:1])], domain)
@@ -311,7 +314,7 @@ def _same_for_all(items: NDArray[np.intp], users: int) -> ItemSets:
     return ItemSets(np.arange(users + 1) * len(items), np.tile(items, users))
 
 
-def _with_support(oracle: FrequencyOracle, rows: NDArray[np.uint8], compared: Sets) -> NDArray[np.uint8]:
+def extended(oracle: FrequencyOracle, rows: NDArray[np.uint8], compared: Sets) -> NDArray[np.uint8]:
     """Extend rows by what they support, and how they could.
 
     These are the number of values of each set that a row supports, less those of the next set, how many different

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_ldp.client.audit.item_reporter import audit_item_reporter
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.permanent import permanent_words
 from tests.client.items import films
 
 
@@ -20,3 +26,41 @@ async def test_honest_reporters_break_no_promise(mechanism: str, epochs: str, tm
     found = await audit_item_reporter(films(mechanism=mechanism, epochs=epochs, size="10s"), tmp_path)
     assert [each for each in found if each.problem is not None] == []
     assert sum(each.chance for each in found) < 3e-6
+
+
+MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}", size="10s")
+
+
+async def test_honest_reporters_that_memoise_break_no_promise(tmp_path: Path) -> None:
+    """It fails by chance in 2 of 10^6 runs."""
+    found = await audit_item_reporter(MEMOISED, tmp_path)
+    assert [each for each in found if each.problem is not None] == []
+
+
+async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def of_another_user(collection: ItemCollection, *, key: bytes) -> Any:
+        return permanent_words(collection, key=os.urandom(SECRET_BYTES))
+
+    monkeypatch.setattr("stream_ldp.client.item_reporter.permanent_words", of_another_user)
+    broken = [each.promise for each in await audit_item_reporter(MEMOISED, tmp_path) if each.problem is not None]
+    assert "a row is the method's response to the set" in broken
+
+
+async def test_a_reporter_that_charges_no_permanent_response_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    original = PrivacyLedger.spend_phase
+
+    def spend_once(self: PrivacyLedger, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        spending = self.spending
+        accounts = tuple(each.model_copy(update={"memoised": 1}) for each in spending.accounts)
+        self._store.update(
+            lambda book: book.model_copy(update={"spending": spending.model_copy(update={"accounts": accounts})})
+        )
+
+    monkeypatch.setattr(PrivacyLedger, "spend_phase", spend_once)
+    broken = [each.promise for each in await audit_item_reporter(MEMOISED, tmp_path) if each.problem is not None]
+    assert broken == ["the ledger charges each report exactly, before it leaves"]

@@ -364,6 +364,14 @@ class RefreshesNothing(LolohaResponse):
         return rows
 
 
+class SendsTheSignItself(LolohaResponse):
+    """Sends the sign of the set through fresh noise alone, which averages out."""
+
+    def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
+        indices, signs = self._drawn_for_ever(values, padding=padding, words=words)
+        return self.packed(indices, signs)
+
+
 class RedrawsThePermanentSign(LolohaResponse):
     """Draws the permanent response in every epoch anew, so that the noise of many reports averages out."""
 

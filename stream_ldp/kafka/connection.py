@@ -98,7 +98,10 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
         return
     advertised = await _first_answer(settings.broker_addresses, settings, timeout_seconds)
     if not advertised:
-        raise BrokerUnreachable(f"{settings.brokers} answers, but knows no broker yet: it is still starting")
+        # aiokafka takes the answer to a token for a yes, whatever it is; a broker that said no then shows nothing.
+        token = settings.sasl_token_file
+        why = "it is still starting" if token is None else f"it rejects the token in {token}, or is still starting"
+        raise BrokerUnreachable(f"{settings.brokers} answers, but shows no broker: {why}")
     try:
         await _first_answer(advertised, settings, timeout_seconds)
     except BrokerUnreachable as error:
@@ -170,7 +173,9 @@ def explain(error: BaseException, settings: Settings, timeout_seconds: float) ->
                     f"with {settings.sasl_mechanism}"
                 )
             case UnsupportedSaslMechanismError():
-                others = [each for each in SaslMechanism if each != settings.sasl_mechanism]
+                others = [
+                    each for each in SaslMechanism if each not in {settings.sasl_mechanism, SaslMechanism.OAUTHBEARER}
+                ]
                 return f"the broker rejects sasl_mechanism {settings.sasl_mechanism}; try {' or '.join(others)}"
             case IllegalSaslStateError():
                 return f"this port accepts no passwords, so security_protocol {protocol} does not fit it"

@@ -56,6 +56,7 @@ CONNECTION = (
     "sasl_mechanism",
     "sasl_username",
     "sasl_password_file",
+    "sasl_token_file",
 )
 
 
@@ -74,16 +75,17 @@ class SecurityProtocol(StrEnum):
 
     @property
     def authenticated(self) -> bool:
-        """True for connections with a user name and a password."""
+        """True for connections with a user name and a password, or with a token."""
         return self in {self.SASL_PLAINTEXT, self.SASL_SSL}
 
 
 class SaslMechanism(StrEnum):
-    """The mechanism by which a client proves its password to a broker."""
+    """The mechanism by which a client proves to a broker who it is."""
 
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"
     SCRAM_SHA_512 = "SCRAM-SHA-512"
+    OAUTHBEARER = "OAUTHBEARER"
 
 
 class SettingsError(ParameterError):
@@ -117,11 +119,15 @@ class Settings(BaseSettings):
         description="PEM file of the certificate's key, not encrypted; not needed if the certificate's file has it.",
     )
     sasl_mechanism: SaslMechanism = Field(
-        default=SaslMechanism.SCRAM_SHA_512, description="Mechanism that proves the password to the brokers."
+        default=SaslMechanism.SCRAM_SHA_512,
+        description="Mechanism that proves the password to the brokers; OAUTHBEARER for a token in place of one.",
     )
     sasl_username: str | None = Field(default=None, description="User name to authenticate with.")
     sasl_password: SecretStr | None = Field(default=None, description="Password of that user.")
     sasl_password_file: Path | None = Field(default=None, description="File that holds the password of that user.")
+    sasl_token_file: Path | None = Field(
+        default=None, description="File that holds the OAuth token; it is read anew for each connection."
+    )
     client_id: str = Field(default="stream-ldp", description="Name of this client in the brokers' logs and quotas.")
     topic_prefix: str = Field(
         default="stream-ldp",
@@ -170,6 +176,10 @@ class Settings(BaseSettings):
         le=65_535,
         description="Port that serves /metrics, /livez and /readyz; 0 for any free one.",
     )
+    admin_token_file: Path | None = Field(
+        default=None,
+        description="File with the bearer token without which the admin port tells no more than 200 or 503.",
+    )
 
     @classmethod
     def load(cls, **flags: Any) -> Self:
@@ -202,7 +212,15 @@ class Settings(BaseSettings):
         unknown = InitSettingsSource(settings_cls, _unknown_variables())
         return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, _read(path))
 
-    @field_validator("config", "tls_ca_file", "tls_cert_file", "tls_key_file", "sasl_password_file")
+    @field_validator(
+        "config",
+        "tls_ca_file",
+        "tls_cert_file",
+        "tls_key_file",
+        "sasl_password_file",
+        "sasl_token_file",
+        "admin_token_file",
+    )
     @classmethod
     def _files_can_be_read(cls, path: Path | None) -> Path | None:
         if path is not None:
@@ -210,6 +228,13 @@ class Settings(BaseSettings):
                 path.open("rb").close()
             except OSError as error:
                 raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+        return path
+
+    @field_validator("admin_token_file")
+    @classmethod
+    def _is_no_empty_token(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.read_text(encoding="utf-8").strip():
+            raise ValueError(f"{path} holds no token")
         return path
 
     @field_validator("brokers")
@@ -240,8 +265,15 @@ class Settings(BaseSettings):
             raise ValueError("tls_key_file is given without its tls_cert_file")
         if self.sasl_password is not None and self.sasl_password_file is not None:
             raise ValueError("sasl_password and sasl_password_file are both given: one of them is enough")
+        if (self.sasl_mechanism is SaslMechanism.OAUTHBEARER) != (self.sasl_token_file is not None):
+            raise ValueError("sasl_mechanism OAUTHBEARER and sasl_token_file go together")
         has_password = self.sasl_password is not None or self.sasl_password_file is not None
-        if protocol.authenticated and (self.sasl_username is None or not has_password):
+        if self.sasl_token_file is not None:
+            if self.sasl_username is not None or has_password:
+                raise ValueError("sasl_token_file takes the place of user and password, which are given too")
+            if not protocol.authenticated:
+                raise ValueError(f"a token is given, but security_protocol is {protocol}: use SASL_SSL")
+        elif protocol.authenticated and (self.sasl_username is None or not has_password):
             raise ValueError(
                 f"security_protocol {protocol} needs sasl_username and sasl_password_file (or sasl_password)"
             )
@@ -255,6 +287,11 @@ class Settings(BaseSettings):
                 f"session_timeout_ms ({self.session_timeout_ms}), or one lost heartbeat ends the session"
             )
         return self
+
+    @property
+    def admin_token(self) -> str | None:
+        """The token of the admin port; None if it wants none."""
+        return None if self.admin_token_file is None else self.admin_token_file.read_text(encoding="utf-8").strip()
 
     @property
     def password(self) -> str | None:
@@ -299,6 +336,11 @@ class Settings(BaseSettings):
         }
         if self.security_protocol.authenticated:
             options["sasl_mechanism"] = self.sasl_mechanism.value
+            if self.sasl_token_file is not None:
+                # Imported here, since whoever only reads settings need not wait for the import of aiokafka.
+                from stream_ldp.kafka.token_file import TokenFile  # noqa: PLC0415
+
+                return {**options, "sasl_oauth_token_provider": TokenFile(self.sasl_token_file)}
             options["sasl_plain_username"] = self.sasl_username
             options["sasl_plain_password"] = self.password
         return options
@@ -310,9 +352,13 @@ class Settings(BaseSettings):
     def faust_credentials(self) -> CredentialsT | None:
         """Return the same credentials for `faust.App(broker_credentials=...)`; None for plaintext."""
         # Imported here, since a producer need not wait for the import of Faust.
-        from faust.auth import SASLCredentials, SSLCredentials  # noqa: PLC0415
+        from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials  # noqa: PLC0415
 
         context = self.ssl_context()
+        if self.sasl_token_file is not None:
+            from stream_ldp.kafka.token_file import TokenFile  # noqa: PLC0415
+
+            return OAuthCredentials(oauth_cb=TokenFile(self.sasl_token_file), ssl_context=context)
         if self.security_protocol.authenticated:
             # Faust takes SASL_SSL from the presence of a context, and SASL_PLAINTEXT, silently, from its absence.
             return SASLCredentials(

@@ -334,6 +334,9 @@ class Merge:
         forgotten = self._starts[: bisect_left(self._starts, needed_by - remembered_ms)][:_PANES_PER_CALL]
         for start in forgotten:
             del self._panes[start]
+        # Of a series without provisional answers, nobody ever asks what has changed.
+        for changed in self._changed.values():
+            changed.difference_update(forgotten)
         del self._starts[: len(forgotten)]
         self._stale |= dict.fromkeys(forgotten)
         self._forgotten_before = min([needed_by - remembered_ms, *self._starts[:1]])

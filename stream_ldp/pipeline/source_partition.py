@@ -199,6 +199,11 @@ class SourcePartition:
         self._watermark_if_idle = _NEVER
 
     @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint of the last `take_changes`, or that from which it began, under its own generation."""
+        return self._checkpoint
+
+    @property
     def watermark_ms(self) -> int | None:
         """Event time that the partition has reached, in milliseconds; None before its first batch."""
         return None if self._watermark == _NEVER else self._watermark

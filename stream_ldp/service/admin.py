@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hmac
 from typing import TYPE_CHECKING, Protocol
 
 from aiohttp import web
@@ -39,11 +40,14 @@ class AdminServer:
     server before anything that takes long, or a worker that is rebuilding its state looks dead and is killed.
     """
 
-    def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics) -> None:
+    def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics, token: str | None = None) -> None:
         """Prepare for one address.
 
         port: port to open; 0 for any free one.
+        token: what a request has to bring as `Authorization: Bearer ...`; without it, metrics are refused and health
+            pages have their status alone, which is all that a probe needs. None if nothing has to be brought.
         """
+        self._token = token
         self._host = host
         self._port = port
         self._health = health
@@ -81,16 +85,28 @@ class AdminServer:
         """Close the port."""
         await self._runner.cleanup()
 
+    def _knows(self, request: web.Request) -> bool:
+        """Decide whether a request brings the token."""
+        if self._token is None:
+            return True
+        brought = request.headers.get("Authorization", "").encode(errors="replace")
+        # In constant time: the time of a comparison must not tell how much of a guess was right.
+        return hmac.compare_digest(brought, f"Bearer {self._token}".encode())
+
     async def _metrics(self, request: web.Request) -> web.Response:
+        if not self._knows(request):
+            raise web.HTTPUnauthorized(
+                headers={"WWW-Authenticate": "Bearer"}, text="give the token of admin_token_file as a bearer token\n"
+            )
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=encode(self._registry), headers={"Content-Type": content_type})
 
-    async def _livez(self, _: web.Request) -> web.Response:
-        return _health_page(self._health.live())
+    async def _livez(self, request: web.Request) -> web.Response:
+        return self._health_page(request, self._health.live())
 
-    async def _readyz(self, _: web.Request) -> web.Response:
-        return _health_page(self._health.ready())
+    async def _readyz(self, request: web.Request) -> web.Response:
+        return self._health_page(request, self._health.ready())
 
-
-def _health_page(problems: Sequence[str]) -> web.Response:
-    return web.json_response({"problems": list(problems)}, status=503 if problems else 200)
+    def _health_page(self, request: web.Request, problems: Sequence[str]) -> web.Response:
+        shown = {"problems": list(problems)} if self._knows(request) else {}
+        return web.json_response(shown, status=503 if problems else 200)

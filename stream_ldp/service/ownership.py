@@ -1,7 +1,7 @@
 """This module manages the partitions of a reports topic that this worker owns, and the places to read them from.
 
-A partition is taken over at its last commit, read without a gap, and given up with all that was counted in it;
-the next owner goes on from the last commit.
+A partition is taken over at its last commit, read without a gap, and given up with all that was counted in it; the
+next owner goes on from the last commit. A worker that gets back what nobody else has claimed goes on where it was.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         now_ms: time of day, in milliseconds since 1970-01-01 UTC, which numbers the generations.
         """
         self.partitions: dict[TopicPartition, Owned] = {}
+        # At a rebalance, until it is known who owns them next.
+        self._given_up: dict[TopicPartition, Owned] = {}
         self.joined = False
         self.lock = asyncio.Lock()
         self._collection = collection
@@ -125,8 +127,9 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._consumer.stop()
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
-        """Forget all partitions; their next owner begins at the last commit."""
+        """Give all partitions up; their next owner begins at the last commit, unless it is this worker again."""
         async with self.lock:
+            self._given_up = self.partitions.copy()
             self._drop(list(self.partitions))
             self.joined = False
 
@@ -171,10 +174,19 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         new = sorted(assigned - self.partitions.keys())
         if not new:
             return
+        given_up, self._given_up = self._given_up, {}
         commits = await self.commits()
         beginnings = await self._consumer.beginning_offsets(new)
         for partition in new:
             checkpoint, beginning = commits.get(partition), beginnings[partition]
+            before = given_up.get(partition)
+            if before is not None and before.state.checkpoint == checkpoint:
+                # Nobody has claimed it in between, or the last commit would be another's: what was counted is right.
+                before.state.interrupt_silence()
+                before.sought = True
+                self.partitions[partition] = before
+                self._seek(partition, before.state.position)
+                continue
             if checkpoint is not None and checkpoint.offset < beginning:
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)

@@ -225,7 +225,13 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     gc.freeze()  # What has been loaded stays, and need not be searched.
     gc.set_threshold(UNCOLLECTED_OBJECTS)
     process = _Process(settings, collections)
-    admin = AdminServer(host=settings.admin_host, port=settings.admin_port, health=process, metrics=process.metrics)
+    admin = AdminServer(
+        host=settings.admin_host,
+        port=settings.admin_port,
+        health=process,
+        metrics=process.metrics,
+        token=settings.admin_token,
+    )
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
 from tests.paths import REPOSITORY
@@ -34,6 +36,19 @@ def test_the_image_has_the_oldest_python_that_the_package_takes() -> None:
     assert {f">={version}" for version in re.findall(r"^FROM python:([\d.]+)-", DOCKERFILE, re.MULTILINE)} == {
         project["requires-python"]
     }
+
+
+def test_every_requirement_of_the_image_is_pinned_within_its_range_and_by_its_hashes() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    entries = (DOCKER / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    pinned = {}
+    for entry in entries:
+        name, version = re.fullmatch(
+            r"([\w.-]+)==([\w.]+)(?: ; [^-]*)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry
+        ).group(1, 2)  # type: ignore[union-attr]
+        pinned[canonicalize_name(name)] = version
+    for wanted in map(Requirement, project["dependencies"]):
+        assert wanted.specifier.contains(pinned[canonicalize_name(wanted.name)]), wanted
 
 
 def test_the_image_copies_nothing_that_is_ignored_or_absent() -> None:

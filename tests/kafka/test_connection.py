@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.preflight import preflight
+from tests.kafka.secured import SecuredKafka, token
 
 COLLECTION = JointCollection.parse(
     """
@@ -30,79 +29,10 @@ estimates: [{name: bathing, of: [bathing]}]
 )
 
 
-class SecuredKafka(EmbeddedKafka):
-    """An embedded broker with two more ports, where nobody but the administrator may do anything.
-
-    One is for TLS and passwords. The other sends its clients to a port where nobody listens, as a broker behind a
-    wrong port mapping does.
-    """
-
-    def __init__(self, certificates: Path) -> None:
-        super().__init__()
-        self.certificates = certificates
-        self.secured_port = EmbeddedKafka().port
-        self.misleading_port = EmbeddedKafka().port
-
-    def properties(self) -> dict[str, str]:
-        plain = super().properties()
-        secured = f"SASL_SSL://127.0.0.1:{self.secured_port}"
-        login = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-        return {
-            **plain,
-            "listeners": f"{plain['listeners']},{secured},ELSEWHERE://127.0.0.1:{self.misleading_port}",
-            "advertised.listeners": f"{plain['advertised.listeners']},{secured},ELSEWHERE://127.0.0.1:1",
-            "listener.security.protocol.map": (
-                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,ELSEWHERE:PLAINTEXT"
-            ),
-            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
-            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": login,
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.location": str(self.certificates / "broker.pem"),
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS;User:admin",
-        }
-
-    def format_arguments(self) -> tuple[str, ...]:
-        users = ("SCRAM-SHA-512=[name=admin,password=geheim]", "SCRAM-SHA-512=[name=guest,password=geheim]")
-        return tuple(argument for user in users for argument in ("--add-scram", user))
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make ca.pem, broker.pem signed by it for 127.0.0.1, and other-ca.pem."""
-    directory = tmp_path_factory.mktemp("certificates")
-
-    def openssl(arguments: str) -> None:
-        subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
-
-    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-    openssl(f"req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem")
-    openssl(f"req -x509 {new} -subj /CN=other -keyout other.key -out other-ca.pem")
-    openssl(f"req {new} -subj /CN=broker -keyout broker.key -out broker.csr")
-    (directory / "names").write_text("subjectAltName=IP:127.0.0.1")
-    openssl("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
-    parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "ca.pem")]
-    (directory / "broker.pem").write_text("".join(parts))
-    return directory
-
-
-@pytest.fixture(scope="module")
-def secured(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
-    """Start the guarded broker; the shared one is asked for first, for its rule of when to skip and when to fail."""
-    with SecuredKafka(certificates) as broker:
-        yield broker
-
-
 @pytest.fixture
 def admitted(secured: SecuredKafka) -> dict[str, Any]:
     """Return the settings of the administrator."""
-    return {
-        "brokers": f"127.0.0.1:{secured.secured_port}",
-        "security_protocol": "SASL_SSL",
-        "tls_ca_file": secured.certificates / "ca.pem",
-        "sasl_username": "admin",
-        "sasl_password": "geheim",
-    }
+    return secured.settings("admin")
 
 
 async def _refused(**flags: Any) -> str:
@@ -145,6 +75,22 @@ async def test_what_waiting_does_not_cure_is_told_apart_from_an_outage(
     with pytest.raises(BrokerUnreachable) as closed:
         await check_connection(Settings.load(**{**admitted, "brokers": "127.0.0.1:1"}))
     assert not isinstance(closed.value, AccessRefused)
+
+
+async def test_topics_can_be_set_up_over_tls_with_a_token(
+    admitted: dict[str, Any], prefix: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(token("admin"))
+    flags = {name: value for name, value in admitted.items() if not name.startswith("sasl")}
+    flags |= {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": file}
+    settings = Settings.load(**flags, topic_prefix=prefix)
+    specs = topic_specs([COLLECTION], prefix=prefix, partials_partitions=4)
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)
+    assert settings.faust_credentials().oauth_cb is not None  # type: ignore[union-attr]
+    file.write_text(token("admin", expired=True))
+    assert await _refused(**flags) == f"it rejects the token in {file}, or is still starting"
 
 
 async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:

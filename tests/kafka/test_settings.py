@@ -10,6 +10,7 @@ import pytest
 
 from stream_ldp.kafka.settings import Settings, SettingsError
 
+TOKEN = {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": Path(__file__)}
 SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password": "geheim"}
 
 
@@ -88,6 +89,11 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
         ({"security_protocol": "SASL_SSL"}, "needs sasl_username and sasl_password_file (or sasl_password)"),
         ({**SASL_SSL, "sasl_password_file": Path(__file__)}, "are both given"),
         ({"sasl_username": "worker"}, "but security_protocol is PLAINTEXT: use SASL_SSL"),
+        ({"sasl_mechanism": "OAUTHBEARER"}, "sasl_mechanism OAUTHBEARER and sasl_token_file go together"),
+        ({**SASL_SSL, "sasl_token_file": Path(__file__)}, "OAUTHBEARER and sasl_token_file go together"),
+        ({**SASL_SSL, **TOKEN}, "takes the place of user and password"),
+        (TOKEN, "a token is given, but security_protocol is PLAINTEXT"),
+        ({"admin_token_file": Path("/dev/null")}, "/dev/null holds no token"),
         ({"tls_ca_file": Path(__file__)}, "TLS files are given, but security_protocol is PLAINTEXT"),
         ({"security_protocol": "SSL", "tls_key_file": Path(__file__)}, "without its tls_cert_file"),
         ({"heartbeat_interval_ms": 3_000}, "must be at most a third of session_timeout_ms (6000)"),
@@ -138,6 +144,10 @@ def test_no_printed_text_contains_the_password(file: Path) -> None:
     for settings in (Settings.load(**SASL_SSL), Settings.load(**from_file, sasl_password_file=file)):
         for text in (settings.printable(), settings.flags(), repr(settings), str(settings)):
             assert "geheim" not in text
+    with_tokens = {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": file, "admin_token_file": file}
+    settings = Settings.load(security_protocol="SASL_SSL", **with_tokens)
+    assert settings.admin_token == "geheim"
+    assert "geheim" not in f"{settings.printable()} {settings.flags()} {settings!r} {settings.client_options()}"
     assert "sasl_password:" not in Settings.load(**SASL_SSL).printable(), "a row of asterisks is no password"
     with pytest.raises(SettingsError) as refused:
         Settings.load(**SASL_SSL, admin_port="geheim")

@@ -340,6 +340,16 @@ def test_a_merge_forgets_a_bounded_number_of_panes_in_one_call() -> None:
     assert merge.panes == 0
 
 
+def test_a_merge_remembers_no_change_of_a_pane_that_it_has_forgotten() -> None:
+    merge = merge_of(partial(10))
+    assert merge.has_changed(JOINT)
+    merge.apply(watermark(CLOSED_MS))
+    for series in (JOINT, MARGINAL):
+        decide(merge, 0, series)
+    merge.forget()
+    assert not merge.has_changed(JOINT)
+
+
 @pytest.mark.parametrize("window", ["grace: 5s", "grace: 5s, hop: 10s"])
 def test_what_changed_is_looked_at_without_what_did_not(window: str) -> None:
     """With thousands of open windows, each report would otherwise cost a look at all of them."""

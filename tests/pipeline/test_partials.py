@@ -17,7 +17,7 @@ sources = {
     "collection": names,
     "fingerprint": st.binary(min_size=16, max_size=16).map(bytes.hex),
     "partition": st.integers(0, 1_000),
-    "generation": st.integers(1, 2**63),
+    "generation": st.integers(1, 2**63 - 1),
 }
 watermarks = st.builds(Watermark, **sources, time_ms=st.integers(-(2**53), 2**53))
 partials = st.builds(
@@ -27,7 +27,7 @@ partials = st.builds(
     pane_length_ms=st.integers(1, 2**53),
     of=st.lists(names, min_size=1, max_size=3).map(tuple),
     segment=st.integers(0, 1_000),
-    end=st.integers(0, 2**63),
+    end=st.integers(0, 2**63 - 1),
     counts=st.lists(st.integers(0, 31)).map(
         # 10 and 34 are a line's end and a quote in the header's language.
         lambda rows: RowCounts.of(np.array([*rows, 10, 10], dtype=np.uint8).reshape(-1, 1), bits=5)

@@ -239,3 +239,14 @@ def test_which_batches_a_full_pane_refuses_does_not_depend_on_how_they_are_fetch
         return found
 
     assert refused(sorted(each for each in cuts if each < len(ids))) == refused([])
+
+
+def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collection_allows() -> None:
+    state, rng = started(), np.random.default_rng(5)
+    window, size = SURVEY.window, 3_000
+    for flood in range(3):
+        times = rng.integers(NOW - window.max_age_ms, NOW + window.ahead_ms, size=size)
+        records = [batch(int(time_ms), batch_id=flood * size + i) for i, time_ms in enumerate(times)]
+        state.count(range(flood * size, (flood + 1) * size), [NOW] * size, records)
+        state.take_changes()
+        assert state.open_panes <= (window.grace_ms + window.ahead_ms) // window.pane_ms + 2

@@ -98,3 +98,35 @@ async def test_a_stopped_server_frees_its_port(worker: _Worker) -> None:
     await server.stop()
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", port)
+
+
+@pytest.fixture
+async def guarded(worker: _Worker) -> AsyncIterator[AdminServer]:
+    server = AdminServer(host="127.0.0.1", port=0, health=worker, metrics=Metrics(["care"]), token="geheim")
+    await server.start()
+    yield server
+    await server.stop()
+
+
+async def test_a_guarded_port_tells_a_probe_its_status_alone_and_the_rest_to_whoever_brings_the_token(
+    guarded: AdminServer, worker: _Worker
+) -> None:
+    worker.ready_problems = ["care: rebuilding its windows"]
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{guarded.port}") as client:
+        for wrong in ({}, {"Authorization": "Bearer falsch"}, {"Authorization": "geheim"}):
+            async with client.get("/metrics", headers=wrong) as answer:
+                assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+                assert "stream_ldp" not in await answer.text()
+        assert await _status(client, "/livez") == (200, {})
+        assert await _status(client, "/readyz") == (503, {})
+        client.headers["Authorization"] = "Bearer geheim"
+        assert await _status(client, "/readyz") == (503, {"problems": ["care: rebuilding its windows"]})
+        async with client.get("/metrics") as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_nothing_can_be_written_to_the_admin_port(client: aiohttp.ClientSession, method: str) -> None:
+    for page in ("/metrics", "/livez", "/readyz"):
+        async with client.request(method, page) as answer:
+            assert answer.status == 405

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.pipeline.source_partition import Checkpoint
 from stream_ldp.service import ownership as ownership_module
-from stream_ldp.service.ownership import Ownership, ReportsLost
+from stream_ldp.service.ownership import Owned, Ownership, ReportsLost
 from tests.service.memory import START_MS, MemoryKafka
 
 if TYPE_CHECKING:
@@ -66,6 +67,51 @@ async def test_nothing_is_taken_over_before_the_group_has_given_it_out(monkeypat
     await ownership.start()
     await ownership.take_over()
     assert ownership.partitions == {}
+
+
+async def counted(ownership: Ownership, memory: MemoryKafka) -> Owned:
+    """Take a partition over, claim it, count what it holds, and commit."""
+    await ownership.take_over()
+    (partition,) = memory.all
+    owned = ownership.partitions[partition]
+    claim = owned.state.take_changes()
+    assert claim is not None
+    records = memory.log[partition][owned.state.position :]
+    owned.state.count(
+        [each.offset for each in records], [each.timestamp for each in records], [each.value for each in records]
+    )
+    changes = owned.state.take_changes()
+    assert changes is not None
+    assert await ownership.commit({partition: changes.checkpoint})
+    return owned
+
+
+async def test_a_partition_that_comes_back_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    owned = await counted(ownership, memory)
+    assert memory.committed().offset < memory.committed().position == 6, "open windows would be read again"
+    await ownership.on_partitions_revoked(memory.all)
+    assert ownership.partitions == {}
+    await ownership.on_partitions_assigned(memory.all)
+    await ownership.take_over()
+    assert ownership.partitions == {memory.all[0]: owned}
+    assert memory.place[memory.all[0]] == owned.state.position == 6
+
+
+async def test_a_partition_that_another_has_claimed_in_between_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    owned = await counted(ownership, memory)
+    await ownership.on_partitions_revoked(memory.all)
+    ours = memory.committed()
+    claim = replace(ours, generation=ours.generation + 1)
+    memory.commits[memory.all[0]] = OffsetAndMetadata(claim.offset, claim.metadata())
+    await ownership.on_partitions_assigned(memory.all)
+    await ownership.take_over()
+    after = ownership.partitions[memory.all[0]]
+    assert after is not owned
+    assert after.state.position == ours.offset
 
 
 async def test_a_revoked_partition_is_forgotten_with_all_that_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ class RecordCollection(Protocol):
         """Number of bits of a report."""
         ...
 
-    def encode(self, record: Mapping[str, str]) -> tuple[Any, ...]:
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
         """Convert a record to numbers.
 
         Raises:
@@ -163,10 +163,11 @@ class RecordReporter(Sender):
                 self._timer.cancel()
             await super().__aexit__(kind, error, traceback)
 
-    async def report(self, record: Mapping[str, str]) -> bool:
+    async def report(self, record: Mapping[str, Any]) -> bool:
         """Report one record of the user whose secret this reporter has, if the user is asked.
 
-        record: a value for each attribute of the collection.
+        record: a value for each attribute of the collection: text, or a number where it has bins or a range; None
+            where it is missing.
 
         Returns:
             Whether it was reported. Where the collection asks a sample of its users, most are not asked at a time:

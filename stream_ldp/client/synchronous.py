@@ -115,7 +115,7 @@ class SyncReporter(_Synchronous):
         """Number of reports that the brokers have acknowledged."""
         return self._reporter.acknowledged
 
-    def report(self, record: Mapping[str, str]) -> bool:
+    def report(self, record: Mapping[str, Any]) -> bool:
         """See `RecordReporter.report`."""
         return self._wait(self._reporter.report(record))
 

@@ -65,7 +65,7 @@ def marginals_line(marginals: Marginals, *, truth: Truths | None = None) -> str:
             words += _frequency_words(each.attribute, each.estimate, true)
         elif isinstance(each.estimate, Outputs):
             words += [
-                f"{word(each.attribute)}.output-{number}={share:.4f}±{error:.4f}"
+                f"{word(each.attribute)}.output-{number}={shown(share, error)}±{shown(error, error)}"
                 for number, (share, error) in enumerate(
                     zip(each.estimate.share, each.estimate.standard_error, strict=True)
                 )
@@ -126,8 +126,8 @@ def _output_rows(attribute: str, found: Outputs, most: int) -> Iterator[list[Ren
             Text("" if number else attribute),
             Text(f"output {number}"),
             Bar(size=largest, begin=0, end=share, width=BAR_WIDTH, color="cyan"),
-            f"{share:.4f}",
-            f"{error:.4f}",
+            shown(share, error),
+            shown(error, error),
         ]
     yield ["", Text("from which no frequencies follow", style="dim")]
 

@@ -8,6 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from stream_ldp.cli.views.digits import decimals, shown, shown_p
 from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
@@ -39,9 +40,10 @@ def places_panel(counts: PlaceCounts, *, truth: Sequence[float] | None = None, r
         row: list[RenderableType] = [
             Text(counts.places[place]),
             Bar(size=largest, begin=0, end=counts.projected[place], width=BAR_WIDTH, color="cyan"),
-            f"{counts.projected[place]:,.1f}",
-            f"{counts.standard_error[place]:,.1f}",
-            f"{counts.raw[place]:,.1f}",
+            *(
+                f"{number:,.{decimals(counts.standard_error[place])}f}"
+                for number in (counts.projected[place], counts.standard_error[place], counts.raw[place])
+            ),
         ]
         table.add_row(*row, *(() if truth is None else (f"{truth[place]:,.0f}",)))
     parts: list[RenderableType] = [table]
@@ -63,9 +65,9 @@ def places_line(counts: PlaceCounts, *, truth: Sequence[float] | None = None) ->
     order = _order(counts.projected)
     for place in order[:LINE_CELLS]:
         off = "" if truth is None else f"({truth[place]:.0f})"
-        words.append(
-            f"{word(counts.places[place])}={counts.projected[place]:.1f}±{counts.standard_error[place]:.1f}{off}"
-        )
+        error = counts.standard_error[place]
+        number = f"{shown(counts.projected[place], error)}±{shown(error, error)}"
+        words.append(f"{word(counts.places[place])}={number}{off}")
     if len(order) > LINE_CELLS:
         words.append(f"+{len(order) - LINE_CELLS}")
     return " ".join(words)
@@ -92,6 +94,6 @@ def _judgement(counts: PlaceCounts) -> Iterable[str]:
     if counts.weights == "variance":
         yield "weighted by variance: right only if the choice of epsilon has nothing to do with the place"
     if counts.plausibility is not None and counts.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this (p = {counts.plausibility.p_value:.2g})"
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(counts.plausibility.p_value)})"
     epsilons = " or ".join(map(shown_epsilon, counts.privacy.epsilons))
     yield f"epsilon {epsilons} for ever: {counts.privacy.assumption}"

@@ -29,7 +29,7 @@ class PlacesView(WindowView[PlaceCounts]):
         """
         super().__init__()
         self._truth = truth
-        self._rows = rows
+        self.rows = rows
 
     def line(self, answer: PlaceCounts) -> str:
         """See `View`."""
@@ -37,7 +37,7 @@ class PlacesView(WindowView[PlaceCounts]):
 
     def panel(self, answer: PlaceCounts) -> RenderableType:
         """See `View`."""
-        return places_panel(answer, truth=self._true(answer), rows=self._rows)
+        return places_panel(answer, truth=self._true(answer), rows=self.rows)
 
     def json(self, answer: PlaceCounts) -> str:
         """See `View`."""

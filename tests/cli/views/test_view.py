@@ -8,15 +8,22 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
+from stream_ldp.cli.kinds import FACES, Face
 from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.cli.views.marginals import MarginalsView
+from stream_ldp.cli.views.places import PlacesView
 from stream_ldp.cli.views.rankings import RankingView
+from stream_ldp.cli.views.strings import StringView
 from stream_ldp.cli.views.view import View
 from stream_ldp.records.answer import Axis
 from tests.cli.views.examples import SURVEY_TRUTH
 from tests.client.examples import of_minute
 from tests.client.rankings import result_of
+from tests.places.examples import collection_of as places_collection
+from tests.places.examples import counts_of
 from tests.sampled.examples import collection_of, marginals_of
+from tests.strings.examples import collection_of as strings_collection
+from tests.strings.examples import ranking_of
 
 
 def drawn(shown: RenderableType, console: Console) -> list[str]:
@@ -55,6 +62,8 @@ VIEWS = {
         result_of(7, items={f"film {number}": 0.9 - number / 100 for number in range(30)}, final=False),
     ),
     "sampled": lambda: filled(MarginalsView(None), marginals_of(collection_of(), 500)),
+    "strings": lambda: filled(StringView(None), ranking_of(strings_collection(), 5_000)),
+    "places": lambda: filled(PlacesView(None), counts_of(places_collection(), 500)),
 }
 
 
@@ -81,3 +90,8 @@ def test_what_fits_is_shown_whole() -> None:
 
 def test_nothing_yet_is_an_empty_screen() -> None:
     assert drawn(EstimateView(lambda _: None).screen(terminal()), terminal()) in ([], [""])
+
+
+@pytest.mark.parametrize("view", FACES.values(), ids=FACES)
+def test_the_view_of_every_kind_shows_as_many_rows_as_it_is_asked_for(view: Face) -> None:
+    assert view.view(None, rows=7).rows == 7, "or it could not be made to fit"

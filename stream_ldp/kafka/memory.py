@@ -206,7 +206,11 @@ class MemoryConsumer:
         found: dict[Any, Any] = {}
         for partition, since_ms in times.items():
             records = self._broker.available(partition.topic)
-            later = [offset for offset, record in enumerate(records) if record.at_ms >= since_ms]
+            later = [
+                offset
+                for offset, record in enumerate(records)
+                if record.at_ms >= since_ms and offset >= self._broker.beginnings.get(partition.topic, 0)
+            ]
             found[partition] = SimpleNamespace(offset=later[0]) if later else None
         return found
 

@@ -66,20 +66,18 @@ async def compare(
     if unknown := published.keys() - {each.name for each in asked}:
         raise NotReplayed(f"{collection.name}: its file has no estimate {min(unknown)!r}, which is published")
     before = {each.name: answer_before(each, window_ms, finals) for each in asked}
-    recount = await _recounted(
+    recount, gone = await _recounted(
         collection, settings=settings, window_ms=window_ms, rounds=[each for each in before.values() if each]
     )
     found = []
     for each in asked:
         again = solve(collection, recount.question(each, before=before[each.name]))
         first = published[each.name]
-        found.append(
-            Comparison(
-                published=first,
-                recomputed=again,
-                differences=tuple(differences(_document(first), _document(again))),
-            )
-        )
+        differ = tuple(differences(_document(first), _document(again)))
+        if differ and gone is not None:
+            # Had it been equal, nothing of the window would have been among what is deleted.
+            raise NotReplayed(gone)
+        found.append(Comparison(published=first, recomputed=again, differences=differ))
     return found
 
 
@@ -113,9 +111,13 @@ async def ad_hoc(
         )
     other = about(collection, of, method)
     await check_connection(settings)
+    finals = [
+        each
+        for each in await published_finals(collection, settings=settings)
+        if each.status is Status.ANSWERED and window_ms in (None, each.window.start_ms)
+    ]
     if window_ms is None:
-        finals = await published_finals(collection, settings=settings)
-        window_ms = max((each.window.start_ms for each in finals if each.status is Status.ANSWERED), default=None)
+        window_ms = max((each.window.start_ms for each in finals), default=None)
         if window_ms is None:
             raise NotReplayed(f"{collection.name}: no window has a final answer yet: say which window is meant")
     if window_ms % collection.window.pane_ms:
@@ -123,9 +125,13 @@ async def ad_hoc(
             f"no window of {collection.name} begins then: they begin at whole multiples of "
             f"{collection.window.pane_ms / 1000:g} s since 1970-01-01 UTC"
         )
-    recount = await _recounted(other, settings=settings, window_ms=window_ms, rounds=())
+    recount, gone = await _recounted(other, settings=settings, window_ms=window_ms, rounds=())
     (series,) = other.series
     question = recount.question(series, before=None)
+    if gone is not None and question.reports not in [
+        each.reports for each in finals if each.window.start_ms == window_ms
+    ]:
+        raise NotReplayed(gone)
     if question.reports < (collection.min_reports or 1):
         raise NotReplayed(f"{collection.name}: of a window with so few reports, nothing is published")
     return solve(other, question)
@@ -158,8 +164,8 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
 
 async def _recounted(
     collection: Collection, *, settings: Settings, window_ms: int, rounds: Sequence[Answer]
-) -> Recount:
-    """Count the reports of a window again.
+) -> tuple[Recount, str | None]:
+    """Count the reports of a window again, and say why some may be gone; None if the log has all of them.
 
     rounds: final answers; those that determine what a later phase asked say how its batches are laid out.
     """
@@ -167,8 +173,9 @@ async def _recounted(
     refused = await _refused(collection, settings=settings)
     partitions = await _partitions(topic, settings=settings)
     recount = Recount(collection, layouts=_layouts(collection, rounds), window_ms=window_ms, partitions=partitions)
+    gone = None
     for partition in partitions:
-        await _require_held(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
+        gone = gone or await _gone(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
         reader = LogReader(topic, partition=partition, settings=settings)
         await reader.start(since_ms=recount.appended_from_ms)
         try:
@@ -187,7 +194,7 @@ async def _recounted(
                     break
         finally:
             await reader.stop()
-    return recount
+    return recount, gone
 
 
 def _layouts(collection: Collection, rounds: Sequence[Answer]) -> list[Layout]:
@@ -225,30 +232,25 @@ async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[s
     return found
 
 
-async def _require_held(topic: str, partition: int, *, since_ms: int, settings: Settings) -> None:
-    """Check that a partition still has all that was appended since a time.
-
-    Raises:
-        NotReplayed: some of it may have been deleted.
-    """
+async def _gone(topic: str, partition: int, *, since_ms: int, settings: Settings) -> str | None:
+    """Say why a partition may not have all that was appended since a time; None if it has."""
     reader = LogReader(topic, partition=partition, settings=settings)
     await reader.start()
     try:
         begins, end = await reader.position(), await reader.end()
         if not begins:
-            return
-        first = None
+            return None
         if begins < end:
             async for record in reader.read_to_end():
-                first = record.timestamp
+                if record.timestamp <= since_ms:
+                    return None
                 break
     finally:
         await reader.stop()
-    if first is None or first > since_ms:
-        raise NotReplayed(
-            f"topic {topic}, partition {partition}: the log no longer holds the window: its first {begins:,} records "
-            "have been deleted, and some of them may have been reports of the window"
-        )
+    return (
+        f"topic {topic}, partition {partition}: the log no longer holds the window: its first {begins:,} records "
+        "have been deleted, and some of them may have been reports of the window"
+    )
 
 
 def _require(topic: str, existing: Any) -> None:

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber, WrongCollection
+from stream_ldp.client.answers import fetch_answers
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -257,6 +259,14 @@ async def test_a_subscriber_gets_the_history_the_news_or_both(topics: Settings) 
         await publish(topics, of_minute(2))
         assert await take(news, 1) == [of_minute(2)]
         assert await take(both, 3) == [of_minute(0), of_minute(1), of_minute(2)]
+
+
+async def test_answers_are_fetched_by_name_and_by_time(topics: Settings) -> None:
+    history = [of_minute(minute) for minute in range(3)]
+    await publish(topics, *history, of_minute(3, final=False))
+    assert list(await fetch_answers("care-survey", settings=topics)) == history[2:]
+    since = datetime.fromtimestamp(60, UTC)
+    assert list(await fetch_answers(collection_of(), settings=topics, last=None, since=since)) == history[1:]
 
 
 async def test_an_empty_topic_has_no_history(topics: Settings) -> None:

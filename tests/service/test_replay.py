@@ -186,6 +186,21 @@ async def test_a_later_window_is_compared_although_earlier_reports_are_gone() ->
     assert [each.differences for each in found] == [()]
 
 
+async def test_an_equal_answer_shows_that_what_is_deleted_was_not_of_the_window() -> None:
+    survey = collection_of()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        await report(kafka, survey, 500)
+        kafka.close_windows()
+        await report(kafka, survey, 600, seed=2)
+        kafka.close_windows()
+        _only_an_older_batch(kafka)
+        first, second = kafka.broker.available(kafka.settings.topic_names.reports("care-survey"))
+        assert second.at_ms - first.at_ms < 120_000, "the first record left is of the window itself"
+        found = await compare(survey, settings=kafka.settings)
+        assert [each.differences for each in found] == [(), ()]
+        assert (await ad_hoc(survey, settings=kafka.settings, of=["bathing"])).reports == 600
+
+
 async def test_what_is_not_published_or_not_known_is_said() -> None:
     survey = collection_of()
     with kafka_in_memory(survey, now_ms=START_MS) as kafka:

@@ -11,7 +11,7 @@ from rich.text import Text
 from stream_ldp.cli.views.digits import shown, shown_p
 from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.sampled.answer import Frequencies, Outputs
+from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
-    from stream_ldp.sampled.answer import Marginal, Marginals, Numbers
+    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.sampled.answer import Marginal, Marginals
 
     #: What is true, by attribute: the frequencies of its values, or its mean alone.
     Truths = Mapping[str, tuple[float, ...]]
@@ -157,9 +158,27 @@ def _frequency_words(attribute: str, found: Frequencies, truth: tuple[float, ...
         yield f"+{len(order) - LINE_CELLS}"
 
 
+def _with_the_past(attribute: str, found: Frequencies | Numbers, learnt: Learnt) -> str:
+    names = found.values if isinstance(found, Frequencies) else ("mean",)
+    order = sorted(range(len(names)), key=lambda number: -learnt.estimate[number])
+    numbers = [
+        f"{names[number]} {shown(learnt.estimate[number], error)} ± {shown(error, error)}"
+        for number in order[:LINE_CELLS]
+        for error in [learnt.standard_error[number]]
+    ]
+    more = f", and {len(order) - LINE_CELLS:,} more" if len(order) > LINE_CELLS else ""
+    return (
+        f"{attribute} with the windows before, which weigh as much as {learnt.weight:,.0f} answers: "
+        f"{', '.join(numbers)}{more}"
+    )
+
+
 def _judgement(marginals: Marginals) -> Iterable[str]:
     asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in marginals.attributes)
     yield f"{marginals.reports:,} reports: {asked}"
+    for each in marginals.attributes:
+        if isinstance(each.estimate, Frequencies | Numbers) and each.estimate.learnt is not None:
+            yield _with_the_past(each.attribute, each.estimate, each.estimate.learnt)
     if marginals.plausibility is not None and marginals.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this ({shown_p(marginals.plausibility.p_value)})"
     privacy = marginals.privacy

@@ -105,6 +105,8 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
     *earlier, last = ranking.reports_per_phase
     counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
     yield f"{counts} reports, phase by phase" if earlier else f"{last:,} reports"
+    if ranking.learnt is not None and ranking.learnt.weight:
+        yield f"the epochs before weigh as much as {ranking.learnt.weight:,.0f} reports of the last phase"
     if ranking.plausibility is None:
         yield "whether these reports are honest cannot be tested"
     elif ranking.plausibility.flagged:

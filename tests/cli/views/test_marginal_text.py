@@ -12,6 +12,7 @@ from stream_ldp.cli.views.marginal_text import marginal_truth_lines, marginals_l
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sampled.answer import Frequencies, Marginals
 from tests.sampled.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
+from tests.sampled.test_temporal import windows
 
 COLLECTION = collection_of()
 TRUTH = {"diet": (0.6, 0.3, 0.1), "age": (40.0,), "smokes": (0.8, 0.2)}
@@ -74,3 +75,10 @@ def test_the_truth_of_a_window_is_a_line() -> None:
     tally.add(users(10), time_ms=20_000)
     (line,) = marginal_truth_lines(tally.truth())
     assert " marginals truth reports=10 diet=" in line
+
+
+def test_what_is_learnt_from_the_windows_before_is_shown_with_its_weight() -> None:
+    text = shown_of(windows(collection_of(window=", returning: 0"), seed=1, count=3)[-1])
+    assert "diet with the windows before, which weigh as much as " in text
+    assert "age with the windows before" in text
+    assert "windows before" not in shown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_ldp.cli.views.ranking_text import ranking_line, ranking_panel
 from stream_ldp.pipeline.answer import Plausibility
+from stream_ldp.sets.answer import Learnt
 from tests.cli.views.examples import FILMS_TRUTH, shown
 from tests.client.rankings import ranking_of, result_of
 
@@ -84,3 +85,11 @@ def test_a_plain_line_shows_a_ranking_with_its_best_items() -> None:
         "1970-01-01T00:15:00Z/1970-01-01T00:16:00Z epoch=7 phase=2/2 final reports=2000 plausible=yes found=1/2 "
         "Casablanca=0.500±0.020 Alien=0.250±0.020"
     )
+
+
+def test_the_weight_of_the_epochs_before_is_shown() -> None:
+    ranking = result_of(7)
+    learnt = Learnt(alone=(0.5,), weight=12_345.6, drift=1e-5, jumped=False)
+    weighty = ranking.model_copy(update={"learnt": learnt})
+    assert "the epochs before weigh as much as 12,346 reports of the last phase" in shown(ranking_panel(weighty))
+    assert "the epochs before" not in shown(ranking_panel(ranking))

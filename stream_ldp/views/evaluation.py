@@ -18,6 +18,7 @@ from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.records.solve import supported
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.questions import QuestionSet
+from stream_ldp.views.errors import standard_error
 from stream_ldp.views.expected import expected_avd, rr_information
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.question import ViewQuestion
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.design import Design
 
     #: Estimates the joint distribution of attributes at ascending positions.
-    Joints = Callable[[tuple[int, ...]], NDArray[np.float64]]
+    Joints = Callable[[tuple[int, ...]], "Estimated"]
     Sets = list[tuple[int, ...]]
 
 __all__ = ["Candidate", "PerturbedRecords", "Score", "Trial", "Views", "drawn_sets", "scores", "trials"]
@@ -42,6 +43,19 @@ __all__ = ["Candidate", "PerturbedRecords", "Score", "Trial", "Views", "drawn_se
 _USERS_AT_ONCE = 2**14
 #: Most sets of attributes that are counted before some are drawn, and draws for each set that is wanted.
 _ENUMERATED, _DRAWS = 20_000, 1_000
+#: Standard errors within which 95 % of normal errors are.
+_QUANTILE = 1.96
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimated:
+    """An estimated joint distribution.
+
+    errors: computes its standard errors, of its shape.
+    """
+
+    probability: NDArray[np.float64]
+    errors: Callable[[], NDArray[np.float64]]
 
 
 class Candidate(ABC):
@@ -103,8 +117,14 @@ class Views(Candidate):
             part = table[first : first + _USERS_AT_ONCE]
             numbers = questions.numbers(random_words(len(part), entropy=entropy))
             sums += questions.sums(questions.perturb(numbers, part, entropy=entropy))
-        fit = Fit(view_tables(questions, [(1.0, sums)]), sizes=self.design.sizes)
-        return lambda of: fit.joint(of).probability
+        tables = view_tables(questions, [(1.0, sums)])
+        fit = Fit(tables, sizes=self.design.sizes)
+
+        def joint(of: tuple[int, ...]) -> Estimated:
+            probability = fit.joint(of).probability
+            return Estimated(probability=probability, errors=lambda: standard_error(fit, tables, probability, of=of))
+
+        return joint
 
     def expected_avd(self, users: int, sets: Sequence[tuple[int, ...]]) -> float:
         """See `Candidate.expected_avd`."""
@@ -131,13 +151,14 @@ class PerturbedRecords(Candidate):
         )
         solver = estimator("lremh", stop=self.stop, delta=0.001)
 
-        def joint(of: tuple[int, ...]) -> NDArray[np.float64]:
+        def joint(of: tuple[int, ...]) -> Estimated:
             columns = list(mechanism.columns(of))
             rows = np.packbits(reports[:, columns], axis=1, bitorder="little")
             counts = supported(RowCounts.of(rows, bits=len(columns)), mechanism, of)
             sizes = tuple(self.sizes[place] for place in of)
             supports = [mechanism.supports[place] for place in of]
-            return solver.estimate(counts, sizes=sizes, supports=supports).joint
+            solution = solver.estimate(counts, sizes=sizes, supports=supports)
+            return Estimated(probability=solution.joint, errors=lambda: solution.standard_error)
 
         return joint
 
@@ -152,12 +173,14 @@ class Trial:
 
     avd: mean average variation distance to the joint distributions of the repeat's own users.
     seconds: time that these estimates took, without reports and their counts.
+    coverage: mean share of cells that are within 1.96 standard errors; None if it was not asked for.
     """
 
     candidate: Candidate
     ways: int
     avd: float
     seconds: float
+    coverage: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,6 +191,7 @@ class Score:
     ways: number of attributes of each joint distribution.
     avd, avd_expected: mean average variation distance, measured and by the formula.
     seconds: time to estimate all sets of so many attributes.
+    coverage: mean share of cells that are within 1.96 standard errors; None if it was not asked for.
     """
 
     design: str
@@ -177,6 +201,7 @@ class Score:
     avd: float
     avd_expected: float
     seconds: float
+    coverage: float | None
 
 
 def drawn_sets(sizes: Sequence[int], *, ways: int, sets: int, most_cells: int, seed: int) -> Sets:
@@ -213,6 +238,7 @@ def trials(
     repeats: int,
     seed: int,
     clock: Callable[[], float],
+    coverage: bool = False,
 ) -> Iterator[Trial]:
     """Run every candidate on every repeat.
 
@@ -222,6 +248,7 @@ def trials(
     sets: by their number of attributes, the ascending positions of what is estimated together.
     users: number of users in a repeat, drawn with replacement only if there are fewer rows.
     clock: returns seconds, from any origin.
+    coverage: compare the standard errors, too.
     """
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         sampling, noise = repeat.spawn(2)
@@ -236,8 +263,19 @@ def trials(
                 begun = clock()
                 found = [joint(of) for of in wanted]
                 seconds = clock() - begun
-                avd = [average_variation_distance(each, truth[of]) for each, of in zip(found, wanted, strict=True)]
-                yield Trial(candidate=candidate, ways=ways, avd=float(np.mean(avd)), seconds=seconds)
+                pairs = [(each, truth[of]) for each, of in zip(found, wanted, strict=True)]
+                yield Trial(
+                    candidate=candidate,
+                    ways=ways,
+                    avd=float(np.mean([average_variation_distance(each.probability, true) for each, true in pairs])),
+                    seconds=seconds,
+                    coverage=float(np.mean([_covered(each, true) for each, true in pairs])) if coverage else None,
+                )
+
+
+def _covered(estimated: Estimated, truth: NDArray[np.float64]) -> float:
+    within = np.abs(estimated.probability - truth) <= _QUANTILE * estimated.errors()
+    return float(within.mean())
 
 
 def scores(outcomes: Iterable[Trial], *, sets: dict[int, Sets], users: int) -> list[Score]:
@@ -254,7 +292,12 @@ def scores(outcomes: Iterable[Trial], *, sets: dict[int, Sets], users: int) -> l
             avd=float(np.mean([each.avd for each in repeats])),
             avd_expected=candidate.expected_avd(users, sets[ways]),
             seconds=float(np.mean([each.seconds for each in repeats])),
+            coverage=_mean([each.coverage for each in repeats if each.coverage is not None]),
         )
         for (_, ways), repeats in grouped.items()
         for candidate in [repeats[0].candidate]
     ]
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return float(np.mean(numbers)) if numbers else None

@@ -9,6 +9,7 @@ import pytest
 from stream_ldp.kinds import parse_collection
 from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.strings.collection import StringCollection
+from stream_ldp.views.collection import ViewsCollection
 from tests.benchmarks.mechanisms import tables
 from tests.paths import REPOSITORY
 
@@ -23,8 +24,9 @@ def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
 
 
 def test_the_examples_of_the_page_are_collections() -> None:
-    sampled, strings = map(parse_collection, re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
+    sampled, views, strings = map(parse_collection, re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
     assert isinstance(sampled, SampledCollection)
     assert [each.name for each in sampled.attributes] == ["diet", "sleep"]
+    assert isinstance(views, ViewsCollection)
     assert isinstance(strings, StringCollection)
     assert strings.method.name == "pem"

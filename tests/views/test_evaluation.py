@@ -28,7 +28,15 @@ def test_every_candidate_is_scored_for_every_number_of_attributes() -> None:
     sets[2] = [(0, 1), (1, 2)]
     ticks = count()
     outcomes = trials(
-        PEOPLE, SIZES, candidates=tried, sets=sets, users=4_000, repeats=2, seed=1, clock=lambda: float(next(ticks))
+        PEOPLE,
+        SIZES,
+        candidates=tried,
+        sets=sets,
+        users=4_000,
+        repeats=2,
+        seed=1,
+        clock=lambda: float(next(ticks)),
+        coverage=True,
     )
     found = scores(outcomes, sets=sets, users=4_000)
     assert [(each.design, each.chosen, each.ways) for each in found] == [
@@ -43,6 +51,7 @@ def test_every_candidate_is_scored_for_every_number_of_attributes() -> None:
     # The pairs depend on each other by .3 and .1, which single attributes cannot show.
     assert avd["best", 2] < 0.05 < 0.15 < avd["attributes", 2]
     assert {each.seconds for each in found} == {1.0}
+    assert all(each.coverage is not None and each.coverage > 0.6 for each in found if each.design != "attributes")
     assert all(each.avd_expected == pytest.approx(each.avd, rel=0.6) for each in found if each.design == "best")
 
 

@@ -85,6 +85,10 @@ def views(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the sets, the users and the noise, the same for all designs.")
     ] = 0,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="Say how many cells are within 1.96 standard errors, ideally 0.95."),
+    ] = False,
     bins: BINS = None,
     missing: MISSING = MissingInTable.VALUE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
@@ -118,6 +122,7 @@ def views(
         repeats=repeats,
         seed=seed,
         clock=time.perf_counter,
+        coverage=coverage,
     )
     total = repeats * len(chosen) * len(drawn)
     results = scores(watched(outcomes, total=total, what="estimates"), sets=drawn, users=users)
@@ -174,7 +179,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
     table.add_column("design")
     table.add_column("chosen")
-    for column in ("epsilon", "ways", "avd", "expected", "seconds"):
+    for column in ("epsilon", "ways", "avd", "expected", "coverage", "seconds"):
         table.add_column(column, justify="right")
     for each in results:
         table.add_row(
@@ -184,6 +189,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
             f"{each.ways}",
             f"{each.avd:.4f}",
             f"{each.avd_expected:.4f}",
+            "" if each.coverage is None else f"{each.coverage:.3f}",
             f"{each.seconds:.2f}",
         )
     console.print(table)

@@ -44,7 +44,20 @@ def test_designs_are_scored_by_epsilon_and_number_of_attributes(table: Path) -> 
 
 
 def test_a_table_is_printed_and_columns_can_be_chosen(table: Path) -> None:
-    found = run(table, "--epsilon", "3", "--of", "diet,walks", "--ways", "2", "--repeats", "1", "--designs", "pairs")
+    found = run(
+        table,
+        "--epsilon",
+        "3",
+        "--of",
+        "diet,walks",
+        "--ways",
+        "2",
+        "--repeats",
+        "1",
+        "--designs",
+        "pairs",
+        "--coverage",
+    )
     assert found.exit_code == 0, found.output
     assert "2 attributes of 2 to 3 values; 500 users" in found.stdout
 

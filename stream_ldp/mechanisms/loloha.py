@@ -41,8 +41,8 @@ def repeated_loss(permanent: int, fresh: int, *, reports: float) -> float:
     """Return the loss of so many reports that show one permanent sign through fresh noise, in nats; rounded up.
 
     With p = permanent / 2^32 and x = ((2^32 - fresh) / fresh)^reports, it is ln[(p + (1 - p) x) / ((1 - p) + p x)]:
-    the likelihood ratio is largest where all reports say the same (for one report, Arcolezi et al., 2023, theorem
-    3.5). It grows with the number of reports towards ln[p / (1 - p)], and is concave in it.
+    the likelihood ratio is largest where all reports say the same. With one report it is that of Arcolezi et al.
+    (2023). It grows with the number of reports towards ln[p / (1 - p)], and is concave in it.
 
     permanent, fresh: chances to keep the sign, in units of 2^-32, each above a half.
     reports: at least 0; math.inf for ever.
@@ -113,8 +113,8 @@ class SignResponse:
 class LolohaResponse(HadamardResponse):
     """An oracle that sends a random row of the Hadamard matrix, and a value's sign in it, perturbed twice.
 
-    It is LOLOHA with two hashes (BiLOLOHA; Arcolezi, Pinzon, Palamidessi and Gambs, 2023, algorithm 2), the hash
-    being the sign in a row. A user who reports again keeps the row, and the first perturbation of each of the two
+    It is LOLOHA with two hashes (BiLOLOHA; Arcolezi, Pinzon, Palamidessi and Gambs, 2023), the hash being the sign in
+    a row. A user who reports again keeps the row, and the first perturbation of each of the two
     signs, for ever, and perturbs that afresh. So repeated reports of one sign lose no more than `for_ever`, and a
     value that changes has at most two signs to lose. Among many users each report is, by itself, a Hadamard response
     of one sign at `epsilon`, and is counted as such.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from stream_ldp.mechanisms import (
     KRR,
     RRLDP,
+    BloomResponse,
     ChannelResponse,
     DirectResponse,
     FrequencyOracle,
@@ -51,6 +52,9 @@ OF_NUMBERS: list[tuple[Randomizer, type[Randomizer]]] = [
         ChannelResponse(table=exact_rows([(0.7, 0, 0.3), (0.4, 0, 0.6), (0.3, 0, 0.7), (0.5, 0, 0.5)])),
         broken.ShiftsItsEnds,
     ),
+    (BloomResponse(size=4, hashes=2, for_ever=4.0), broken.SpendsEpsilonTwice),
+    (BloomResponse(size=4, hashes=2, for_ever=4.0, p=0.25, q=0.75), broken.ForgetsTheSecondNoise),
+    (BloomResponse(size=3, hashes=1, for_ever=2.0, p=0.1, q=1.0), broken.SpendsEpsilonTwice),
     (PiecewiseResponse(steps=6, width=3, epsilon=1.0), broken.SharesThePlateau),
     (PiecewiseResponse(steps=1, width=1, epsilon=2.0), broken.SharesThePlateau),
     *(

@@ -328,14 +328,19 @@ class _Questions:
             }
             for number, (question, exact) in enumerate(zip(self.questions.questions, found, strict=True))
         ]
+        # All reports of a user reveal what they repeat, and no more.
+        repeated = [
+            OneReport(randomizer=each).enumerated()
+            for each in dict.fromkeys(each.randomizer.memoised for each in self.questions.questions)
+        ]
         results.append(
             {
                 "question": "any",
                 "about": "any",
                 "neighbours": "any two users",
                 "reports": math.inf,
-                "claimed": max(each["claimed"] for each in results),
-                "enumerated": max(each["enumerated"] for each in results),
+                "claimed": max(each.results[0]["claimed"] for each in repeated),
+                "enumerated": max(each.results[0]["enumerated"] for each in repeated),
             }
         )
         miniatures = [str(each) for each, exact in zip(small, found, strict=True) if exact.miniature is not None]

@@ -41,7 +41,8 @@ class SampledReporter(RecordReporter):
         self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool
     ) -> NDArray[np.uint8]:
         if secrets is not None and memoises:
-            return permanent_answers(self._sampled, table, secrets=secrets)
+            answers = permanent_answers(self._sampled, table, secrets=secrets)
+            return self._sampled.questions.instantaneous(answers, entropy=self._entropy)
         if secrets is None:
             numbers = self._sampled.questions.numbers(random_words(len(table), entropy=self._entropy))
         else:

@@ -7,6 +7,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from stream_ldp.mechanisms.bloom import BloomResponse
 from stream_ldp.mechanisms.channel import ChannelResponse
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
@@ -44,6 +45,7 @@ __all__ = [
     "RRLDP",
     "SECRET_BYTES",
     "AnyMechanismSpec",
+    "BloomResponse",
     "ChannelResponse",
     "DirectResponse",
     "Entropy",
@@ -102,4 +104,5 @@ RANDOMIZERS: tuple[type[Randomizer], ...] = (
     PiecewiseResponse,
     HalfSpaceResponse,
     ChannelResponse,
+    BloomResponse,
 )

@@ -95,6 +95,16 @@ class Randomizer(ABC):
         """Two inputs of which one report may lose all of epsilon: the first and the last, unless it says others."""
         return 0, self.inputs - 1
 
+    @property
+    def memoised(self) -> Randomizer:
+        """The randomizer of what a user repeats; its epsilon is that of all reports of one input for ever."""
+        return self
+
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """Make reports of what users repeat, rows of `memoised`: the same, unless each has noise of its own."""
+        del entropy
+        return rows
+
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
         """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse
-from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.sampled.cohorts import MAX_COHORTS
 
 if TYPE_CHECKING:
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sampled.cohorts import BucketQuestion
+    from stream_ldp.sampled.cohorts import BucketOracle, BucketQuestion
 
 __all__ = [
     "CandidateEstimate",
     "are_told_apart",
     "covariance",
     "equations",
+    "estimated_shares",
     "require_distinguishable",
     "require_told_apart",
     "solve_candidates",
@@ -70,6 +69,7 @@ def equations(questions: Sequence[BucketQuestion], candidates: Sequence[str], *,
     """Return the share of the users with each candidate that falls into each bucket of each cohort.
 
     others: whether there are users with none of the candidates, who are taken to fall into all buckets alike.
+        A user falls into a bucket by any of the hashes.
 
     Returns:
         float64, shape (cohorts, buckets, candidates), or with one more column for the others.
@@ -77,10 +77,10 @@ def equations(questions: Sequence[BucketQuestion], candidates: Sequence[str], *,
     buckets = questions[0].randomizer.size
     found = np.zeros((len(questions), buckets, len(candidates) + others))
     for row, question in zip(found, questions, strict=True):
-        places = [bucket_of(value, cohort=question.cohort, buckets=buckets) for value in candidates]
-        row[places, np.arange(len(candidates))] = 1
+        for column, value in enumerate(candidates):
+            row[question.buckets_of(value), column] = 1
         if others:
-            row[:, -1] = 1 / buckets
+            row[:, -1] = 1 - (1 - 1 / buckets) ** question.hashes
     return found
 
 
@@ -126,19 +126,28 @@ def _too_many(questions: Sequence[BucketQuestion], candidates: Sequence[str], *,
     )
 
 
-def covariance(shares: NDArray[np.float64], oracle: FrequencyOracle, *, reports: float) -> NDArray[np.float64]:
+def estimated_shares(oracle: BucketOracle, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
+    """Estimate the shares of the buckets of one cohort, without bias, float64, shape (buckets,)."""
+    p, q = oracle.support
+    found: NDArray[np.float64] = (sums[: oracle.size] / reports - q) / (p - q)
+    return found
+
+
+def covariance(joint: NDArray[np.float64], oracle: BucketOracle, *, reports: float) -> NDArray[np.float64]:
     """Return the covariance of the estimated shares of the buckets of one cohort, shape (buckets, buckets).
 
-    shares: the shares themselves, float64, shape (buckets,).
+    joint: shares of the users who fall into both of two buckets, and on the diagonal of those who fall into one,
+        float64, shape (buckets, buckets); without several hashes, nobody falls into two.
     """
+    shares = joint.diagonal()
     p, q = oracle.support
     supported = np.clip(q + shares * (p - q), 0.0, 1.0)
     if isinstance(oracle, DirectResponse):
         # One bucket is named: multinomial.
         both = -np.outer(supported, supported)
     else:
-        # The bits are perturbed independently, and no two true ones are set.
-        both = -np.outer(shares, shares) * (p - q) ** 2
+        # The bits are perturbed independently.
+        both = (joint - np.outer(shares, shares)) * (p - q) ** 2
     np.fill_diagonal(both, supported * (1 - supported))
     scaled: NDArray[np.float64] = both / ((p - q) ** 2 * reports)
     return scaled
@@ -147,7 +156,7 @@ def covariance(shares: NDArray[np.float64], oracle: FrequencyOracle, *, reports:
 def solve_cohorts(
     design: NDArray[np.float64],
     estimates: NDArray[np.float64],
-    oracle: FrequencyOracle,
+    oracle: BucketOracle,
     *,
     reports: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -166,9 +175,9 @@ def solve_cohorts(
     rows = design.reshape(-1, design.shape[2])
     weights = np.repeat(reports, design.shape[1])
     first = _solution(rows, weights) @ estimates.reshape(-1)
-    expected = np.clip(design @ first, 0.0, 1.0)
     covariances = [
-        covariance(shares, oracle, reports=count) for shares, count in zip(expected, reports.tolist(), strict=True)
+        covariance(_joint(cohort, first), oracle, reports=count)
+        for cohort, count in zip(design, reports.tolist(), strict=True)
     ]
     weights = 1 / np.maximum(np.concatenate([each.diagonal() for each in covariances]), 1e-12)
     solution = _solution(rows, weights)
@@ -180,7 +189,7 @@ def solve_cohorts(
 def solve_candidates(
     design: NDArray[np.float64],
     estimates: NDArray[np.float64],
-    oracle: FrequencyOracle,
+    oracle: BucketOracle,
     *,
     reports: NDArray[np.float64],
     others: bool,
@@ -211,7 +220,7 @@ def solve_candidates(
 def _selected(
     design: NDArray[np.float64],
     estimates: NDArray[np.float64],
-    oracle: FrequencyOracle,
+    oracle: BucketOracle,
     *,
     reports: NDArray[np.float64],
     others: bool,
@@ -221,7 +230,7 @@ def _selected(
     from sklearn.linear_model import Lasso  # noqa: PLC0415
 
     cohorts, buckets, unknowns = design.shape
-    uniform = np.full(buckets, 1 / buckets)
+    uniform = np.eye(buckets) / buckets
     variance = [covariance(uniform, oracle, reports=count).diagonal() for count in reports.tolist()]
     # In units of its error, every equation has noise of 1.
     scale = 1 / np.sqrt(np.concatenate(variance))
@@ -242,6 +251,17 @@ def _selected(
         count -= max(1, count // 8)
         kept[order[count:]] = False
     return kept
+
+
+def _joint(cohort: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of the users who fall into both of two buckets, shape (buckets, buckets).
+
+    The others, whose column is no candidate's, are taken to fall into buckets independently by several hashes.
+    """
+    joint = (cohort * np.clip(frequencies, 0.0, 1.0)) @ cohort.T
+    shares = np.clip(cohort @ frequencies, 0.0, 1.0)
+    np.fill_diagonal(joint, shares)
+    return joint
 
 
 def _solution(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, UnaryResponse
+from stream_ldp.mechanisms import BloomResponse, DirectResponse, FrequencyOracle, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.sampled.questions import Question
 
@@ -29,12 +29,17 @@ __all__ = [
     "COHORTS",
     "COHORT_ORACLES",
     "MAX_COHORTS",
+    "BucketOracle",
     "BucketQuestion",
+    "bloom_oracle",
     "cohort_oracle",
 ]
 
 #: The oracles of buckets, by the name in a collection file.
 COHORT_ORACLES = ("o-rr", "o-rappor")
+
+#: What buckets are perturbed with.
+BucketOracle = FrequencyOracle | BloomResponse
 
 #: Cohorts of an attribute where the file does not say.
 COHORTS = 64
@@ -51,20 +56,32 @@ _BITS = 32
 class BucketQuestion(Question):
     """The question into which bucket of a cohort the user's value falls.
 
-    randomizer: a frequency oracle of the buckets.
+    randomizer: perturbs the bucket, or the buckets of several hashes.
     cohort: its number, from 0.
     """
 
-    randomizer: FrequencyOracle
+    randomizer: BucketOracle
     cohort: int
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the buckets of the values."""
-        column, buckets = table[str(self.of[0])], self.randomizer.size
+        column = table[str(self.of[0])]
         if column.dtype.kind == "i":
-            held: NDArray[np.int64] = self._buckets_of_labels[column]
+            held: NDArray[np.int64] = self._inputs_of_labels[column]
             return held
-        return np.array([bucket_of(value, cohort=self.cohort, buckets=buckets) for value in column], dtype=np.int64)
+        return np.array([self._input_of(value) for value in column], dtype=np.int64)
+
+    def buckets_of(self, value: str) -> list[int]:
+        """Return the bucket of a value by each hash; hash i of h in cohort c is that of cohort number h c + i."""
+        return [
+            bucket_of(value, cohort=self.cohort * self.hashes + number, buckets=self.randomizer.size)
+            for number in range(self.hashes)
+        ]
+
+    @property
+    def hashes(self) -> int:
+        """Number of hashes of a value: one, but for a Bloom filter."""
+        return self.randomizer.hashes if isinstance(self.randomizer, BloomResponse) else 1
 
     @property
     def title(self) -> str:
@@ -77,14 +94,30 @@ class BucketQuestion(Question):
         return [*super().meaning, self.cohort]
 
     @cached_property
-    def _buckets_of_labels(self) -> NDArray[np.int64]:
+    def _inputs_of_labels(self) -> NDArray[np.int64]:
         (attribute,) = self.attributes
-        buckets = [bucket_of(value, cohort=self.cohort, buckets=self.randomizer.size) for value in attribute.labels]
-        return np.array(buckets, dtype=np.int64)
+        return np.array([self._input_of(value) for value in attribute.labels], dtype=np.int64)
+
+    def _input_of(self, value: str) -> int:
+        """Return the number whose digits are the buckets of a value."""
+        return sum(bucket * self.randomizer.size**place for place, bucket in enumerate(self.buckets_of(value)))
+
+
+def bloom_oracle(*, epsilon: float, hashes: int, noise: tuple[float, float] | None) -> BloomResponse:
+    """Return RAPPOR's response to the Bloom filter of a cohort.
+
+    epsilon: of all reports for ever, in nats.
+    noise: p and q of the second noise; None without one.
+
+    Raises:
+        ParameterError: a parameter is out of its range, or the epsilon beyond the resolution of probabilities.
+    """
+    p, q = noise or (0.0, 1.0)
+    return BloomResponse(size=_BITS, hashes=hashes, for_ever=epsilon, p=p, q=q)
 
 
 def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
-    """Return the oracle of the buckets of a cohort.
+    """Return the oracle of the bucket of a cohort by one hash.
 
     O-RR has about e^epsilon + 1 buckets, as optimised local hashing (Wang, Blocki, Li and Jha, 2017, section 4.4).
 

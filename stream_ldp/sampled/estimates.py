@@ -15,7 +15,7 @@ from stream_ldp.mechanisms import (
     standard_errors,
 )
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.sampled.candidates import equations, solve_candidates
+from stream_ldp.sampled.candidates import equations, estimated_shares, solve_candidates
 from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.questions import NumberQuestion
 
@@ -167,7 +167,7 @@ def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> Frequenc
     is_open = attribute.candidates is not None
     found = solve_candidates(
         equations(questions, attribute.labels, others=is_open),
-        np.stack([frequencies(oracle, each.sums, reports=each.reports) for each, _ in answers]),
+        np.stack([estimated_shares(oracle, each.sums, reports=each.reports) for each, _ in answers]),
         oracle,
         reports=np.array([each.reports for each, _ in answers]),
         others=is_open,

@@ -48,15 +48,15 @@ def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.i
 def permanent_answers(
     collection: HasQuestions, table: Table, *, secrets: Sequence[bytes], numbers: NDArray[np.int64] | None = None
 ) -> NDArray[np.uint8]:
-    """Make the report that each user sends for ever, as long as what is asked does not change.
+    """Make the answer that each user repeats for ever, as long as what is asked does not change.
 
     table: users, one a row.
     numbers: of the questions that they answer; None for those that their secrets determine.
 
     Returns:
-        Packed rows, uint8, shape (n, row width), see `QuestionSet.perturb`.
+        Packed rows, uint8, shape (n, row width), see `QuestionSet.memoised`.
     """
-    questions = collection.questions
+    questions = collection.questions.memoised
     if numbers is None:
         numbers = asked(collection, secrets=secrets)
     rows = [

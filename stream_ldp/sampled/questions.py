@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -154,6 +154,32 @@ class QuestionSet:
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two users, whatever they hold: the largest of all questions."""
         return max(each.randomizer.epsilon for each in self.questions)
+
+    @property
+    def for_ever(self) -> float:
+        """Privacy loss in nats of all reports of a user who holds the same for ever: the largest of all questions."""
+        return self.memoised.epsilon
+
+    @cached_property
+    def memoised(self) -> QuestionSet:
+        """The same questions, answered by what users repeat, see `Randomizer.memoised`."""
+        if all(each.randomizer.memoised is each.randomizer for each in self.questions):
+            return self
+        questions = tuple(replace(each, randomizer=each.randomizer.memoised) for each in self.questions)
+        return QuestionSet(questions=questions)
+
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """Make reports of what users repeat, see `Randomizer.instantaneous`."""
+        if self.memoised is self:
+            return rows
+        sent, numbers = rows.copy(), self._numbers_of(rows)
+        for members in self._families:
+            users = np.isin(numbers, members)
+            answers, _ = self._answers(rows[users], members[0])
+            end = self.number_bytes + answers.shape[1]
+            randomizer = self.questions[members[0]].randomizer
+            sent[users, self.number_bytes : end] = randomizer.instantaneous(answers, entropy=entropy)
+        return sent
 
     def numbers(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the numbers of the questions that users with these words are asked, int64, shape (n,)."""

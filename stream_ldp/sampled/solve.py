@@ -66,7 +66,7 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
         plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
-            for_ever=questions.epsilon,
+            for_ever=questions.for_ever,
             assumption=ASSUMPTION,
             published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),

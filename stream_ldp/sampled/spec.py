@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse
+from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.sampled.candidates import require_distinguishable, require_told_apart
@@ -17,6 +18,7 @@ from stream_ldp.sampled.cohorts import (
     COHORTS,
     MAX_COHORTS,
     BucketQuestion,
+    bloom_oracle,
     cohort_oracle,
 )
 from stream_ldp.sampled.compression import least_epsilon
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Randomizer
     from stream_ldp.sampled.attributes import SampledAttribute
+    from stream_ldp.sampled.cohorts import BucketOracle
 
 __all__ = ["MEAN_ORACLES", "SampledSpec"]
 
@@ -48,8 +51,11 @@ class SampledSpec(Part):
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values: `auto`, the one of least mean variance, or another name of
         `stream_ldp.sampled.oracles.VALUE_ORACLES`.
-    cohorts: number of cohorts of an attribute whose values are hashed: by o-rr and o-rappor, and wherever there are
-        candidates in place of values, then by o-rr unless it is o-rappor.
+    cohorts: number of cohorts of an attribute whose values are hashed: by o-rr, o-rappor, and rappor with `hashes`,
+        and wherever there are candidates in place of values, then by o-rr unless it is one of the others.
+    hashes: with oracle rappor, the number of hashes of a value, see `BloomResponse`; epsilon is then that of all
+        reports for ever.
+    p, q: with hashes, the second noise of each report.
     hash_bits: t of oracle hadamard.
     alphabet: number of outputs of oracle channel; as many as values where the file does not say.
     measure: how the distortion of oracle channel is measured, see `stream_ldp.sampled.compression.distortions`.
@@ -75,6 +81,9 @@ class SampledSpec(Part):
     alphabet: int | None = Field(default=None, ge=2)
     measure: Literal["hamming", "squared"] = "hamming"
     table: tuple[tuple[float, ...], ...] | None = Field(default=None, min_length=2)
+    hashes: int | None = Field(default=None, ge=1, le=MAX_HASHES)
+    p: float | None = Field(default=None, ge=0, le=1)
+    q: float | None = Field(default=None, ge=0, le=1)
     mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
 
     @model_validator(mode="after")
@@ -88,8 +97,13 @@ class SampledSpec(Part):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
         if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr", "channel"):
             raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
-        if self.cohorts is not None and self.oracle not in ("auto", *COHORT_ORACLES):
+        if self.cohorts is not None and self.oracle not in ("auto", "rappor", *COHORT_ORACLES):
             raise ParameterError(f"`cohorts` is for o-rr, o-rappor and candidates; leave it out for {self.oracle}")
+        of_rappor = [name for name in ("hashes", "p", "q") if name in self.model_fields_set]
+        if of_rappor and self.oracle != "rappor":
+            raise ParameterError(f"`{of_rappor[0]}` is for oracle rappor; leave it out for {self.oracle}")
+        if (self.p is None) != (self.q is None) or (self.p is not None and self.hashes is None):
+            raise ParameterError("the second noise of rappor takes `hashes`, and both `p` and `q`")
         if self.hash_bits is not None and self.oracle not in ("hadamard", "s-hist"):
             raise ParameterError(f"`hash_bits` is for oracle hadamard; leave it out for {self.oracle}")
         return self
@@ -114,7 +128,8 @@ class SampledSpec(Part):
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
-            if attribute.candidates is not None or (attribute.range is None and self.oracle in COHORT_ORACLES):
+            hashes = self.oracle in COHORT_ORACLES or self.hashes is not None
+            if attribute.candidates is not None or (attribute.range is None and hashes):
                 yield from self._bucket_questions(place, attribute)
             elif attribute.range is None:
                 yield self._value_question(place, attribute)
@@ -151,7 +166,7 @@ class SampledSpec(Part):
         return least_epsilon(self.distortion, size=size, alphabet=self.alphabet or size, measure=self.measure)
 
     def _bucket_questions(self, place: int, attribute: SampledAttribute) -> Iterator[BucketQuestion]:
-        oracle = cohort_oracle(self.oracle if self.oracle in COHORT_ORACLES else "o-rr", epsilon=self._given_epsilon)
+        oracle = self._bucket_oracle()
         cohorts = self.cohorts or COHORTS
         if attribute.values is not None and self.cohorts is None:
             # Clients have the list as well, so that the number of cohorts may depend on it.
@@ -163,6 +178,13 @@ class SampledSpec(Part):
         require = require_distinguishable if attribute.values is None else require_told_apart
         require(questions, attribute.labels)
         yield from questions
+
+    def _bucket_oracle(self) -> BucketOracle:
+        if self.hashes is not None:
+            noise = None if self.p is None or self.q is None else (self.p, self.q)
+            return bloom_oracle(epsilon=self._given_epsilon, hashes=self.hashes, noise=noise)
+        name = self.oracle if self.oracle in COHORT_ORACLES else "o-rr"
+        return cohort_oracle(name, epsilon=self._given_epsilon)
 
     def _number_questions(self, place: int, attribute: SampledAttribute) -> Iterator[NumberQuestion]:
         response, share = least_worst_case(self._given_epsilon)

@@ -9,6 +9,7 @@ import pytest
 
 from stream_ldp.client import BudgetExceeded, PrivacyLedger, SampledReporter, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.sampled.permanent import asked, permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited
@@ -82,3 +83,30 @@ async def test_a_record_that_does_not_fit_is_refused_whatever_is_asked(broker: F
             with pytest.raises(ValueError, match="attribute"):
                 await sender.report(wrong)
     assert broker.sent == []
+
+
+RAPPOR = """
+collection: diets
+mechanism: {kind: sampled, epsilon: 3, oracle: rappor, hashes: 2, p: 0.25, q: 0.75, cohorts: 4}
+attributes: [{name: site, candidates: [a.example, b.example]}]
+window: {size: 10s}
+"""
+
+
+async def test_every_report_by_rappor_has_noise_of_its_own_on_what_is_repeated_and_costs_it_once(
+    broker: FakeBroker,
+) -> None:
+    """Of 2,000 reports, the share of each bit is 5 standard deviations off for one seed in 10^5."""
+    collection, ledger = SampledCollection.parse(RAPPOR), unlimited(SECRET)
+    async with SampledReporter(
+        collection, settings=SETTINGS, secret=SECRET, ledger=ledger, linger=3600.0, entropy=SeededEntropy(1)
+    ) as sender:
+        for _ in range(2):
+            await sender.report_series([("a.example",)] * 1_000)
+    rows = np.concatenate(broker.decoded(collection).rows)
+    assert len(np.unique(rows, axis=0)) > 1_900
+    table = collection.table([("a.example",)])
+    (repeated,) = np.unpackbits(permanent_answers(collection, table, secrets=[SECRET]), axis=1, bitorder="little")
+    shares = np.unpackbits(rows, axis=1, bitorder="little").mean(axis=0)[8:]
+    assert np.all(np.abs(shares - np.where(repeated[8:], 0.75, 0.25)) < 5 * 0.433 / np.sqrt(2_000))
+    assert ledger.spending.epsilon == collection.questions.for_ever > collection.questions.epsilon

@@ -42,6 +42,7 @@ MECHANISMS = [
     "epsilon: 2, oracle: rappor, mean: mean-est",
     "epsilon: 3, oracle: o-rappor, cohorts: 3",
     "epsilon: 3, oracle: o-rr, cohorts: 3",
+    "epsilon: 3, oracle: rappor, hashes: 2, p: 0.25, q: 0.75, cohorts: 3",
     "oracle: channel, table: [[0.5, 0.5], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.9, 0.1]]",
 ]
 USERS = [("fish", 7.25, "a.example", -3.0), ("meat", 0.0, "b.example", 10.0), ("eggs", 23.5, "Zürich", 0.125)]
@@ -105,6 +106,10 @@ def answer(kind: str, parameters: list[int], value: int, words: Iterator[int]) -
             return value + uniform(words, plateau), width(steps + plateau)
         drawn = uniform(words, steps)
         return drawn + (plateau if drawn >= value else 0), width(steps + plateau)
+    if kind == "bloom":
+        size, hashes, kept, _, _ = parameters
+        held = {value // size**place % size for place in range(hashes)}
+        return sum(((bit in held) ^ (next(words) >= kept)) << bit for bit in range(size)), size
     if kind == "channel":
         _, outputs, *table = parameters
         word = next(words)
@@ -150,8 +155,11 @@ def report_of(meaning: list[Any], secret: bytes, user: tuple[Any, ...]) -> bytes
             held += struct.pack("<d", user[place])
     words = words_of(secret, fingerprint + struct.pack("<H", number) + held)
     if cohort:
-        digest = hashlib.blake2b(struct.pack("<I", *cohort) + user[of[0]].encode(), digest_size=8).digest()
-        value = int.from_bytes(digest, "little") % parameters[0]
+        size, hashes = parameters[0], parameters[1] if kind == "bloom" else 1
+        numbers = [struct.pack("<I", hashes * cohort[0] + place) for place in range(hashes)]
+        digests = [hashlib.blake2b(each + user[of[0]].encode(), digest_size=8).digest() for each in numbers]
+        buckets = [int.from_bytes(each, "little") % size for each in digests]
+        value = sum(bucket * size**place for place, bucket in enumerate(buckets))
     elif kind == "piecewise":
         value = rounded(words, user[of[0]], attributes[of[0]][1], parameters[0])
     elif kind == "mean-est":

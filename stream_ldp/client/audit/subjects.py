@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.client.audit.repeatable import SameWords
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms import BloomResponse, SeededEntropy
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.sampled.permanent import asked, permanent_answers
@@ -128,9 +128,19 @@ class SampledSubject:
             # A text that is none of the candidates.
             last = (*last[:-1], "?".join(collection.attributes[-1].labels)[-60:] + "?")
         self.records: list[Record] = list(dict.fromkeys([first, (*first[:-1], last[-1]), last]))
-        # Answers have no noise but the permanent one, whatever the source says.
-        self.noises: list[Entropy] = [SeededEntropy(0)]
+        second = [
+            (each.randomizer.p, each.randomizer.q, each.randomizer.size)
+            for each in collection.questions.questions
+            if isinstance(each.randomizer, BloomResponse)
+        ]
+        # Other answers have no noise but the permanent one, whatever the source says.
+        self.noises: list[Entropy] = [SameWords((p + q) / 2) for p, q, _ in dict.fromkeys(second)] or [
+            SeededEntropy(0)
+        ]
         self.equal_noise, self.asks_part = 1.0, True
+        if len(second) == len(collection.questions.questions):
+            # The chance that two bits are equal is least certain where a permanent bit is least noisy.
+            self.equal_noise = max(max(p**2 + (1 - p) ** 2, q**2 + (1 - q) ** 2) ** size for p, q, size in second)
 
     def reporter(self, **options: Any) -> RecordReporter:
         """See `Subject.reporter`."""
@@ -141,14 +151,15 @@ class SampledSubject:
         asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
         return asked
 
-    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """See `Subject.row`."""
-        return permanent_answers(self.collection, self.collection.table([record]), secrets=[secret]).tobytes()
+        answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
+        return self.collection.questions.instantaneous(answers, entropy=entropy).tobytes()
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
         """See `Subject.epsilon`: that of the one answer."""
         (number,) = asked(self.collection, secrets=[secret]).tolist()
-        loss: float = self.collection.questions.questions[number].randomizer.epsilon
+        loss: float = self.collection.questions.questions[number].randomizer.memoised.epsilon
         return loss
 
     def unasked(self, record: Record, secret: bytes) -> Record:

@@ -185,7 +185,7 @@ def answer_reports(
         collection,
         number,
         attribute=" and ".join(each.name for each in question.attributes),
-        epsilon=question.randomizer.epsilon,
+        epsilon=question.randomizer.memoised.epsilon,
         tags=shown,
     )
 

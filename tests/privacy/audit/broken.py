@@ -15,6 +15,7 @@ from stream_ldp.mechanisms import (
     RESOLUTION,
     RRLDP,
     SECRET_BYTES,
+    BloomResponse,
     ChannelResponse,
     DirectResponse,
     HadamardResponse,
@@ -416,6 +417,23 @@ class DrawsOthersWithTheirOwn(SubsetResponse):
         for _ in range(self.members):
             chosen[users, entropy.integers(np.full(len(values), self.size))] = True
         return np.packbits(chosen, axis=1, bitorder="little")
+
+
+class SpendsEpsilonTwice(BloomResponse):
+    """Keeps bits as if all reports might cost twice as much."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        spendthrift = BloomResponse(
+            size=self.size, hashes=self.hashes, for_ever=2 * self.for_ever, p=self.p, q=self.q
+        )
+        return spendthrift.perturb(values, entropy=entropy)
+
+
+class ForgetsTheSecondNoise(BloomResponse):
+    """Sends what should stay permanent, and claims the epsilon of one report."""
+
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        return rows
 
 
 class ShiftsItsEnds(ChannelResponse):

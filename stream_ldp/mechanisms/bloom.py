@@ -1,0 +1,179 @@
+"""RAPPOR on Bloom filters: each bit is perturbed once and for ever, and again for each report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.packing import bit_sums, unused_clear
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, threshold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.randomness.entropy import Entropy
+
+__all__ = ["MAX_HASHES", "BloomResponse"]
+
+#: Most hashes: two already have twice the variance of one, since each bit has a smaller part of epsilon.
+MAX_HASHES = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BloomResponse(Randomizer):
+    """RAPPOR (Erlingsson, Pihur and Korolova, 2014, section 3.1): a Bloom filter of h hashes, perturbed twice.
+
+    The permanent response keeps each bit of the filter with 1 - f/2. The instantaneous response sends a permanent 1
+    as 1 with q, and a permanent 0 with p. Without p and q, the permanent response is sent. Two inputs lose most if
+    their filters have h bits each, and none in common.
+
+    An input is the number whose digits in base m are the h buckets.
+
+    size: m, bits of the filter.
+    hashes: h.
+    for_ever: loss in nats of all reports that show one permanent response. The argument is an upper bound; the field
+        is the realised loss, 2h ln((1 - f/2) / (f/2)).
+    p, q: of the instantaneous response, rounded to multiples of 2^-32.
+    epsilon: of one report, h ln(q*(1 - p*) / (p*(1 - q*))).
+    response: the permanent response to a bit.
+
+    Raises:
+        ParameterError: a parameter is out of its range, or no multiple of 2^-32 is an f for the epsilon.
+    """
+
+    kind: ClassVar[str] = "bloom"
+    example: ClassVar[str] = "size=4,hashes=2,for_ever=4,p=0.25,q=0.75"
+
+    size: int
+    hashes: int
+    for_ever: float
+    p: float = 0.0
+    q: float = 1.0
+    epsilon: float = field(init=False)
+    response: DirectResponse = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.hashes <= MAX_HASHES:
+            raise ParameterError(f"a Bloom filter has 1 to {MAX_HASHES} hashes here, got {self.hashes}")
+        if not 2 * self.hashes <= self.size <= 64:
+            raise ParameterError(
+                f"a Bloom filter of {self.hashes} hashes has {2 * self.hashes} to 64 bits here, got size={self.size}"
+            )
+        if not 0.0 <= self.p < self.q <= 1.0:
+            raise ParameterError(f"the second noise needs 0 <= p < q <= 1, got p={self.p} and q={self.q}")
+        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.for_ever / (2 * self.hashes)))
+        object.__setattr__(self, "for_ever", 2 * self.hashes * self.response.epsilon)
+        one, zero = self.chance(1), self.chance(0)
+        with localcontext(PRECISION):
+            odds = one * (1 - zero) / (zero * (1 - one))
+            loss = self.hashes * (Decimal(odds.numerator) / odds.denominator).ln()
+            object.__setattr__(self, "epsilon", self.for_ever if self.memoised is self else round_up(loss))
+
+    @property
+    def memoised(self) -> Self:
+        """See `Randomizer.memoised`: without the instantaneous response."""
+        return self if (self.p, self.q) == (0.0, 1.0) else replace(self, p=0.0, q=1.0)
+
+    @property
+    def title(self) -> str:
+        """Name of the randomizer in plans."""
+        return f"rappor of {self.hashes} {'hash' if self.hashes == 1 else 'hashes'}"
+
+    @property
+    def parameters(self) -> list[int]:
+        """m, h, and the chances to keep a bit and to send a permanent 0 and 1 as 1."""
+        return [self.size, self.hashes, self.response.kept, threshold(self.p), threshold(self.q)]
+
+    @property
+    def inputs(self) -> int:
+        """Number of sequences of buckets."""
+        return int(self.size**self.hashes)
+
+    @property
+    def furthest(self) -> tuple[int, int]:
+        """See `Randomizer.furthest`: two filters of different buckets, which have none in common."""
+        one, other = (
+            sum((first + place) * self.size**place for place in range(self.hashes)) for first in (0, self.hashes)
+        )
+        return one, other
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return self.size
+
+    @property
+    def counters(self) -> int:
+        """Number of counters: one for each bit."""
+        return self.size
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """q* and p*, the probabilities that a bit is sent as 1 which is in the filter, and which is not."""
+        return float(self.chance(1)), float(self.chance(0))
+
+    def chance(self, bit: int) -> Fraction:
+        """Return the probability that a bit of the filter is sent as 1."""
+        kept = Fraction(self.response.kept, RESOLUTION)
+        one = kept if bit else 1 - kept
+        q, p = (Fraction(threshold(each), RESOLUTION) for each in (self.q, self.p))
+        return one * q + (1 - one) * p
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `Randomizer.perturb`; values are numbers whose digits in base m are buckets."""
+        bits = self._filters(checked_values(values, choices=self.inputs))
+        bits ^= ~entropy.responses(bits, zero=self.response.kept, one=self.response.kept)
+        return self.instantaneous(np.packbits(bits, axis=1, bitorder="little"), entropy=entropy)
+
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `Randomizer.instantaneous`: each bit once more."""
+        if self.memoised is self:
+            return rows
+        bits = np.unpackbits(rows, axis=1, count=self.size, bitorder="little").astype(np.bool_)
+        sent = entropy.responses(bits, zero=threshold(self.p), one=threshold(self.q))
+        return np.packbits(sent, axis=1, bitorder="little")
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `Randomizer.valid`: all filters are possible."""
+        return unused_clear(rows, self.bits)
+
+    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count the reports in which each bit is 1, int64, shape (size,)."""
+        return bit_sums(rows, self.bits)
+
+    def stated(self) -> OutputDistribution:
+        """See `Randomizer.stated`: the bits are independent."""
+        outputs = no_outputs(self.inputs, self.bits)
+        filters = self._filters(np.arange(self.inputs))
+        chances = [self.chance(0), self.chance(1)]
+        for value, report in np.ndindex(outputs.shape):
+            outputs[value, report] = math.prod(
+                (
+                    chances[int(bit)] if report >> place & 1 else 1 - chances[int(bit)]
+                    for place, bit in enumerate(filters[value])
+                ),
+                start=Fraction(1),
+            )
+        return outputs
+
+    def small(self) -> Self:
+        """See `Randomizer.small`: just enough bits for two filters without a common one."""
+        return replace(self, size=2 * self.hashes)
+
+    def _filters(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return the filters of inputs, bool, shape (n, size)."""
+        found = np.zeros((len(values), self.size), dtype=np.bool_)
+        left = values.astype(np.int64)
+        for _ in range(self.hashes):
+            left, bucket = np.divmod(left, self.size)
+            found[np.arange(len(values)), bucket] = True
+        return found

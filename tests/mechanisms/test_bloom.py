@@ -1,0 +1,72 @@
+"""RAPPOR on Bloom filters: the published epsilons, the second noise, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import BloomResponse, SeededEntropy
+from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
+
+
+@pytest.mark.parametrize(
+    ("hashes", "p", "q", "one_report", "for_ever"),
+    [
+        (1, 0.0, 1.0, 2.197225, 2.197225),
+        (2, 0.0, 1.0, 4.394449, 4.394449),
+        (1, 0.5, 0.75, 0.537143, 2.197225),
+        (2, 0.5, 0.75, 1.074286, 4.394449),
+    ],
+)
+def test_the_losses_are_those_of_the_paper_at_f_of_one_half(
+    hashes: int, p: float, q: float, one_report: float, for_ever: float
+) -> None:
+    """f = 0.5 is 2h ln 3 nats for ever; the losses of one report were enumerated by another program."""
+    response = BloomResponse(size=4, hashes=hashes, for_ever=2 * hashes * math.log(3), p=p, q=q)
+    assert response.epsilon == pytest.approx(one_report, abs=1e-6)
+    assert response.for_ever == pytest.approx(for_ever, abs=1e-6)
+    assert response.memoised.epsilon == pytest.approx(for_ever, abs=1e-6)
+    assert epsilon_of(realised_distribution(response.memoised)) == pytest.approx(for_ever, abs=1e-6)
+
+
+def test_a_report_without_second_noise_is_what_is_repeated() -> None:
+    response = BloomResponse(size=8, hashes=2, for_ever=3.0)
+    rows = response.perturb(np.arange(64), entropy=SeededEntropy(1))
+    assert response.memoised is response
+    assert np.array_equal(response.instantaneous(rows, entropy=SeededEntropy(2)), rows)
+
+
+def test_the_second_noise_of_what_is_repeated_is_as_strong_as_stated() -> None:
+    """Of 40,000 reports of 8 bits, each share is 5 standard deviations off for one seed in 10^5."""
+    response = BloomResponse(size=8, hashes=1, for_ever=3.0, p=0.25, q=0.75)
+    repeated = np.full((40_000, 1), 0b00001111, dtype=np.uint8)
+    shares = response.sums(response.instantaneous(repeated, entropy=SeededEntropy(3))) / 40_000
+    assert shares == pytest.approx([0.75] * 4 + [0.25] * 4, abs=5 * 0.433 / 200)
+    assert response.title == "rappor of 1 hash"
+
+
+def test_hashes_with_one_bucket_set_one_bit() -> None:
+    response = BloomResponse(size=8, hashes=2, for_ever=30.0)
+    rows = response.perturb(np.array([3 + 8 * 3, 3 + 8 * 5]), entropy=SeededEntropy(1))
+    # At epsilon 30 a bit is flipped with probability 0.0006.
+    assert rows.ravel().tolist() == [0b00001000, 0b00101000]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"hashes": 0}, "has 1 to 2 hashes here, got 0"),
+        ({"hashes": 3}, "has 1 to 2 hashes here, got 3"),
+        ({"size": 3}, "of 2 hashes has 4 to 64 bits here, got size=3"),
+        ({"size": 65}, "of 2 hashes has 4 to 64 bits here, got size=65"),
+        ({"p": 0.75, "q": 0.25}, "needs 0 <= p < q <= 1, got p=0.75 and q=0.25"),
+        ({"for_ever": 1_000.0}, "beyond the resolution"),
+    ],
+)
+def test_impossible_parameters_are_refused(wrong: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ParameterError, match=problem):
+        BloomResponse(**{"size": 8, "hashes": 2, "for_ever": 2.0, **wrong})

@@ -103,25 +103,17 @@ def encode_rows(
     Raises:
         DataError: see `CollectionOfRecords.encode_many`.
     """
-    names = [attribute.name for attribute in collection.attributes]
-    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    code_of = _coder(collection)
     encoded, lacking = [], 0
     first = ""
     for place, row in rows:
-        values = tuple(row.get(name) for name in names)
-        code = known.get(values)
-        if code is None:
-            try:
-                code = collection.encode(dict(zip(names, values, strict=True)))
-            except MissingValue as error:
-                lacking += 1
-                first = first or f"{place}: {error}"
-                continue
-            except DataError as error:
-                raise DataError(f"{place}: {error}") from None
-            if len(known) < _KNOWN:
-                known[values] = code
-        encoded.append(code)
+        try:
+            encoded.append(code_of(row))
+        except MissingValue as error:
+            lacking += 1
+            first = first or f"{place}: {error}"
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
     if lacking and missing is Missing.REFUSE:
         also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
         raise DataError(
@@ -132,7 +124,35 @@ def encode_rows(
     return Encoded(table=collection.table(encoded), left_out=lacking)
 
 
-#: The most different records that are encoded only once: a few megabytes.
+def _coder(collection: RecordSource) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Return a function that encodes a record, and each value of an attribute only once."""
+    names = [attribute.name for attribute in collection.attributes]
+    if type(collection).encode is not CollectionOfRecords.encode:
+        return lambda row: collection.encode({name: row.get(name) for name in names})
+    columns: list[tuple[str, Callable[[Any], Any], dict[Any, Any]]] = [
+        (attribute.name, attribute.encode, {}) for attribute in collection.attributes
+    ]
+
+    def code_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        codes = []
+        for name, encode, known in columns:
+            value = row.get(name)
+            key = value.__class__, value  # True is no 1, but its equal
+            try:
+                code = known.get(key)
+            except TypeError:
+                raise DataError(f"attribute {name!r}: the value is neither text nor a number") from None
+            if code is None:
+                code = encode(value)
+                if len(known) < _KNOWN:
+                    known[key] = code
+            codes.append(code)
+        return tuple(codes)
+
+    return code_of
+
+
+#: The most different values of an attribute that are encoded only once: some megabytes.
 _KNOWN = 20_000
 
 

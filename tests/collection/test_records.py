@@ -84,6 +84,8 @@ def test_rows_that_lack_a_value_are_refused_with_their_number_or_left_out_and_co
         ),
         ({"age": [3, 4, 999]}, "row 3: attribute 'age': the given number is not from 0 to 65"),
         ({"rooms": [1, 2]}, "the columns differ in length"),
+        ({"rooms": [1, 2, True]}, "row 3: attribute 'rooms': the given value is not one of 1, 2, 3"),
+        ({"rooms": [1, 2, [3]]}, "row 3: attribute 'rooms': the value is neither text nor a number"),
         ({"diet": None}, "there is no column 'diet'"),
     ],
 )

@@ -84,10 +84,8 @@ def read_columns(
         or_own = "; or take it for a value: --missing value" if own else ""
         raise DataError(f"{first}{also}\n  -> leave such rows out: --missing skip{or_own}")
     if lacking:
-        what = "are left out" if missing is MissingInTable.SKIP else "which counts as a value of its own"
-        typer.echo(
-            f"{lacking:,} rows lack a value, {'and ' if missing is MissingInTable.SKIP else ''}{what}", err=True
-        )
+        what = "and are left out" if missing is MissingInTable.SKIP else "which counts as a value of its own"
+        typer.echo(f"{lacking:,} rows lack a value, {what}", err=True)
     if not records:
         raise DataError(f"{path}: every row lacks a value")
     return list(zip(*records, strict=True))

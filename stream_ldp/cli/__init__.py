@@ -59,6 +59,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.replay:replay"),
             "Answer a window again from the log of reports, to check it or to ask about other attributes.",
         ),
+        "synthesize": Command(
+            Deferred("stream_ldp.cli.synthesize:synthesize"),
+            "Make synthetic records from the reports of a window.",
+        ),
         "gateway": Command(
             Deferred("stream_ldp.cli.gateway:gateway"),
             "Take batches over HTTP, from clients that do not speak Kafka.",

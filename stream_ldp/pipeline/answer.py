@@ -83,7 +83,7 @@ class WindowBounds(MessagePart):
 
     def __str__(self) -> str:
         """Show it as an ISO 8601 interval, UTC."""
-        return f"{_moment(self.start_ms)}/{_moment(self.end_ms)}"
+        return f"{moment(self.start_ms)}/{moment(self.end_ms)}"
 
 
 class Plausibility(MessagePart):
@@ -235,9 +235,10 @@ class Answer(Protocol):
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
-def _moment(time_ms: int) -> str:
-    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
+def moment(time_ms: int) -> str:
+    """Write an event time in ISO 8601, UTC."""
+    time = datetime.fromtimestamp(time_ms / 1000, UTC)
+    return time.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 
 _LIVE = "live"

@@ -16,14 +16,15 @@ from stream_ldp.pipeline.recount import Recount, answer_before, differences
 from stream_ldp.service.dead_letters import DeadLetter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from stream_ldp.collection import Collection
+    from stream_ldp.collection import Collection, Series
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.question import Question
 
-__all__ = ["Comparison", "NotReplayed", "ad_hoc", "compare", "published_finals"]
+__all__ = ["Comparison", "NotReplayed", "ad_hoc", "compare", "published_finals", "recounted"]
 
 
 class NotReplayed(StreamLDPError, RuntimeError):
@@ -110,6 +111,27 @@ async def ad_hoc(
             "other attributes"
         )
     other = about(collection, of, method)
+    recount, _ = await recounted(collection, other, settings=settings, window_ms=window_ms)
+    (series,) = other.series
+    return solve(other, recount(series))
+
+
+async def recounted(
+    collection: Collection, other: Collection, *, settings: Settings, window_ms: int | None = None
+) -> tuple[Callable[[Series], Question[Any, Any]], int]:
+    """Count the reports of a window again, for other questions than those of the collection's file.
+
+    other: a collection with the same reports.
+    window_ms: start of the window, event time in milliseconds; None for the last one that has been answered.
+
+    Returns:
+        What makes a question of one of the other collection's series, and the start of the window.
+
+    Raises:
+        ParameterError: no window begins then.
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+        NotReplayed: the log does not hold the reports of this window any more, or there are fewer than `min_reports`.
+    """
     await check_connection(settings)
     finals = [
         each
@@ -126,15 +148,16 @@ async def ad_hoc(
             f"{collection.window.pane_ms / 1000:g} s since 1970-01-01 UTC"
         )
     recount, gone = await _recounted(other, settings=settings, window_ms=window_ms, rounds=())
-    (series,) = other.series
-    question = recount.question(series, before=None)
-    if gone is not None and question.reports not in [
-        each.reports for each in finals if each.window.start_ms == window_ms
-    ]:
+
+    def question(series: Series) -> Question[Any, Any]:
+        return recount.question(series, before=None)
+
+    reports = question(other.series[0]).reports
+    if gone is not None and reports not in [each.reports for each in finals if each.window.start_ms == window_ms]:
         raise NotReplayed(gone)
-    if question.reports < (collection.min_reports or 1):
+    if reports < (collection.min_reports or 1):
         raise NotReplayed(f"{collection.name}: of a window with so few reports, nothing is published")
-    return solve(other, question)
+    return question, window_ms
 
 
 async def published_finals(collection: Collection, *, settings: Settings) -> list[Answer]:

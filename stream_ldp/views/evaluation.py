@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.records.estimators import Stop
+    from stream_ldp.records.estimators import Solution, Stop
     from stream_ldp.views.design import Design
+    from stream_ldp.views.tables import ViewTable
 
     #: Estimates the joint distribution of attributes at ascending positions.
     Joints = Callable[[tuple[int, ...]], "Estimated"]
@@ -108,6 +109,20 @@ class Views(Candidate):
 
     def collected(self, people: NDArray[np.int64], *, entropy: Entropy) -> Joints:
         """See `Candidate.collected`."""
+        tables = self.tables(people, entropy=entropy)
+        fit = Fit(tables, sizes=self.design.sizes)
+
+        def joint(of: tuple[int, ...]) -> Estimated:
+            probability = fit.joint(of).probability
+            return Estimated(probability=probability, errors=lambda: standard_error(fit, tables, probability, of=of))
+
+        return joint
+
+    def tables(self, people: NDArray[np.int64], *, entropy: Entropy) -> list[ViewTable]:
+        """Let users tell their views, and return what their answers show.
+
+        people: value indices, shape (n, attributes).
+        """
         questions = self._questions
         sums = np.zeros(questions.counters, dtype=np.int64)
         table = np.empty(len(people), dtype=[(str(place), "<i8") for place in range(people.shape[1])])
@@ -117,14 +132,7 @@ class Views(Candidate):
             part = table[first : first + _USERS_AT_ONCE]
             numbers = questions.numbers(random_words(len(part), entropy=entropy))
             sums += questions.sums(questions.perturb(numbers, part, entropy=entropy))
-        tables = view_tables(questions, [(1.0, sums)])
-        fit = Fit(tables, sizes=self.design.sizes)
-
-        def joint(of: tuple[int, ...]) -> Estimated:
-            probability = fit.joint(of).probability
-            return Estimated(probability=probability, errors=lambda: standard_error(fit, tables, probability, of=of))
-
-        return joint
+        return view_tables(questions, [(1.0, sums)])
 
     def expected_avd(self, users: int, sets: Sequence[tuple[int, ...]]) -> float:
         """See `Candidate.expected_avd`."""
@@ -145,22 +153,34 @@ class PerturbedRecords(Candidate):
 
     def collected(self, people: NDArray[np.int64], *, entropy: Entropy) -> Joints:
         """See `Candidate.collected`."""
+        solution = self.solutions(people, entropy=entropy)
+
+        def joint(of: tuple[int, ...]) -> Estimated:
+            solved = solution(of)
+            return Estimated(probability=solved.joint, errors=lambda: solved.standard_error)
+
+        return joint
+
+    def solutions(self, people: NDArray[np.int64], *, entropy: Entropy) -> Callable[[tuple[int, ...]], Solution]:
+        """Let users report, and return what solves for the joint distribution of attributes at ascending positions.
+
+        people: value indices, shape (n, attributes).
+        """
         mechanism = RRLDP.with_epsilon(sizes=self.sizes, for_ever=self.epsilon)
         reports = np.unpackbits(
             mechanism.perturb(people, entropy=entropy), axis=1, count=mechanism.bits, bitorder="little"
         )
         solver = estimator("lremh", stop=self.stop, delta=0.001)
 
-        def joint(of: tuple[int, ...]) -> Estimated:
+        def solution(of: tuple[int, ...]) -> Solution:
             columns = list(mechanism.columns(of))
             rows = np.packbits(reports[:, columns], axis=1, bitorder="little")
             counts = supported(RowCounts.of(rows, bits=len(columns)), mechanism, of)
             sizes = tuple(self.sizes[place] for place in of)
             supports = [mechanism.supports[place] for place in of]
-            solution = solver.estimate(counts, sizes=sizes, supports=supports)
-            return Estimated(probability=solution.joint, errors=lambda: solution.standard_error)
+            return solver.estimate(counts, sizes=sizes, supports=supports)
 
-        return joint
+        return solution
 
     def expected_avd(self, users: int, sets: Sequence[tuple[int, ...]]) -> float:
         """See `Candidate.expected_avd`."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.tables import ViewTable
 
-__all__ = ["CHANGE", "Fit", "Joint", "Pair", "centred", "proportional_fit"]
+__all__ = ["CHANGE", "Fit", "Joint", "Pair", "centred", "proportional_fit", "with_margins"]
 
 #: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
 _UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -233,7 +233,7 @@ def _pair(
     kept = _kept(unexplained, freedom, deviations=_DEVIATIONS)
     shrunk = on_simplex((product + expected + kept * rest).ravel()).reshape(raw.shape)
     return Pair(
-        probability=_with_margins(shrunk, rows, columns),
+        probability=with_margins(shrunk, rows, columns),
         information=information,
         kept=kept,
         noise=factors.share + (1 - factors.share) * _kept(max(unexplained, freedom), freedom, deviations=-1.0),
@@ -253,7 +253,7 @@ def _kept(statistic: float, freedom: int, *, deviations: float) -> float:
     return min(1.0, max(0.0, 1 - noise / statistic)) if statistic else 0.0
 
 
-def _with_margins(
+def with_margins(
     table: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Fit a table of two attributes to their margins."""

@@ -19,6 +19,9 @@ GROUPS = {
         "dead-letters",
         "quarantine",
         "watch",
+        "query",
+        "replay",
+        "synthesize",
         "gateway",
         "page",
         "audit",
@@ -28,7 +31,7 @@ GROUPS = {
         "topics",
     ],
     "dead-letters": ["list", "replay"],
-    "evaluate": ["joint", "frequency", "mean", "heavy-hitters"],
+    "evaluate": ["joint", "frequency", "mean", "places", "strings", "views", "synthesis", "heavy-hitters"],
     "quarantine": ["list", "release"],
     "topics": ["create", "list"],
 }

@@ -40,6 +40,10 @@ class _Evaluate(Commands):
             Deferred("stream_ldp.cli.evaluate.views:views"),
             "Let users tell one view each, estimate joint distributions of many sets, and show how far they are off.",
         ),
+        "synthesis": Command(
+            Deferred("stream_ldp.cli.evaluate.synthesis:synthesis"),
+            "Make synthetic records of a table from perturbed reports, and show how much they have of it.",
+        ),
         "heavy-hitters": Command(
             Deferred("stream_ldp.cli.evaluate.heavy_hitters:heavy_hitters"),
             "Perturb item sets as their users would, rank the items, and show how good the ranking is.",

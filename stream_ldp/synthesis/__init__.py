@@ -1,0 +1,1 @@
+"""Synthetic records that have the estimated joint distributions, and hold nothing of any user."""

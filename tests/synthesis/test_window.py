@@ -1,0 +1,43 @@
+"""Tests of what records of a collection are made from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.synthesis.window import all_pairs, labels_of
+from tests.client.examples import collection_of
+from tests.sampled.examples import collection_of as sampled_collection
+from tests.views.examples import collection_of as views_collection
+
+
+def test_all_attributes_and_pairs_of_records_are_asked_for_without_another_fingerprint() -> None:
+    survey = collection_of()
+    asked = all_pairs(survey)
+    assert isinstance(asked, JointCollection)
+    attributes = len(survey.attributes)
+    assert len(asked.series) == attributes + attributes * (attributes - 1) // 2
+    assert asked.fingerprint == survey.fingerprint
+    assert {each.prior for each in asked.series} == {"window"}
+
+
+def test_views_hold_all_that_is_needed() -> None:
+    care = views_collection()
+    assert all_pairs(care) is care
+
+
+def test_a_collection_without_records_is_refused() -> None:
+    with pytest.raises(ParameterError, match="has no records: synthetic ones are made of collections of joint"):
+        all_pairs(sampled_collection())
+
+
+def test_values_have_their_names() -> None:
+    found = labels_of(views_collection(), np.array([[0, 1, 2, 0], [1, 0, 0, 1]]))
+    assert {name: column.tolist() for name, column in found.items()} == {
+        "walks": ["no", "yes"],
+        "bathes": ["yes", "no"],
+        "diet": ["plants", "meat"],
+        "region": ["north", "south"],
+    }

@@ -21,9 +21,10 @@ test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven ar
 test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples
 	$(TEST) -m "" --hypothesis-profile=full
 
-bench: $(VENV)/.installed  ## Measure the kernels beside their plain forms and peers, and keep the table
+bench: $(VENV)/.installed  ## Measure speed beside plain forms and peers, and how costs grow; needs Java and Maven
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.speed --write
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.growth --write
 
 check: $(VENV)/.installed  ## Check format, lint, types and import rules
 	$(BIN)/ruff format --check .

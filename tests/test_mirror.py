@@ -34,6 +34,7 @@ WITHOUT_TESTS = {
 #: Test files that mirror no module, each with what it spans.
 SUITES = {
     "benchmarks/test_joint.py": "docs/accuracy.md",
+    "benchmarks/test_growth.py": "the benchmark of growth, and docs/performance.md",
     "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_soak.py": "the memory of the pipeline over many windows",

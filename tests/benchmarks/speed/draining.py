@@ -49,9 +49,9 @@ _REPORTS = (50, 1)
 class GroupedWorker(WorkerProcess):
     """A worker process in a group of its own, which begins at the beginning of the topic."""
 
-    def __init__(self, deployment: Deployment) -> None:
-        self.group = f"group-{uuid.uuid4().hex[:12]}"
-        super().__init__(deployment, ["-m", "stream_ldp.cli"], options=("--group", self.group))
+    def __init__(self, deployment: Deployment, *, group: str | None = None) -> None:
+        group = group or f"group-{uuid.uuid4().hex[:12]}"
+        super().__init__(deployment, ["-m", "stream_ldp.cli"], options=("--group", group))
 
     def metrics(self) -> dict[str, float]:
         """Return all values, summed over their labels; none while nobody answers."""

@@ -1,0 +1,44 @@
+"""Measures how costs grow, and prints JSON.
+
+python -m tests.benchmarks.growth [--without-kafka] [--smoke] [--rounds N] [--write]
+
+--write keeps the JSON beside this file, and makes docs/performance.md from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from tests.benchmarks.growth import curves, page, workers
+from tests.benchmarks.growth.curves import measured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print or keep what was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.growth", description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="a hundredth of the work, once: does it run?")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is measured")
+    parser.add_argument("--write", action="store_true", help="keep the JSON, and make the page from it")
+    parser.add_argument("--without-kafka", action="store_true", help="leave out what needs a real Kafka")
+    options = parser.parse_args(arguments)
+    if options.write and (options.smoke or options.without_kafka):
+        parser.error("what is kept is measured whole: leave out --smoke and --without-kafka")
+    scale, rounds = (0.01, 1) if options.smoke else (1.0, options.rounds)
+    found = []
+    for curve in (*curves.CURVES, *(() if options.without_kafka else workers.CURVES)):
+        found.append(measured(curve, scale=scale, rounds=rounds))
+        print(found[-1], file=sys.stderr)  # noqa: T201
+    document = {"curves": found}
+    print(json.dumps(document, indent=1))  # noqa: T201
+    if options.write:
+        page.keep(document)
+
+
+if __name__ == "__main__":
+    main()

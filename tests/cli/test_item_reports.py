@@ -12,7 +12,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.sets.collection import ItemCollection
 from tests.cli.films import QUICK, data_file, epochs_to_come, report_counts
 from tests.client.fakes import FakeBroker
-from tests.client.items import film_round, films, reports_sent
+from tests.client.items import film_round, films, films_text, reports_sent
 
 Run = Callable[..., Result]
 
@@ -108,3 +108,20 @@ def test_a_set_is_no_argument_which_every_user_of_the_machine_could_read(
     result = command_line(report, quick, "--items", "Alien", "--secret-file", tmp_path / "secret", "--budget", 20)
     assert result.exit_code == 2
     assert not (tmp_path / "secret").exists()
+
+
+def test_a_user_of_memoised_reports_may_assume_values_and_is_charged_by_closed_form(
+    broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    mechanism = "{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}"
+    quick.write_text(films_text(mechanism=mechanism, size="700ms"), encoding="utf-8")
+    assumed = ["--budget", 4, "--assume", "values", "--max-values", 2]
+    result = command_line(
+        report, quick, data_file(tmp_path, "Alien\n"), "--secret-file", tmp_path / "secret", *assumed, "--epochs", 2
+    )
+    assert result.exit_code == 0, result.stderr
+    *told, count, spent = result.stdout.splitlines()
+    assert all(line.endswith(": reported, for at most 1.000 nats") for line in told)
+    assert 1 <= len(told) <= 2
+    assert count == f"{len(told)} reports of one user published"
+    assert spent.startswith("1.000 of 4 nats spent" if len(told) == 1 else "1.642 of 4 nats spent")

@@ -47,7 +47,9 @@ class Fit(MessagePart):
     stop: str = Field(description="the stopping rule: certificate or paper; sweeps for views")
     start: str = Field(description="what the iteration started from: uniform, independence, pairs, lasso or previous")
     iterations: int = Field(ge=0, description="evaluations of the EM map")
-    certificate: Finite = Field(description="upper bound, in nats, of what the objective could still gain")
+    certificate: Finite = Field(
+        description="upper bound, in nats, of what the objective could still gain; for views, the last sweep's change"
+    )
     certified: bool = Field(description="whether the certificate is within the estimator's tolerance")
     tolerance: Finite | None = Field(
         default=None, description="certificate, in nats, that adds 0.1 % to the expected squared error"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli.check import check
@@ -91,4 +92,8 @@ def test_the_file_is_checked_and_its_estimates_shown(command_line: Run, file: Pa
     view = EstimateView(lambda _: np.full((2, 2), 0.25))
     estimate = estimated(COLLECTION, 2_000)
     assert "dependent=yes" in view.line(estimate)
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(view.panel(estimate))
+    assert "made of 5 of 5 views" in captured.get()
     assert {"truth", "distance", "views"} <= set(json.loads(view.json(estimate)))

@@ -28,6 +28,8 @@ from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.service.harness import JointDeployment
 from tests.strings import examples as strings
+from tests.views.examples import collection_of as collection_of_views
+from tests.views.examples import estimated as estimated_from_views
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
@@ -133,6 +135,15 @@ async def test_a_ranking_is_shown_with_intervals_and_what_has_moved(page: Page) 
         assert "0.400 ± 0.020 ▲1" in drawn
         assert "0.300 ± 0.020 ▼1" in drawn
         assert await page.locator("figure").first.locator("line.whisker").count() == 6
+
+
+async def test_estimates_from_views_are_drawn_as_those_of_records(page: Page) -> None:
+    estimate = estimated_from_views(collection_of_views())
+    async with served(known={estimate.collection: {"kind": "views"}}) as server:
+        server.show(estimate)
+        await page.goto(server.url)
+        await page.get_by_text("views, from independence").wait_for()
+        assert await page.locator("figure").count() > 0
 
 
 async def test_frequencies_and_means_are_shown_raw_and_projected(page: Page) -> None:

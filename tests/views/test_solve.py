@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.answer import Estimate
-from tests.views.examples import collection_of, estimated, joint_of, users
+from tests.views.examples import collection_of, estimated, joint_of, solved, users
 
 ESTIMATES = (
     "[{name: care, of: [bathes, walks]}, {name: all, of: [region, diet, walks]}, {name: apart, of: [walks, region]}]"
@@ -41,6 +42,31 @@ def test_the_gate_tells_dependence_from_noise() -> None:
     assert care.independence.p_value < 1e-6
     assert not apart.independence.dependent
     assert [len(each) for each in care.independence.marginals] == [2, 2]
+
+
+def test_reports_that_favour_a_view_are_marked() -> None:
+    collection = collection_of()
+    honest = estimated(collection, 5_000).plausibility
+    assert honest is not None
+    assert not honest.flagged
+    questions, people = collection.questions, users(6_000)
+    sums = questions.sums(questions.perturb(np.repeat([0, 0, 1, 2, 3, 4], 1_000), people, entropy=SeededEntropy(1)))
+    false = solved(collection, collection.series[0], sums).plausibility
+    assert false is not None
+    assert false.flagged
+
+
+def test_a_view_that_nobody_told_is_listed_without_reports() -> None:
+    collection = collection_of()
+    questions, people = collection.questions, users(6_000)
+    sums = questions.sums(questions.perturb(np.repeat([1, 2], 3_000), people, entropy=SeededEntropy(1)))
+    care = solved(collection, collection.series[0], sums)
+    assert care.views is not None
+    assert {view.attributes: view.reports for view in care.views}["walks", "bathes"] == 0
+    # One of the two attributes is told beside others, the other by nobody.
+    assert care.joint() == pytest.approx(np.outer(care.independence.marginals[0], care.independence.marginals[1]))
+    assert not care.independence.dependent
+    assert np.isfinite(care.standard_errors()).all()
 
 
 def test_the_message_is_read_back_as_it_was() -> None:

@@ -137,10 +137,17 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     )
     fit = estimate.fit
     within = "within" if fit.certified else "NOT within"
-    yield (
-        f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats at most, "
-        f"{within} tolerance"
-    )
+    if estimate.views is None:
+        yield (
+            f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats at "
+            f"most, {within} tolerance"
+        )
+    else:
+        told = sum(1 for view in estimate.views if view.reports)
+        yield (
+            f"made of {told} of {len(estimate.views)} views, in {fit.iterations} sweeps, the last of which changed "
+            f"it by {fit.certificate:.2g}, {within} tolerance"
+        )
     if (temporal := estimate.temporal) is not None and temporal.users:
         distance = estimate.distance(np.array(temporal.alone))
         yield (

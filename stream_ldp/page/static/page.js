@@ -7,7 +7,8 @@ import { strings } from "./strings.js";
 import { anything } from "./anything.js";
 import { el, fill, moment, clock, whole } from "./draw.js";
 
-const VIEWS = { places, records, sampled, sets, strings };
+// Collections of views publish the estimates of collections of records.
+const VIEWS = { places, records, sampled, sets, strings, views: records };
 const KEPT = 60;
 
 const state = { collections: {}, series: new Map(), cut: "final" };

@@ -81,6 +81,14 @@ def test_every_view_fits_a_terminal_of_80_by_24_and_names_what_does_not(kind: st
     assert view.rows == 12, "a larger terminal shows all rows again"
 
 
+def test_where_there_is_little_room_the_first_panel_has_fewer_rows() -> None:
+    view = VIEWS["records"]()
+    high, low = (drawn(view.screen(terminal(80, height)), terminal(80, height)) for height in (24, 16))
+    assert len(low) <= 16 < len(high)
+    assert low[-1] == high[-1], "the others are named all the same"
+    assert "more cells" in "\n".join(low)
+
+
 def test_what_fits_is_shown_whole() -> None:
     view = filled(EstimateView(lambda _: SURVEY_TRUTH), of_minute(0), of_minute(1, final=False))
     text = "\n".join(drawn(view.screen(terminal(110, 60)), terminal(110, 60)))

@@ -166,10 +166,13 @@ class ItemDeployment(Deployment):
             assert sum(answer.reports for answer in answers) == reports
 
     def _learnt(self, answer: Batched, finals: dict[tuple[int, int], Ranking], *, epoch: int) -> RankingEstimate:
-        """Add to a last phase what the latest result before has left."""
+        """Add to a last phase what the latest result before the first phase has left."""
         if not answer.reports:
             return answer.estimate
-        results = {each: final for (each, _), final in finals.items() if final.complete and each < epoch}
+        begin_ms = self.collection.schedule.window_of(epoch, 1)
+        results = {
+            each: final for (each, _), final in finals.items() if final.complete and final.window.start_ms < begin_ms
+        }
         earlier = results[max(results)].earlier if results else None
         return learn(answer.estimate, earlier, epoch=epoch, reports=answer.reports).estimate
 

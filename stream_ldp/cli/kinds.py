@@ -76,16 +76,6 @@ FACES: Mapping[str, Face] = {
         subscriber=Deferred("stream_ldp.client:MarginalsSubscriber"),
         audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
     ),
-    "places": Face(
-        summary=Deferred("stream_ldp.cli.views.place_plan:summary"),
-        show_plan=Deferred("stream_ldp.cli.views.place_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.place_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_places"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_places"),
-        view=Deferred("stream_ldp.cli.views.places:view"),
-        subscriber=Deferred("stream_ldp.client:PlaceSubscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_places"),
-    ),
     "strings": Face(
         summary=Deferred("stream_ldp.cli.views.string_plan:summary"),
         show_plan=Deferred("stream_ldp.cli.views.string_plan:show_plan"),
@@ -105,6 +95,16 @@ FACES: Mapping[str, Face] = {
         view=Deferred("stream_ldp.cli.views.estimates:view"),
         subscriber=Deferred("stream_ldp.client:Subscriber"),
         audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
+    ),
+    "places": Face(
+        summary=Deferred("stream_ldp.cli.views.place_plan:summary"),
+        show_plan=Deferred("stream_ldp.cli.views.place_plan:show_plan"),
+        plan_document=Deferred("stream_ldp.cli.views.place_plan:plan_document"),
+        report=Deferred("stream_ldp.cli.report:report_places"),
+        simulate=Deferred("stream_ldp.cli.simulate:simulate_places"),
+        view=Deferred("stream_ldp.cli.views.places:view"),
+        subscriber=Deferred("stream_ldp.client:PlaceSubscriber"),
+        audited=Deferred("stream_ldp.cli.audited:audited_places"),
     ),
 }
 

@@ -16,6 +16,7 @@ from stream_ldp.synthesis.marginals import OfPairs, OfViews
 from stream_ldp.synthesis.records import MOST_CELLS, Synthesis, synthesize
 from stream_ldp.views.design import ranked
 from stream_ldp.views.evaluation import PerturbedRecords, Views
+from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.fitting import Fit
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def trials(
     methods: Sequence[str],
     epsilons: Sequence[float],
     sets: dict[int, list[tuple[int, ...]]],
+    dependence: float = DEPENDENCE,
     users: int,
     repeats: int,
     seed: int,
@@ -101,6 +103,7 @@ def trials(
     label: position of the attribute that classifiers predict from the others.
     methods: names of `Synthesis`, `REAL` or `MAJORITY`.
     sets: by their number of attributes, the ascending positions of what is compared.
+    dependence: expected AVD between two attributes and the product of their margins, for the choice of views.
     users: number of users in a repeat, drawn with replacement only if there are fewer rows; as many are made.
     clock: returns seconds, from any origin.
     """
@@ -123,6 +126,7 @@ def trials(
                     sizes,
                     label=label,
                     epsilon=epsilon,
+                    dependence=dependence,
                     entropy=SeededEntropy(noise),
                     seed=int(drawing.generate_state(1)[0]),
                 )
@@ -173,6 +177,7 @@ def _records(
     *,
     label: int,
     epsilon: float,
+    dependence: float,
     entropy: Entropy,
     seed: int,
 ) -> tuple[str, NDArray[np.int64]]:
@@ -185,7 +190,11 @@ def _records(
         records[:, label] = values[np.argmax(counts)]
         return MAJORITY, records
     lopub = method == Synthesis.LOPUB
-    marginals = (_of_reports if lopub else _of_views)(people, sizes, epsilon=epsilon, entropy=entropy)
+    marginals = (
+        _of_reports(people, sizes, epsilon=epsilon, entropy=entropy)
+        if lopub
+        else _of_views(people, sizes, epsilon=epsilon, dependence=dependence, entropy=entropy)
+    )
     found = synthesize(
         marginals,
         records=len(people),
@@ -196,8 +205,10 @@ def _records(
     return found.structure, found.records
 
 
-def _of_views(people: NDArray[np.int64], sizes: tuple[int, ...], *, epsilon: float, entropy: Entropy) -> Marginals:
-    design = ranked(sizes, epsilon=epsilon, users=len(people))[0]
+def _of_views(
+    people: NDArray[np.int64], sizes: tuple[int, ...], *, epsilon: float, dependence: float, entropy: Entropy
+) -> Marginals:
+    design = ranked(sizes, epsilon=epsilon, users=len(people), dependence=dependence)[0]
     tables = Views(name=design.name, epsilon=epsilon, design=design).tables(people, entropy=entropy)
     return OfViews(fit=Fit(tables, sizes=sizes))
 

@@ -23,6 +23,7 @@ from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.synthesis.evaluation import MAJORITY, REAL, WAYS, scores, trials
 from stream_ldp.synthesis.records import Synthesis
 from stream_ldp.views.evaluation import drawn_sets
+from stream_ldp.views.expected import DEPENDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,14 @@ def synthesis(
             help="Number of users in each repeat, each with one report, and of the records made.",
         ),
     ] = None,
+    dependence: Annotated[
+        float,
+        typer.Option(
+            min=0.001,
+            max=0.999,
+            help="Expected AVD between two attributes and the product of their margins, by which views are chosen.",
+        ),
+    ] = DEPENDENCE,
     sets: Annotated[int, typer.Option(min=1, help="Number of random sets of 2, 3 and 5 attributes to compare.")] = 20,
     repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
     seed: Annotated[
@@ -108,6 +117,7 @@ def synthesis(
         methods=chosen,
         epsilons=epsilons,
         sets=drawn,
+        dependence=dependence,
         users=users,
         repeats=repeats,
         seed=seed,
@@ -119,6 +129,7 @@ def synthesis(
         "of": columns,
         "values": list(sizes),
         "label": label,
+        "dependence": dependence,
         "users": users,
         "repeats": repeats,
         "seed": seed,

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import Sent
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["audit_item_reporter"]
+__all__ = ["Auditor", "audit_item_reporter"]
 
 _TERMS = Terms(budget=math.inf)
 
@@ -72,7 +72,7 @@ async def audit_item_reporter(collection: ItemCollection, directory: Path) -> li
 
     directory: an empty directory, for the ledgers of the audit's users.
     """
-    auditor = _Auditor(collection, directory)
+    auditor = Auditor(collection, directory)
     lasting, restarted = await auditor.runs()
     order, ids = await auditor.population()
     return [
@@ -92,7 +92,7 @@ async def audit_item_reporter(collection: ItemCollection, directory: Path) -> li
 _Runs = dict[tuple[int, ...], list["Sent"]]
 
 
-class _Auditor:
+class Auditor:
     """A user of a collection, whom all phases ask, and the broker that sees what their reporters send."""
 
     def __init__(self, collection: ItemCollection, directory: Path) -> None:

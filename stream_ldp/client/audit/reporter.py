@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import MemoryBroker
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["audit_reporter"]
+__all__ = ["Auditor", "audit_reporter"]
 
 DAY_MS = 86_400_000
 
@@ -69,7 +69,7 @@ async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
 
     directory: an empty directory, for the files of the audit's users.
     """
-    auditor = _Auditor(subject, directory)
+    auditor = Auditor(subject, directory)
     silence = [finding("what a user is not asked about never leaves", await auditor.silence())]
     return [
         finding("the permanent response is the user's own, for ever", await auditor.permanence()),
@@ -84,7 +84,7 @@ async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
     ]
 
 
-class _Auditor:
+class Auditor:
     """The users of a collection, and the broker that sees what their reporters send."""
 
     def __init__(self, subject: Subject, directory: Path) -> None:

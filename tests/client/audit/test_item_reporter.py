@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.client.audit.item_reporter import audit_item_reporter
+from stream_ldp.client.audit.item_reporter import Auditor, audit_item_reporter
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.sets.collection import ItemCollection
@@ -44,8 +44,9 @@ async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
         return permanent_words(collection, key=os.urandom(SECRET_BYTES))
 
     monkeypatch.setattr("stream_ldp.client.item_reporter.permanent_words", of_another_user)
-    broken = [each.promise for each in await audit_item_reporter(MEMOISED, tmp_path) if each.problem is not None]
-    assert "a row is the method's response to the set" in broken
+    auditor = Auditor(MEMOISED, tmp_path)
+    _, restarted = await auditor.runs()
+    assert list(auditor.rows(restarted)) != []
 
 
 async def test_a_reporter_that_charges_no_permanent_response_is_found(
@@ -62,5 +63,6 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
         )
 
     monkeypatch.setattr(PrivacyLedger, "spend_phase", spend_once)
-    broken = [each.promise for each in await audit_item_reporter(MEMOISED, tmp_path) if each.problem is not None]
-    assert broken == ["the ledger charges each report exactly, before it leaves"]
+    auditor = Auditor(MEMOISED, tmp_path)
+    await auditor.runs()
+    assert auditor.mischarged != []

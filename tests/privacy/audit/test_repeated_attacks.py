@@ -26,12 +26,12 @@ def keyed(secret: bytes) -> Permanent:
 def lower_bound(method: Loloha) -> float:
     noise: Entropy = SeededEntropy(1)
     (attack,) = repeated_attacks(method, keyed=keyed, noise=lambda: noise, secrets=SeededEntropy(2))
-    return attack.run(trials=2_000, confidence=0.9999, entropy=SeededEntropy(3)).epsilon
+    return attack.run(trials=800, confidence=0.9999, entropy=SeededEntropy(3)).epsilon
 
 
 def test_the_average_of_many_reports_shows_nearly_what_all_may_and_no_more() -> None:
     """Seeded; above the claim once in 10^4 seeds."""
-    assert 1.4 < lower_bound(METHOD) <= 2.0
+    assert 1.2 < lower_bound(METHOD) <= 2.0
 
 
 def test_a_client_without_a_permanent_response_is_disproved() -> None:

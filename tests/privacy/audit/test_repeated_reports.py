@@ -23,7 +23,7 @@ def twin(kind: type[LolohaResponse]) -> Loloha:
     return method
 
 
-@pytest.mark.parametrize(("epsilon", "for_ever", "set_size"), [(1.0, 2.0, 2), (0.3, 2.5, 1), (2.0, 2.2, 5)])
+@pytest.mark.parametrize(("epsilon", "for_ever", "set_size"), [(1.0, 2.0, 2), (2.0, 2.2, 1)])
 def test_repeated_reports_lose_exactly_what_is_claimed_and_charged(
     epsilon: float, for_ever: float, set_size: int
 ) -> None:

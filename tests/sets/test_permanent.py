@@ -56,6 +56,7 @@ def test_permanent_responses_match_the_golden_vectors() -> None:
     assert isinstance(oracle, LolohaResponse)
     vectors = json.loads((GOLDEN / "loloha.json").read_text(encoding="utf-8"))
     assert MEMOISED.fingerprint.hex() == vectors["fingerprint"]
+    assert hashlib.sha256(vectors["canonical"].encode()).hexdigest()[:32] == vectors["fingerprint"]
     assert oracle.response.chances == vectors["chances"]
     for vector in vectors["responses"]:
         sets, secret = ItemSets.of([vector["items"]]), bytes.fromhex(vector["secret"])

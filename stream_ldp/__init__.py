@@ -64,6 +64,7 @@ _PLACES = {
     "Terms": "stream_ldp.privacy.ledger.terms",
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
+    "ViewsCollection": "stream_ldp.views.collection",
     "WrongCollection": "stream_ldp.client.errors",
     "fetch_answers": "stream_ldp.client.answers",
     "load_collection": "stream_ldp.kinds",
@@ -126,6 +127,7 @@ __all__ = [
     "Terms",
     "TooManyValues",
     "UnreadableAnswer",
+    "ViewsCollection",
     "WrongCollection",
     "__version__",
     "fetch_answers",
@@ -190,6 +192,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.views.collection import ViewsCollection
 
     __version__: str
 else:

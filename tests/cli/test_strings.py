@@ -70,7 +70,7 @@ def test_the_truth_is_printed_where_no_file_is_given(
     ("people", "message"),
     [
         (PEOPLE.replace("banana", "bananas"), "people.csv:3: attribute 'word': the given string is empty or longer"),
-        (PEOPLE.replace("banana", ""), "people.csv:3: attribute 'word': the given string is empty or longer than 6"),
+        (PEOPLE.replace("banana", ""), "people.csv:3: attribute 'word': the value is missing"),
         (PEOPLE.replace("banana", "Banana"), "the given string has a letter that is not in the alphabet"),
         ("fruit\nfig\n", "the first line has no column 'word'"),
     ],
@@ -88,7 +88,7 @@ def test_a_table_that_is_no_population_is_refused_without_its_strings(
 def test_text_that_is_not_utf_8_is_refused(broker: FakeBroker, command_line: Run, tmp_path: Path, file: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(b"word\nfig\nb\xffd\n")
-    assert "cannot be read" in command_line(simulate, file, "--data", path).stderr
+    assert "not text in UTF-8" in command_line(simulate, file, "--data", path).stderr
     done = command_line(report, file, path, "--secret-file", tmp_path / "secret", "--budget", 4)
     assert done.exit_code == 1
     assert "people.csv:3: not UTF-8" in done.stderr

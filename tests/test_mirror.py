@@ -75,6 +75,7 @@ SUITES = {
     "service/test_sampled.py": "the service with a sampled collection, on a real broker",
     "service/test_strings.py": "the service with a collection of strings, on a real broker",
     "service/test_views.py": "the service with a collection of views, on a real broker",
+    "service/test_upgrade.py": "the service while its set of collections changes, on a real broker",
     "service/test_toy_kind.py": "the service, with a kind that the package does not know",
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",

@@ -69,6 +69,8 @@ class Deployment:
     file: Path
     collection: Collection
     partitions: dict[str, int]
+    #: Files of other collections, which workers serve beside this one.
+    others: tuple[Path, ...] = ()
 
     @classmethod
     async def create(
@@ -238,6 +240,7 @@ class WorkerProcess:
                     *program,
                     "worker",
                     str(deployment.file),
+                    *map(str, deployment.others),
                     *("--brokers", deployment.settings.brokers),
                     *("--topic-prefix", deployment.settings.topic_prefix),
                     *("--admin-port", str(self.port)),

@@ -18,6 +18,7 @@ from stream_ldp.mechanisms import (
     Mechanism,
     PiecewiseResponse,
     Randomizer,
+    RepeatedResponse,
     SetHadamardResponse,
     SubsetResponse,
     UnaryResponse,
@@ -42,6 +43,8 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
     (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),
     (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
+    (RepeatedResponse(size=4, epsilon=1.0, for_ever=2.0), broken.RepeatsThePermanentAnswer),
+    (RepeatedResponse(size=2, epsilon=0.5, for_ever=2.0), broken.RepeatsThePermanentAnswer),
     (LolohaResponse(size=5, epsilon=1.0, for_ever=2.0), broken.SendsThePermanentSign),
 ]
 

@@ -13,7 +13,7 @@ from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import FrequencyOracle, Mechanism, PermanentWords
+from stream_ldp.mechanisms import FrequencyOracle, Mechanism, PermanentWords, RepeatedResponse
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.privacy.audit.attacks import attacks
 from stream_ldp.privacy.audit.enumeration import Enumeration, TooLarge
@@ -25,6 +25,7 @@ from stream_ldp.privacy.audit.output_distribution import (
     in_miniature,
     realised_distribution,
     realised_set_distribution,
+    repeated_epsilon,
     stated_distribution,
 )
 from stream_ldp.privacy.audit.record_reports import record_differences
@@ -333,6 +334,17 @@ class _Questions:
             OneReport(randomizer=each).enumerated()
             for each in dict.fromkeys(each.randomizer.memoised for each in self.questions.questions)
         ]
+        results += [
+            {
+                **results[number],
+                "reports": reports,
+                "claimed": small[number].loss(reports=reports),
+                "enumerated": repeated_epsilon(small[number], reports=reports),
+            }
+            for number, question in enumerate(self.questions.questions)
+            if isinstance(question.randomizer, RepeatedResponse)
+            for reports in _REPORTS[1:]
+        ]
         results.append(
             {
                 "question": "any",
@@ -349,7 +361,12 @@ class _Questions:
             results=results,
             differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
             wide=[row for each in found for row in each.wide or ()],
-            wrong=sum(each.wrong for each in found),
+            wrong=sum(each.wrong for each in found)
+            + sum(
+                abs(each["enumerated"] - each["claimed"]) > _TOLERANCE
+                for each in results
+                if each["question"] != "any"
+            ),
             miniature=", ".join(dict.fromkeys(miniatures)) or None,
         )
 

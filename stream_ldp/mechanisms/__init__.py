@@ -30,6 +30,7 @@ from stream_ldp.mechanisms.randomness.entropy import (
     random_words,
 )
 from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES, PermanentWords, new_secret
+from stream_ldp.mechanisms.repeated import RepeatedResponse
 from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.mechanisms.subset import SubsetResponse
@@ -65,6 +66,7 @@ __all__ = [
     "PrivacyLoss",
     "RRLDPSpec",
     "Randomizer",
+    "RepeatedResponse",
     "SeededEntropy",
     "SetHadamardResponse",
     "SubsetResponse",
@@ -97,10 +99,11 @@ ORACLES: tuple[type[FrequencyOracle], ...] = (
     SubsetResponse,
 )
 
-#: The same, the one that is made to be repeated, the randomizers of numbers, and the one that is any table.
+#: The same, those that are made to be repeated, the randomizers of numbers, and the one that is any table.
 RANDOMIZERS: tuple[type[Randomizer], ...] = (
     *ORACLES,
     LolohaResponse,
+    RepeatedResponse,
     PiecewiseResponse,
     HalfSpaceResponse,
     ChannelResponse,

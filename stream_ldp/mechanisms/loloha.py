@@ -15,8 +15,9 @@ from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.odds import loss_of
 from stream_ldp.mechanisms.packing import unpack
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.repeated import repeated_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     #: Returns a source of decisions that its argument, and the user's secret, determine for ever.
     Permanent = Callable[[bytes], Entropy]
 
-__all__ = ["LolohaResponse", "SignResponse", "purpose_of_sign", "repeated_loss"]
+__all__ = ["LolohaResponse", "SignResponse", "purpose_of_sign"]
 
 # What permanent decisions are for; see `LolohaResponse.permanent`.
 _ROW, _SET, _SIGN = b"row", b"set", b"sign"
@@ -35,22 +36,6 @@ _ROW, _SET, _SIGN = b"row", b"set", b"sign"
 def purpose_of_sign(sign: int) -> bytes:
     """Return what the words are for that decide the permanent response to a sign, 0 or 1."""
     return _SIGN + bytes([sign])
-
-
-def repeated_loss(permanent: int, fresh: int, *, reports: float) -> float:
-    """Return the loss of so many reports that show one permanent sign through fresh noise, in nats; rounded up.
-
-    With p = permanent / 2^32 and x = ((2^32 - fresh) / fresh)^reports, it is ln[(p + (1 - p) x) / ((1 - p) + p x)]:
-    the likelihood ratio is largest where all reports say the same. With one report it is that of Arcolezi et al.
-    (2023). It grows with the number of reports towards ln[p / (1 - p)], and is concave in it.
-
-    permanent, fresh: chances to keep the sign, in units of 2^-32, each above a half.
-    reports: at least 0; math.inf for ever.
-    """
-    with localcontext(PRECISION):
-        p, q = Decimal(permanent), Decimal(RESOLUTION - permanent)
-        x = Decimal(0) if reports == math.inf else (Decimal(RESOLUTION - fresh) / fresh) ** int(reports)
-        return round_up(((p + q * x) / (q + p * x)).ln())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -90,6 +90,13 @@ class Randomizer(ABC):
     def small(self) -> Self:
         """Return a smaller one of this kind and epsilon; repeated calls make one small enough to be enumerated."""
 
+    def loss(self, *, reports: float) -> float:
+        """Return the privacy loss in nats of so many reports of what a user repeats; never rounded down.
+
+        Where no formula says less, more than one are taken to lose all that any number of them can.
+        """
+        return self.epsilon if reports == 1 else self.memoised.epsilon
+
     @property
     def furthest(self) -> tuple[int, int]:
         """Two inputs of which one report may lose all of epsilon: the first and the last, unless it says others."""

@@ -61,7 +61,9 @@ def permanent_answers(
         numbers = asked(collection, secrets=secrets)
     rows = [
         questions.perturb(
-            numbers[[user]], table[[user]], entropy=held_words(collection, number, table[[user]], key=key)
+            numbers[[user]],
+            table[[user]],
+            entropy=held_words(collection, number, table[[user]], key=key),
         )
         for user, (key, number) in enumerate(zip(secrets, numbers.tolist(), strict=True))
     ]

@@ -57,6 +57,7 @@ class Plan:
 
     bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user for ever, for any two users.
+    per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
     changed: in nats, for each further value of what the user is asked about.
     counters, state_bytes: memory of a window, for each source partition.
     """
@@ -66,6 +67,7 @@ class Plan:
     bits: int
     report_bytes: int
     epsilon: float
+    per_report: float
     changed: float
     counters: int
     state_bytes: int
@@ -84,6 +86,7 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
         epsilon=questions.for_ever,
+        per_report=questions.epsilon,
         changed=questions.for_ever,
         counters=questions.counters,
         state_bytes=questions.counters * _SUM_BYTES,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stream_ldp.mechanisms import RESOLUTION, HalfSpaceResponse, PiecewiseResponse, Randomizer
+from stream_ldp.mechanisms import RESOLUTION, HalfSpaceResponse, PiecewiseResponse, Randomizer, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import rounded
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+from stream_ldp.sampled.cost import AnswerCost, RepeatedCost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +63,15 @@ class Question(ABC):
     def title(self) -> str:
         """Name of what is answered with, in plans."""
         return self.randomizer.title
+
+    @property
+    def cost(self) -> AnswerCost | RepeatedCost:
+        """What answers cost a user, as the ledger keeps it."""
+        if isinstance(self.randomizer, RepeatedResponse):
+            return RepeatedCost(
+                size=self.randomizer.size, permanent=self.randomizer.kept, fresh=self.randomizer.fresh
+            )
+        return AnswerCost(epsilon=self.randomizer.memoised.epsilon)
 
     @property
     def meaning(self) -> list[Any]:

@@ -44,6 +44,9 @@ __all__ = ["ASSUMPTION", "solve"]
 
 #: What the privacy of a user who reports more than once rests on.
 ASSUMPTION = "any two users; what a user is asked about does not change, and every report repeats the same answer"
+REPEATED = (
+    "any two users; what a user is asked about does not change, and every report shows the same permanent answer"
+)
 
 
 def solve(collection: SampledCollection, question: Question[MarginalSeries, Marginals]) -> Marginals:
@@ -67,7 +70,7 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
-            assumption=ASSUMPTION,
+            assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
             published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
     )

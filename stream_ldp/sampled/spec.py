@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse
+from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
@@ -46,6 +46,8 @@ class SampledSpec(Part):
     """The questions of a sampled collection as its file writes them.
 
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
+        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     distortion: in place of epsilon, the probability that k-rr sends another value, or the expected distortion of
         oracle channel, for every value.
     ask: what a question is about: `attributes`, one each.
@@ -66,6 +68,7 @@ class SampledSpec(Part):
 
     kind: Literal["sampled"]
     epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="nats that an answer may cost")
+    per_report: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     distortion: float | None = Field(
         default=None,
         gt=0,
@@ -95,6 +98,8 @@ class SampledSpec(Part):
             raise ParameterError(f"`{of_channel[0]}` is for oracle channel; leave it out for {self.oracle}")
         elif (self.epsilon is None) == (self.distortion is None):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
+        if self.per_report is not None and (self.epsilon is None or self.oracle not in ("auto", "k-rr", "w-rr")):
+            raise ParameterError("`per_report` goes with `epsilon`, for ever, and oracle k-rr")
         if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr", "channel"):
             raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
         if self.cohorts is not None and self.oracle not in ("auto", "rappor", *COHORT_ORACLES):
@@ -126,6 +131,8 @@ class SampledSpec(Part):
 
     def _questions(self, attributes: Sequence[SampledAttribute]) -> Iterator[Question]:
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
+        if self.per_report is not None and any(each.values is None for each in attributes):
+            raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
             hashes = self.oracle in COHORT_ORACLES or self.hashes is not None
@@ -143,7 +150,10 @@ class SampledSpec(Part):
     def _value_question(self, place: int, attribute: SampledAttribute) -> ValueQuestion:
         size, name = len(attribute.labels), self.oracle
         oracle: Randomizer
-        if name == "channel":
+        if self.per_report is not None:
+            value_oracle("k-rr" if name == "auto" else name, size, epsilon=self._given_epsilon)
+            oracle = RepeatedResponse(size=size, epsilon=self.per_report, for_ever=self._given_epsilon)
+        elif name == "channel":
             oracle = self._channel(attribute)
         elif self.distortion is None:
             oracle = value_oracle(name, size, epsilon=self._given_epsilon, hash_bits=self.hash_bits)

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from stream_ldp.collection import Part
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.mechanisms.loloha import repeated_loss
 from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.mechanisms.repeated import repeated_loss
 
 __all__ = ["SignCost"]
 

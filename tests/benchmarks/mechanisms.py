@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HalfSpaceResponse
+from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.sampled.compression import least_epsilon
@@ -36,6 +36,7 @@ def tables() -> dict[str, list[str]]:
         "means": list(means()),
         "mean-est": list(mean_est()),
         "harmony": list(harmony()),
+        "repeated": list(repeated()),
         "channels": list(channels()),
     }
 
@@ -49,6 +50,16 @@ def frequencies() -> Iterator[str]:
             oracles = [value_oracle(name, size, epsilon=epsilon) for name in ("k-rr", "hadamard", "k-subset", "auto")]
             first, second, third, best = [f"{mean_variance(oracle):.3g}" for oracle in oracles]
             yield f"| {epsilon:g} | {size} | {first} | {second} | {third} | {oracles[-1].title} | {best} |"
+
+
+def repeated() -> Iterator[str]:
+    """Yield the loss of reports that show one answer by k-RR through k-RR."""
+    yield "| values | epsilon | per_report | 1 report | 2 | 3 | 5 | 30 | for ever |"
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for size, for_ever, epsilon in ((2, 4.0, 2.0), (3, 4.0, 1.0), (4, 4.0, 2.0), (16, 4.0, 2.0), (64, 4.0, 0.5)):
+        response = RepeatedResponse(size=size, epsilon=epsilon, for_ever=for_ever)
+        losses = [f"{response.loss(reports=reports):.3f}" for reports in (1, 2, 3, 5, 30, math.inf)]
+        yield f"| {size} | {for_ever:g} | {epsilon:g} | {' | '.join(losses)} |"
 
 
 def channels() -> Iterator[str]:

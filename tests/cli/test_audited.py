@@ -88,3 +88,17 @@ def test_an_attribute_of_many_values_is_audited_in_miniature() -> None:
     exact = document("k-rr:epsilon=2,sizes=2x3000", "--exact")
     assert "sizes=(2, 2)" in exact["miniature"]
     assert [row["claimed"] for row in exact["results"][:1]] == pytest.approx([2.0])
+
+
+def test_answers_that_are_perturbed_again_are_enumerated_for_several_reports(tmp_path: Path) -> None:
+    file = tmp_path / "habits.yaml"
+    file.write_text(
+        "collection: habits\nmechanism: {kind: sampled, epsilon: 4, per_report: 2}\n"
+        "attributes: [{name: diet, values: [meat, fish, plants]}]\nwindow: {size: 10s}\n",
+        encoding="utf-8",
+    )
+    answer = document(file, "--exact")
+    assert answer["probabilities_as_stated"]
+    claimed = [each["claimed"] for each in answer["results"]]
+    assert claimed == pytest.approx([2, 3.45, 3.92, 4, 4], abs=0.02)
+    assert [each["enumerated"] for each in answer["results"]] == pytest.approx(claimed, abs=1e-9)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client import BudgetExceeded, PrivacyLedger, SampledReporter, Terms, TooManyValues
+from stream_ldp.client import Assumption, BudgetExceeded, PrivacyLedger, SampledReporter, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.sampled.permanent import asked, permanent_answers
@@ -110,3 +110,40 @@ async def test_every_report_by_rappor_has_noise_of_its_own_on_what_is_repeated_a
     shares = np.unpackbits(rows, axis=1, bitorder="little").mean(axis=0)[8:]
     assert np.all(np.abs(shares - np.where(repeated[8:], 0.75, 0.25)) < 5 * 0.433 / np.sqrt(2_000))
     assert ledger.spending.epsilon == collection.questions.for_ever > collection.questions.epsilon
+
+
+def repeating(epsilon: float, per_report: float, size: int) -> SampledCollection:
+    values = [str(value) for value in range(size)]
+    return SampledCollection.parse(
+        f"collection: diets\nmechanism: {{kind: sampled, epsilon: {epsilon}, per_report: {per_report}}}\n"
+        f"attributes: [{{name: diet, values: {values}}}]\nwindow: {{size: 10s}}\n"
+    )
+
+
+async def test_answers_that_are_perturbed_again_cost_what_their_reports_lose(broker: FakeBroker) -> None:
+    collection, ledger = repeating(4, 2, 4), unlimited(SECRET)
+    response = collection.questions.questions[0].randomizer
+    spent = []
+    async with SampledReporter(collection, settings=SETTINGS, secret=SECRET, ledger=ledger) as sender:
+        for _ in range(40):
+            await sender.report({"diet": "1"})
+            spent.append(ledger.spending.epsilon)
+    assert spent == [response.loss(reports=reports) for reports in range(1, 41)]
+    assert max(spent) <= response.memoised.epsilon <= 4
+    answer = permanent_answers(collection, collection.table([(1,)]), secrets=[SECRET])
+    sent = np.concatenate(broker.decoded(collection).rows)
+    # Each report keeps the answer with a chance of 0.9; of 40, all do with one of 0.01, and 25 or fewer with 10^-6.
+    assert 25 < (sent == answer).sum() < 40
+
+
+async def test_several_answers_that_lose_most_together_are_charged_for_ever(broker: FakeBroker) -> None:
+    collection = repeating(4, 0.1, 64)
+    ledger = PrivacyLedger.in_memory(
+        secret=SECRET, terms=Terms(budget=20, assumption=Assumption.VALUES, max_values=3)
+    )
+    response = collection.questions.questions[0].randomizer
+    async with SampledReporter(collection, settings=SETTINGS, secret=SECRET, ledger=ledger) as sender:
+        await sender.report({"diet": "1"})
+        assert ledger.spending.epsilon == response.epsilon
+        await sender.report({"diet": "2"})
+        assert ledger.spending.epsilon >= 2 * response.memoised.epsilon

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, Entropy, LolohaResponse, SeededEntropy
-from stream_ldp.mechanisms.loloha import SignResponse, repeated_loss
+from stream_ldp.mechanisms.loloha import SignResponse
+from stream_ldp.mechanisms.repeated import repeated_loss
 
 ORACLE = LolohaResponse(size=16, epsilon=1.0, for_ever=2.0)
 SETS = [np.array(held, dtype=np.int64) for held in ([], [3], [0, 5, 9], list(range(16)))]

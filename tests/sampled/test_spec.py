@@ -49,6 +49,12 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 1, oracle: rappor, hashes: 3", "less than or equal to 2"),
         ("epsilon: 1, oracle: o-rr, cohorts: 5000", "less than or equal to 4096"),
         ("epsilon: 1, mean: median", "expected 'auto', 'harmony-mean' or 'mean-est'"),
+        ("epsilon: 2, per_report: 1", "`per_report` is for values in a list"),
+        (
+            "epsilon: 2, per_report: 1, oracle: hadamard",
+            "`per_report` goes with `epsilon`, for ever, and oracle k-rr",
+        ),
+        ("distortion: 0.1, per_report: 1", "`per_report` goes with `epsilon`, for ever, and oracle k-rr"),
         ("epsilon: 1, ask: pairs", "expected 'attributes'"),
         ("epsilon: 1, k: 3", "unknown key"),
     ],

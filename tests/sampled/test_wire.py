@@ -43,14 +43,15 @@ MECHANISMS = [
     "epsilon: 3, oracle: o-rappor, cohorts: 3",
     "epsilon: 3, oracle: o-rr, cohorts: 3",
     "epsilon: 3, oracle: rappor, hashes: 2, p: 0.25, q: 0.75, cohorts: 3",
+    "epsilon: 3, oracle: k-rr, per_report: 1",
     "oracle: channel, table: [[0.5, 0.5], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.9, 0.1]]",
 ]
 USERS = [("fish", 7.25, "a.example", -3.0), ("meat", 0.0, "b.example", 10.0), ("eggs", 23.5, "Zürich", 0.125)]
 
 
 def collection_of(mechanism: str) -> SampledCollection:
-    """A channel is for values alone."""
-    attributes = ATTRIBUTES[:1] if "channel" in mechanism else ATTRIBUTES
+    """A channel is for values alone, and so are answers that are remembered and perturbed again."""
+    attributes = ATTRIBUTES[:1] if "channel" in mechanism or "per_report" in mechanism else ATTRIBUTES
     listed = "\n".join(f"  - {each}" for each in attributes)
     return SampledCollection.parse(TEXT.format(mechanism=mechanism, attributes=listed))
 
@@ -81,6 +82,10 @@ def answer(kind: str, parameters: list[int], value: int, words: Iterator[int]) -
     """The row as a number, and its bits."""
     if kind == "direct":
         choices, _, kept = parameters
+        return direct(words, value, choices, kept), width(choices)
+    if kind == "repeated":
+        # What is remembered; the words of its fresh perturbation are nobody's but the report's.
+        choices, kept, _ = parameters
         return direct(words, value, choices, kept), width(choices)
     if kind == "hadamard":
         size, signs, kept = parameters
@@ -189,7 +194,7 @@ def test_a_client_written_from_the_specification_sends_the_same_rows(mechanism: 
         table = collection.table([collection.encode(record)] * 40)
         rows = permanent_answers(collection, table, secrets=secrets())
         assert [row.tobytes() for row in rows] == [report_of(meaning, secret, user) for secret in secrets()]
-    assert len(np.unique(rows, axis=0)) > (1 if "channel" in mechanism else 5)
+    assert len(np.unique(rows, axis=0)) > (1 if "channel" in mechanism or "per_report" in mechanism else 5)
 
 
 def test_the_rows_never_change() -> None:

@@ -24,7 +24,7 @@ def summary(collection: SampledCollection, *, lasting: str) -> str:
     questions = collection.questions
     return (
         f"{len(collection.attributes)} attributes, each user asked about one at epsilon "
-        f"{shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, {lasting}"
+        f"{shown_epsilon(questions.for_ever)}, {questions.bits} bits a report, {lasting}"
     )
 
 
@@ -50,6 +50,8 @@ def show_plan(planned: Plan) -> None:
         f"Epsilon {shown_epsilon(planned.epsilon)} for all reports of a user for ever, who is asked one question; "
         f"{shown_epsilon(planned.changed)} more for each other value of what is asked.",
     )
+    if planned.per_report < planned.epsilon:
+        console.print(f"Epsilon {shown_epsilon(planned.per_report)} of one report, whose noise is partly fresh.")
     populations = [f"{users:,} users" for users, _ in planned.attributes[0].errors]
     table = Table(
         "attribute",

@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.client.audit.repeatable import SameWords
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.mechanisms import BloomResponse, SeededEntropy
+from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.sampled.permanent import asked, permanent_answers
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.wire import RowFormat
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
+    from stream_ldp.sampled.questions import Question
 
     #: A record as a collection encodes it.
     Record = tuple[Any, ...]
@@ -141,6 +142,10 @@ class SampledSubject:
         if len(second) == len(collection.questions.questions):
             # The chance that two bits are equal is least certain where a permanent bit is least noisy.
             self.equal_noise = max(max(p**2 + (1 - p) ** 2, q**2 + (1 - q) ** 2) ** size for p, q, size in second)
+        if any(isinstance(each.randomizer, RepeatedResponse) for each in collection.questions.questions):
+            # Word 0 keeps what is remembered.
+            self.noises = [SameWords(0.0)]
+            self.equal_noise = max(map(_equal_noise, collection.questions.questions))
 
     def reporter(self, **options: Any) -> RecordReporter:
         """See `Subject.reporter`."""
@@ -156,10 +161,10 @@ class SampledSubject:
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
         return self.collection.questions.instantaneous(answers, entropy=entropy).tobytes()
 
-    def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
+    def epsilon(self, secret: bytes, *, reports: int) -> float:
         """See `Subject.epsilon`: that of the one answer."""
         (number,) = asked(self.collection, secrets=[secret]).tolist()
-        loss: float = self.collection.questions.questions[number].randomizer.memoised.epsilon
+        loss: float = self.collection.questions.questions[number].randomizer.loss(reports=reports)
         return loss
 
     def unasked(self, record: Record, secret: bytes) -> Record:
@@ -168,3 +173,12 @@ class SampledSubject:
         of = self.collection.questions.questions[number].of
         last = self.records[-1] if record != self.records[-1] else self.records[0]
         return tuple(value if place in of else last[place] for place, value in enumerate(record))
+
+
+def _equal_noise(question: Question) -> float:
+    """Return the probability that two reports of one answer say the same."""
+    response = question.randomizer
+    if not isinstance(response, RepeatedResponse):
+        return 1.0
+    kept = response.fresh / RESOLUTION
+    return kept**2 + (1 - kept) ** 2 / (response.size - 1)

@@ -5,6 +5,7 @@ Only small ones are enumerated: a distribution has an entry for each input and e
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, TypeVar
@@ -33,6 +34,7 @@ __all__ = [
     "realised_distribution",
     "realised_set_distribution",
     "realised_with",
+    "repeated_epsilon",
     "stated_distribution",
 ]
 
@@ -111,6 +113,36 @@ def realised_with(reports: Sequence[Report], *, bits: int) -> OutputDistribution
         for packed, probability in distribution(report).items():
             row[int.from_bytes(packed, "little")] = probability
     return outputs
+
+
+def repeated_epsilon(randomizer: Randomizer, *, reports: float) -> float:
+    """Return the enumerated loss of so many reports that show one memoised response; never rounded down.
+
+    reports: math.inf for so many that the memoised response is known.
+
+    Raises:
+        UnknownDistribution: the reports cannot be enumerated.
+        ValueError: the randomizer is too large.
+    """
+    _require_small(randomizer)
+
+    permanent = realised_distribution(randomizer.memoised)
+    if reports == math.inf:
+        return epsilon_of(permanent)
+    possible = [int(each) for each in np.flatnonzero((permanent > 0).any(axis=0))]
+    width = -(-randomizer.bits // 8)
+    rows = {each: np.frombuffer(each.to_bytes(width, "little"), dtype=np.uint8)[None] for each in possible}
+
+    def sent(response: int) -> Report:
+        return lambda entropy: randomizer.instantaneous(rows[response], entropy=entropy).tobytes()
+
+    fresh = realised_with([sent(each) for each in possible], bits=randomizer.bits)
+    # The order of the reports does not matter, so only what they say, and how often, is enumerated.
+    outputs = [
+        permanent[:, possible] @ math.prod((fresh[:, said] for said in history[1:]), start=fresh[:, history[0]])
+        for history in itertools.combinations_with_replacement(range(fresh.shape[1]), int(reports))
+    ]
+    return epsilon_of(np.array(outputs).T)
 
 
 def all_sets(size: int) -> list[tuple[int, ...]]:

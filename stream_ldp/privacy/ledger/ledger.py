@@ -21,6 +21,7 @@ add up.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,7 @@ from stream_ldp.privacy.ledger.terms import (
     Terms,
     TooManyValues,
 )
-from stream_ldp.sampled.cost import AnswerCost
+from stream_ldp.sampled.cost import AnswerCost, RepeatedCost
 from stream_ldp.sampled.permanent import asked, held_words
 from stream_ldp.sets.cost import SignCost
 from stream_ldp.sets.permanent import held_sign, sign_words
@@ -92,7 +93,7 @@ _TAG_WORDS = 2
 _PUBLIC_KEY = bytes(SECRET_BYTES)
 
 #: What a report costs: the parameters of a mechanism for records, those of an answer, or those of a permanent sign.
-ReportCost = AnyMechanismSpec | AnswerCost | SignCost
+ReportCost = AnyMechanismSpec | AnswerCost | RepeatedCost | SignCost
 
 
 class AlreadyReported(ReportRefused):
@@ -185,7 +186,7 @@ def answer_reports(
         collection,
         number,
         attribute=" and ".join(each.name for each in question.attributes),
-        epsilon=question.randomizer.memoised.epsilon,
+        cost=question.cost,
         tags=shown,
     )
 
@@ -208,7 +209,7 @@ def place_reports(collection: PlaceCollection, table: Table, *, tag_key: bytes |
             if table[CLASS][place] == chosen
         ]
         epsilon = collection.mechanism_spec.epsilon[chosen]
-        found += _shown_answers(collection, chosen, attribute="place", epsilon=epsilon, tags=tags)
+        found += _shown_answers(collection, chosen, attribute="place", cost=AnswerCost(epsilon=epsilon), tags=tags)
     return tuple(found)
 
 
@@ -227,7 +228,11 @@ def string_reports(
         for number, inputs in zip(numbers, questions.inputs(numbers, seeds, table), strict=True)
     ]
     return _shown_answers(
-        collection, int(numbers[0]), attribute=collection.string.name, epsilon=questions.epsilon, tags=shown
+        collection,
+        int(numbers[0]),
+        attribute=collection.string.name,
+        cost=AnswerCost(epsilon=questions.epsilon),
+        tags=shown,
     )
 
 
@@ -241,7 +246,7 @@ def _shown_answers(
     number: int,
     *,
     attribute: str,
-    epsilon: float,
+    cost: ReportCost,
     tags: Iterable[str | None],
 ) -> tuple[AttributeReport, ...]:
     """Describe reports of one user, all of which are charged to one account.
@@ -253,7 +258,7 @@ def _shown_answers(
             collection=collection.name,
             attribute=attribute,
             responses=f"{collection.fingerprint.hex()} {number}",
-            mechanism=AnswerCost(epsilon=epsilon),
+            mechanism=cost,
             tag=tag,
             times=times,
         )
@@ -471,9 +476,14 @@ class Spending(_Part):
         """
         # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
         shown: Counter[tuple[ReportCost, int]] = Counter()
+        apart = Fraction()
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
             if distinct := min(self.values_of(account.responses), account.memoised):
+                if distinct > 1 and isinstance(account.mechanism, RepeatedCost) and not account.mechanism.is_concave:
+                    # Which response was shown how often is not known, and to share reports out evenly may lose less.
+                    apart += distinct * Fraction(account.mechanism.loss(reports=math.inf))
+                    continue
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
@@ -483,7 +493,7 @@ class Spending(_Part):
             if count
         )
         phases = (Fraction(each.epsilon) * each.reports for each in self.phases)
-        return round_up(sum((*records, *phases), Fraction()))
+        return round_up(sum((*records, *phases), apart))
 
     def on_day(self, day: int, *, since: Spending) -> Spending:
         """Return this spending, with all that was spent since another one charged to a day, too."""

@@ -44,6 +44,14 @@ def test_the_last_record_differs_from_the_first_in_all(subject: Subject) -> None
     )
 
 
+async def test_a_reporter_that_perturbs_its_answer_again_breaks_no_promise(tmp_path: Path) -> None:
+    collection = SampledCollection.parse(
+        "collection: health\nmechanism: {kind: sampled, epsilon: 4, per_report: 2}\n"
+        "attributes: [{name: diet, values: [fish, meat, none]}]\nwindow: {size: 10s}\n"
+    )
+    assert [each for each in await audit_reporter(SampledSubject(collection), tmp_path) if each.problem] == []
+
+
 async def test_honest_sampled_reporters_break_no_promise(tmp_path: Path) -> None:
     """It fails by chance in 4 of 10^6 runs."""
     found = await audit_reporter(SampledSubject(HEALTH), tmp_path)

@@ -23,6 +23,7 @@ from stream_ldp.mechanisms import (
     LolohaResponse,
     PermanentWords,
     PiecewiseResponse,
+    RepeatedResponse,
     SeededEntropy,
     SetHadamardResponse,
     SubsetResponse,
@@ -361,7 +362,7 @@ class SendsThePermanentSign(LolohaResponse):
 class RefreshesNothing(LolohaResponse):
     """Repeats its permanent response as it is: the first report costs as much as all."""
 
-    def refreshed(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         return rows
 
 
@@ -443,6 +444,13 @@ class ShiftsItsEnds(ChannelResponse):
         ends = np.cumsum(np.array(self.table), axis=1)[values]
         ends[:, :-1] += 1
         return pack([entropy.outcomes(ends)], [self.bits])
+
+
+class RepeatsThePermanentAnswer(RepeatedResponse):
+    """Sends what it remembers as it is, so that one report loses as much as all."""
+
+    def refreshed(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        return rows
 
 
 class SharesThePlateau(PiecewiseResponse):

@@ -1,0 +1,164 @@
+"""Repeated direct response: a value is perturbed once and for ever, and what came of it again in every report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.odds import kept_inside, loss_of
+from stream_ldp.mechanisms.packing import pack, unpack
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["RepeatedResponse", "repeated_loss"]
+
+
+def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:
+    """Return the loss of so many reports that show one permanent response through fresh noise, in nats; rounded up.
+
+    With p = permanent / 2^32, q = (1 - p) / (k - 1) and x = (((2^32 - fresh) / fresh) / (k - 1))^reports, it is
+    ln[(p + (k - 1) q x) / (q + (p + (k - 2) q) x)]: the likelihood ratio is largest where all reports say the same
+    (for one report of two values, Arcolezi et al., 2023, theorem 3.5). It grows with the number of reports towards
+    ln(p / q). For two values it is concave in it; for more, the second report may lose more than the first.
+
+    permanent, fresh: chances to keep the value, in units of 2^-32, each above 1 / k.
+    size: k, number of values.
+    reports: at least 0; math.inf for ever.
+    """
+    with localcontext(PRECISION):
+        p, others = Decimal(permanent) / RESOLUTION, size - 1
+        q = (1 - p) / others
+        x = Decimal(0) if reports == math.inf else (Decimal(RESOLUTION - fresh) / (fresh * others)) ** int(reports)
+        return round_up(((p + others * q * x) / (q + (p + (others - 1) * q) * x)).ln())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RepeatedResponse(DirectResponse):
+    """A direct response to a direct response, of which the first is drawn once and for ever for each value of a user.
+
+    One report is a direct response as well, with the loss `epsilon`; any number of them that show the same permanent
+    response lose at most `for_ever` (the longitudinal k-RR; Arcolezi et al., 2021). The memoisation is RAPPOR's
+    (Erlingsson, Pihur and Korolova, 2014).
+
+    size: number of values.
+    epsilon: in nats, of one report. The argument is an upper bound; the field is the realised loss, lower by the
+        rounding of both probabilities.
+    for_ever: in nats, of all reports; as `epsilon`.
+    kept: P(a permanent response is the value) in units of 2^-32.
+    fresh: P(a report is the permanent response) in units of 2^-32.
+
+    Raises:
+        ParameterError: there are dummies, one report is to cost as much as all, or no multiples of 2^-32 are such
+            probabilities.
+    """
+
+    kind: ClassVar[str] = "repeated"
+    example: ClassVar[str] = "size=4,epsilon=1,for_ever=2"
+
+    for_ever: float
+    fresh: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.size < 2 or self.dummies:
+            raise ParameterError(f"a repeated response is for two values or more, without dummies, got {self.size}")
+        if not 0 < self.epsilon < math.inf:
+            raise ParameterError(f"epsilon must be positive and finite, got {self.epsilon}")
+        if not self.epsilon < self.for_ever:
+            raise ParameterError(
+                f"one report may cost less than all: epsilon={self.epsilon:g} is not below for_ever={self.for_ever:g}"
+            )
+        others = self.size - 1
+        kept = kept_inside(self.for_ever, outside=others)
+        with localcontext(PRECISION):
+            p, odds = Decimal(kept) / RESOLUTION, Decimal(self.epsilon).exp()
+            q = (1 - p) / others
+            # The largest a with p a + (1 - p) b <= e^epsilon (q a + (1 - q) b), b = (1 - a) / (k - 1).
+            beside = odds * (1 - q) - (1 - p)
+            fresh = int(RESOLUTION * beside / (beside + others * (p - odds * q)))
+        if fresh * self.size <= RESOLUTION:
+            raise ParameterError(f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self.size} values")
+        object.__setattr__(self, "kept", kept)
+        object.__setattr__(self, "fresh", fresh)
+        object.__setattr__(self, "for_ever", loss_of(kept, outside=others))
+        object.__setattr__(self, "epsilon", self.loss(reports=1))
+
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports that show one permanent response, see `repeated_loss`."""
+        return repeated_loss(self.kept, self.fresh, size=self.size, reports=reports)
+
+    @classmethod
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """See `FrequencyOracle.for_value`: no oracle, since one report has more noise than it costs."""
+        return []
+
+    @classmethod
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
+        """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
+        return []
+
+    @property
+    def title(self) -> str:
+        """Name of the oracle in plans: its kind."""
+        return "direct, anew for each report"
+
+    @property
+    def parameters(self) -> list[int]:
+        """The number of values, and the chances of both responses to keep theirs."""
+        return [self.size, self.kept, self.fresh]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """See `FrequencyOracle.support`: a report supports the value that it names."""
+        return float(self.probability(0, 0)), float(self.probability(0, 1))
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `FrequencyOracle.perturb`: both responses are drawn, for a user who reports once."""
+        return self.instantaneous(self.memoised.perturb(values, entropy=entropy), entropy=entropy)
+
+    @property
+    def memoised(self) -> DirectResponse:
+        """See `Randomizer.memoised`: the first of both responses."""
+        return DirectResponse(size=self.size, epsilon=self.for_ever)
+
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+        """See `Randomizer.instantaneous`."""
+        (named,) = unpack(rows, [self.bits])
+        changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.fresh), named.shape)))
+        others = entropy.integers(np.full(len(changed), self.size - 1))
+        named[changed] = (named[changed] + 1 + others) % self.size
+        return pack([named], [self.bits])
+
+    def probability(self, value: int, named: int) -> Fraction:
+        """Return P(`named` is sent | `value`)."""
+        p, a = Fraction(self.kept, RESOLUTION), Fraction(self.fresh, RESOLUTION)
+        b = (1 - a) / (self.size - 1)
+        own = p * a + (1 - p) * b
+        return own if named == value else (1 - own) / (self.size - 1)
+
+    def stated(self) -> OutputDistribution:
+        """See `FrequencyOracle.stated`."""
+        outputs = no_outputs(self.size, self.bits)
+        for value in range(self.size):
+            outputs[value, : self.size] = [self.probability(value, named) for named in range(self.size)]
+        return outputs
+
+    def small(self) -> Self:
+        """See `FrequencyOracle.small`: half as many values."""
+        return replace(self, size=max(2, -(-self.size // 2)))
+
+    def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
+        """See `FrequencyOracle.resized`."""
+        return replace(self, size=size)

@@ -6,6 +6,7 @@ python -m tests.fuzz --seconds 60 batches partials
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,10 @@ MAX_BYTES = 4_096
 def fuzz(name: str, *, seconds: int) -> subprocess.CompletedProcess[str]:
     """Try a decoder for so many seconds in a process of its own, which ends with the first fault."""
     command = [sys.executable, "-m", "tests.fuzz", "--alone", "--seconds", str(seconds), name]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    # The fuzzer ends its process without any cleaning up.
+    with tempfile.TemporaryDirectory(prefix="stream-ldp-fuzz-") as scratch:
+        environment = {**os.environ, "TMPDIR": scratch}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def _alone(name: str, *, seconds: int) -> None:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
@@ -13,12 +15,12 @@ from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import PrivacyLoss, Support
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["EstimatePlan", "Plan", "cell_error", "for_budget", "plan"]
+__all__ = ["EstimatePlan", "OtherMechanism", "Plan", "cell_error", "for_budget", "plan"]
 
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
 REPORTS_PER_USER = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
@@ -49,6 +51,22 @@ class EstimatePlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OtherMechanism:
+    """A mechanism in the place of the collection's, with the same epsilon for ever between any two records.
+
+    kind: its name in a collection file.
+    parameters: with which it has that epsilon.
+    per_report: epsilon of one report, between any two records.
+    errors: of each estimate, its expected standard error as a part of that of the collection's mechanism.
+    """
+
+    kind: str
+    parameters: dict[str, float]
+    per_report: float
+    errors: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """The plan of a collection.
 
@@ -57,6 +75,7 @@ class Plan:
     reports_per_day: number of reports a day of a user who reports whenever asked, once a pane, on average.
     day: privacy loss, between any two records, of the first day of such a user; of one report where it has less.
     budgets: how long each of `BUDGETS` lasts for such a user.
+    others: the other mechanisms for records that can have the same epsilon.
     """
 
     collection: str
@@ -68,6 +87,7 @@ class Plan:
     day: PrivacyLoss
     budgets: tuple[BudgetPlan, ...]
     estimates: tuple[EstimatePlan, ...]
+    others: tuple[OtherMechanism, ...]
 
 
 def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -99,7 +119,36 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
             for budget, times in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
+        others=tuple(_others(collection)),
     )
+
+
+def _others(collection: JointCollection) -> Iterator[OtherMechanism]:
+    for_ever = collection.mechanism.privacy_loss(reports=math.inf).epsilon
+    for kind, spec in MECHANISMS.items():
+        if kind == collection.mechanism_spec.kind:
+            continue
+        try:
+            other = spec.for_budget(sizes=collection.sizes, for_ever=for_ever, per_report=None)
+        except ParameterError:
+            continue  # it cannot have this epsilon
+        mechanism = other.of(sizes=collection.sizes)
+        yield OtherMechanism(
+            kind=kind,
+            parameters=other.model_dump(exclude={"kind"}, exclude_none=True),
+            per_report=mechanism.privacy_loss(reports=1).epsilon,
+            errors=tuple(
+                _error(collection, estimate, mechanism.supports)
+                / _error(collection, estimate, collection.mechanism.supports)
+                for estimate in collection.estimates
+            ),
+        )
+
+
+def _error(collection: JointCollection, estimate: EstimateSpec, supports: Sequence[Support]) -> float:
+    """Return the expected standard error of a cell from one report."""
+    places = collection.positions_of(estimate.of)
+    return cell_error([supports[place] for place in places], collection.sizes_of(estimate), reports=1)
 
 
 def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:

@@ -51,3 +51,17 @@ def test_a_sample_makes_a_budget_last_longer_and_a_day_cheaper() -> None:
         assert (one.budget, one.times) == (other.budget, other.times)
         assert math.isinf(one.days) or one.days * 100 == pytest.approx(other.days)
         assert one.days == one.times / 1_440
+
+
+@pytest.mark.parametrize(("values", "better"), [(2, True), (40, False)])
+def test_k_rr_is_better_for_few_values_and_rr_ldp_for_many_at_the_same_epsilon(values: int, better: bool) -> None:
+    names = ", ".join(f"v{number}" for number in range(values))
+    collection = JointCollection.parse(
+        "collection: pair\nmechanism: {kind: rr-ldp, f: 0.5}\nwindow: {size: 60s}\n"
+        f"attributes: [{{name: a, values: [{names}]}}, {{name: b, values: [{names}]}}]\n"
+        "estimates: [{name: a, of: [a]}, {name: both, of: [a, b]}]\n"
+    )
+    (other,) = plan(collection).others
+    assert other.kind == "k-rr"
+    assert other.parameters["epsilon"] == pytest.approx(collection.mechanism.epsilon(reports=math.inf) / 2)
+    assert [error < 1 for error in other.errors] == [better, better]

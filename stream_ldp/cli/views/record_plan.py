@@ -15,8 +15,10 @@ from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.records.plan import EstimatePlan, Plan
+    from stream_ldp.records.plan import EstimatePlan, OtherMechanism, Plan
 
 __all__ = ["plan_document", "show_plan", "summary"]
 
@@ -95,6 +97,23 @@ def show_plan(planned: Plan) -> None:
         errors = [f"{error:.4f}" for _, error in estimate.errors]
         table.add_row(estimate.name, ", ".join(estimate.of), f"{estimate.cells:,}", _state(estimate), *errors)
     console.print(table)
+    for other in planned.others:
+        console.print(_compared(other, [each.name for each in planned.estimates]), markup=False)
+
+
+def _compared(other: OtherMechanism, estimates: Sequence[str]) -> str:
+    """Say what another mechanism with the same epsilon for ever would give."""
+    better = [name for name, error in zip(estimates, other.errors, strict=True) if error < 1]
+    all_or_none = {0: "none of the estimates", len(estimates): "all estimates"}
+    verdict = all_or_none.get(len(better), ", ".join(better))
+    least, most = min(other.errors), max(other.errors)
+    times = f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
+    parameters = ", ".join(f"{name}: {value:.4g}" for name, value in other.parameters.items())
+    return (
+        f"With `kind: {other.kind}, {parameters}`, and the same epsilon for ever between any two records, standard "
+        f"errors are {times} of these: it is the better one for {verdict}. One report costs "
+        f"{shown_epsilon(other.per_report)} with it."
+    )
 
 
 def _bytes(count: int) -> str:

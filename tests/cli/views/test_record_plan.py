@@ -48,3 +48,12 @@ def test_the_size_of_a_report_is_told_in_words_that_fit_the_number(values: str, 
     assert (
         f"a report, {size}with padding" in CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"}).stdout
     )
+
+
+def test_another_mechanism_with_the_same_epsilon_is_compared(towns_file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(towns_file)], env={"COLUMNS": "300"})
+    assert "With `kind: k-rr, epsilon: " in done.stdout
+    assert ": it is the better one for " in done.stdout
+    document = json.loads(CliRunner().invoke(app, ["plan", str(towns_file), "--json"]).stdout)
+    assert [other["kind"] for other in document["others"]] == ["k-rr"]
+    assert len(document["others"][0]["errors"]) == len(document["estimates"])

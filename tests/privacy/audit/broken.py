@@ -362,7 +362,7 @@ class SendsThePermanentSign(LolohaResponse):
 class RefreshesNothing(LolohaResponse):
     """Repeats its permanent response as it is: the first report costs as much as all."""
 
-    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+    def refreshed(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         return rows
 
 
@@ -449,7 +449,7 @@ class ShiftsItsEnds(ChannelResponse):
 class RepeatsThePermanentAnswer(RepeatedResponse):
     """Sends what it remembers as it is, so that one report loses as much as all."""
 
-    def refreshed(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
+    def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         return rows
 
 

@@ -176,7 +176,7 @@ def _made_up(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Any:
             return {name: _made_up(part, root) for name, part in schema.get("properties", {}).items()}
         case "array":
             parts = schema.get("prefixItems") or [schema.get("items", {})]
-            return [_made_up(part, root) for part in parts if part]
+            return [_made_up(part, root) for part in parts if part] * max(1, schema.get("minItems", 1) // len(parts))
         case "integer":
             return schema.get("minimum", 1)
         case "number":

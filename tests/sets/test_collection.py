@@ -36,7 +36,7 @@ def problems_of(text: str) -> tuple[str, ...]:
             "gfim",
             "gfim2",
             "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', "
-            "'sampled' or 'strings', got",
+            "'sampled', 'strings' or 'places', got",
         ),
         ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
         ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),

@@ -114,10 +114,8 @@ class PermanentWords:
 
     def words_of(self, secrets: Sequence[bytes], values: NDArray[np.integer]) -> NDArray[np.uint32]:
         """Return the words of many users, uint32, shape (n, sum of counts); `values` has shape (n, attributes)."""
-        digests: list[bytes] = []
-        for secret, row in zip(secrets, values.tolist(), strict=True):
-            digests += self._digests(secret, row)
-        return np.frombuffer(b"".join(digests), dtype="<u4").reshape(len(values), sum(self._counts))
+        words = [self.words(secret, row) for secret, row in zip(secrets, values.tolist(), strict=True)]
+        return np.array(words, dtype=np.uint32).reshape(len(values), sum(self._counts))
 
     def _digests(self, secret: bytes, values: Sequence[int]) -> list[bytes]:
         if len(secret) != SECRET_BYTES:

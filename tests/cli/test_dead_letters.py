@@ -194,10 +194,10 @@ async def test_what_is_sent_again_is_counted_however_often_it_is_sent(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
     deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=SHORT)
-    event_ms = now_ms() + 8_000
-    (early,) = batches(deployment.collection, [event_ms], reports=5, rng=np.random.default_rng(1))
     with deployment.worker() as worker:
         await worker.ready()
+        event_ms = now_ms() + 8_000
+        (early,) = batches(deployment.collection, [event_ms], reports=5, rng=np.random.default_rng(1))
         await deployment.send([early])
         words = ("dead-letters", "replay", deployment.file, "--reason", "future_time")
         async with asyncio.timeout(60):

@@ -63,6 +63,7 @@ class PlaceDeployment(Deployment):
         return found
 
 
+@pytest.mark.long
 async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computation(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:

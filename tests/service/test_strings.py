@@ -77,6 +77,7 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> Strin
     return await StringDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=WORDS)
 
 
+@pytest.mark.long
 async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computation(
     deployment: StringDeployment,
 ) -> None:

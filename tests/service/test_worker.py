@@ -178,9 +178,10 @@ async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeploymen
     with deployment.worker() as worker:
         await worker.ready()
         await deployment.send([first, second, first, first], key=key)
-        (final,) = await deployment.finals_of(10)
+        finals = await deployment.finals_of(10)
         _, metrics = await worker.get("/metrics")
-    assert final.reports == 10
+    # A window without reports may have its final by then as well.
+    assert [final.reports for final in finals if final.reports] == [10]
     assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
 
 

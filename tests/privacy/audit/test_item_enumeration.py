@@ -125,7 +125,9 @@ def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None
         (method("svim", domain=4096, k=32, epsilon=2.0, hash_bits=3), ((1,), (2,), (3,))),
         # Of the oracles that a method chooses, one answers for whole sets.
         (method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), ((1, 2), (1, 3))),
-        (method("svim", domain=1024, k=10, epsilon=1.0, set_size=20), ((1,), (2,), (3,))),
+        pytest.param(
+            method("svim", domain=1024, k=10, epsilon=1.0, set_size=20), ((1,), (2,), (3,)), marks=pytest.mark.long
+        ),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

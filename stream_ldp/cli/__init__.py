@@ -75,6 +75,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.audit:audit"),
             "Check the privacy that a collection or a mechanism promises.",
         ),
+        "doctor": Command(
+            Deferred("stream_ldp.cli.doctor:doctor"),
+            "Check a set-up, from brokers to packages, and say what to do about each problem.",
+        ),
         "broker": Command(
             Deferred("stream_ldp.cli.broker:broker"),
             "Run one Apache Kafka node on this machine until Ctrl-C or SIGTERM.",

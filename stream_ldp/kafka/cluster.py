@@ -64,8 +64,15 @@ class Cluster:
 
     async def usual_replication(self) -> int:
         """Return USUAL_REPLICATION, or the number of brokers where there are fewer."""
-        brokers = (await self._admin.describe_cluster())["brokers"]
-        return min(USUAL_REPLICATION, len(brokers))
+        return min(USUAL_REPLICATION, await self.size())
+
+    async def size(self) -> int:
+        """Count the brokers."""
+        return len((await self._admin.describe_cluster())["brokers"])
+
+    async def groups(self) -> list[str]:
+        """Name the consumer groups that this user may describe."""
+        return [name for name, *_ in await self._admin.list_consumer_groups()]
 
     async def topics(self, names: Sequence[str]) -> dict[str, ExistingTopic]:
         """Describe those of the named topics that exist, by name.

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 
-__all__ = ["CHANGE_TOPIC", "PreflightError", "Problem", "preflight"]
+__all__ = [
+    "CHANGE_TOPIC",
+    "PreflightError",
+    "Problem",
+    "create_command",
+    "preflight",
+    "registry_problems",
+    "topic_problems",
+]
 
 CHANGE_TOPIC = (
     "change it with Kafka's kafka-configs.sh or kafka-topics.sh, or ask for what is there "
@@ -61,21 +69,27 @@ async def preflight(settings: Settings, collections: Mapping[str, Collection]) -
     specs = topic_specs(
         collections.values(), prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
     )
-    create = f"stream-ldp topics create {shlex.join(collections)} {settings.flags()}"
+    create = create_command(settings, collections)
     async with Cluster.connect(settings) as cluster:
         existing = await cluster.topics([spec.name for spec in specs])
-    problems = list(_topic_problems(specs, existing, create))
+    problems = list(topic_problems(specs, existing, create))
     if settings.topic_names.collections in existing:
         registry = await read_registry(settings)
-        problems += _registry_problems(collections.values(), registry, create)
+        problems += registry_problems(collections.values(), registry, create)
     if problems:
         raise PreflightError(problems)
     return {name: topic.partitions for name, topic in existing.items()}
 
 
-def _topic_problems(
+def create_command(settings: Settings, collections: Iterable[str]) -> str:
+    """Return the command that creates the topics of collections, given by their files, and registers them."""
+    return f"stream-ldp topics create {shlex.join(collections)} {settings.flags()}"
+
+
+def topic_problems(
     specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], create: str
 ) -> Iterator[Problem]:
+    """Find topics that are missing or unsuitable; `create` is the command that creates them."""
     for spec in specs:
         if spec.name not in existing:
             yield Problem(what=f"topic {spec.name} does not exist", cure=f"create it: {create}")
@@ -83,9 +97,10 @@ def _topic_problems(
             yield Problem(what=what, cure=CHANGE_TOPIC)
 
 
-def _registry_problems(
+def registry_problems(
     collections: Iterable[Collection], registry: Mapping[str, Registration], create: str
 ) -> Iterator[Problem]:
+    """Find collections that are not as registered; `create` is the command that registers them."""
     for here in map(Registration.of, collections):
         known = registry.get(here.name)
         if known is None:

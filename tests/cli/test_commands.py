@@ -25,6 +25,7 @@ GROUPS = {
         "gateway",
         "page",
         "audit",
+        "doctor",
         "broker",
         "demo",
         "evaluate",

@@ -1,0 +1,225 @@
+"""This module judges a set-up: from facts about a cluster to findings, each with what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.service.preflight import create_command, registry_problems, topic_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.registry import Registration
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import ExistingTopic
+
+__all__ = ["Facts", "Finding", "GroupFacts", "Level", "diagnose"]
+
+#: Clocks that differ by less, in milliseconds, are as near as NTP and a slow network leave them.
+CLOSE_CLOCKS_MS = 1_000
+
+
+class Level(StrEnum):
+    """How much a finding matters; `UNKNOWN` is what could not be found out without writing."""
+
+    OK = "ok"
+    UNKNOWN = "unknown"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One finding: what is, in one line, and what to do about it, which is empty if nothing is to be done."""
+
+    level: Level
+    what: str
+    cure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupFacts:
+    """A consumer group that counts a collection: its running members, and the records that it has not committed."""
+
+    members: int
+    behind: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What was found on a cluster and on this machine.
+
+    brokers: number of brokers.
+    topics: the topics that exist, by name.
+    hidden: why a topic cannot be described, by name.
+    readable: whether this user may read a topic, by name; a topic is left out where an empty one did not show it.
+    registry: the registrations by name; None if there is no registry, or it cannot be read.
+    registry_error: why the registry cannot be read; empty if it can, or if it does not exist.
+    groups: the groups that count the given collections, by name; one that this user cannot see is left out.
+    strangers: names of groups under the workers' prefix that have no member and no registered collection.
+    newest_ms: the broker's time of the newest record that was read, in milliseconds since 1970-01-01 UTC; None if
+        there is none.
+    now_ms: the time of this machine just after that record was read, likewise.
+    missing: the extra that brings a package that is not installed, by package.
+    """
+
+    brokers: int
+    topics: Mapping[str, ExistingTopic]
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    readable: Mapping[str, bool] = field(default_factory=dict)
+    registry: Mapping[str, Registration] | None = None
+    registry_error: str = ""
+    groups: Mapping[str, GroupFacts] = field(default_factory=dict)
+    strangers: tuple[str, ...] = ()
+    newest_ms: int | None = None
+    now_ms: int
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> list[Finding]:
+    """Judge the facts for the collections, which are keyed by their files."""
+    return [
+        *_brokers(facts, settings),
+        *_topics(facts, settings, collections),
+        *_access(facts),
+        *_registry(facts, settings, collections),
+        _clock(facts),
+        *_groups(facts, settings, collections),
+        *_packages(facts),
+    ]
+
+
+def _brokers(facts: Facts, settings: Settings) -> Iterator[Finding]:
+    yield Finding(level=Level.OK, what=f"{settings.brokers} answers, as one of {facts.brokers} brokers")
+    yield Finding(
+        level=Level.UNKNOWN,
+        what="release of the brokers: unknown, since the protocol does not tell it",
+        cure=f"ask a broker: kafka-broker-api-versions.sh --version --bootstrap-server {settings.brokers}",
+    )
+
+
+def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+    declared = topic_specs(
+        collections.values(), prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+    )
+    for spec in declared:
+        if spec.name in facts.hidden:
+            continue  # It is reported with the access rules.
+        found = list(topic_problems([spec], facts.topics, create_command(settings, collections)))
+        for each in found:
+            yield Finding(level=Level.PROBLEM, what=each.what, cure=each.cure)
+        if not found:
+            partitions = facts.topics[spec.name].partitions
+            yield Finding(level=Level.OK, what=f"topic {spec.name} is as it should be, with {partitions} partitions")
+
+
+def _access(facts: Facts) -> Iterator[Finding]:
+    for name, why in facts.hidden.items():
+        yield Finding(
+            level=Level.PROBLEM,
+            what=why,
+            cure=f"allow it with kafka-acls.sh --add --topic {name}, or as another user",
+        )
+    for name in facts.topics:
+        match facts.readable.get(name):
+            case True:
+                yield Finding(level=Level.OK, what=f"this user may describe and read topic {name}")
+            case False:
+                yield Finding(
+                    level=Level.PROBLEM,
+                    what=f"this user may describe topic {name}, but not read it",
+                    cure=f"allow it: kafka-acls.sh --add --operation Read --topic {name}",
+                )
+            case None:
+                yield Finding(
+                    level=Level.UNKNOWN,
+                    what=f"this user may describe topic {name}; whether it may read: unknown, since nothing was read",
+                    cure="ask again when there are records in the topic",
+                )
+    yield Finding(
+        level=Level.UNKNOWN,
+        what="whether this user may write: unknown, since only writing would show it",
+        cure="look at the access rules: kafka-acls.sh --list",
+    )
+
+
+def _registry(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+    if facts.registry_error:
+        yield Finding(
+            level=Level.PROBLEM,
+            what=f"the registry cannot be read: {facts.registry_error}",
+            cure=f"allow this user to read topic {settings.topic_names.collections}, or wait for its broker",
+        )
+    if facts.registry is None:
+        return
+    for file, collection in collections.items():
+        found = list(registry_problems([collection], facts.registry, create_command(settings, collections)))
+        for each in found:
+            yield Finding(level=Level.PROBLEM, what=each.what, cure=each.cure)
+        if not found:
+            yield Finding(level=Level.OK, what=f"collection {collection.name} is registered as {file} says")
+
+
+def _clock(facts: Facts) -> Finding:
+    if facts.newest_ms is None:
+        return Finding(
+            level=Level.UNKNOWN,
+            what="clock skew: unknown, since no record with the broker's time could be read",
+            cure="ask again when there are reports",
+        )
+    behind_ms = facts.newest_ms - facts.now_ms
+    if behind_ms > CLOSE_CLOCKS_MS:
+        return Finding(
+            level=Level.WARNING,
+            what=f"the clock of this machine is at least {behind_ms / 1000:.1f} s behind that of the brokers",
+            cure="synchronize both by NTP: reports with a wrong time are refused, or counted in the wrong window",
+        )
+    return Finding(
+        level=Level.UNKNOWN,
+        what=f"clock skew: unknown beyond that this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers'",
+        cure="ask again while reports come in: the newest one bounds it",
+    )
+
+
+def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+    for collection in collections.values():
+        name = settings.ingest_group(collection.name)
+        group = facts.groups.get(name)
+        if group is None:
+            yield Finding(
+                level=Level.WARNING,
+                what=f"group {name} is not there: no worker has run yet, or this user may not describe it",
+                cure="start a worker, or allow this user: kafka-acls.sh --add --operation Describe --group NAME",
+            )
+        elif group.members == 0:
+            yield Finding(
+                level=Level.WARNING,
+                what=f"group {name} has no running worker, and {group.behind:,} records of reports wait for one",
+                cure="start a worker before retention deletes what it has not counted",
+            )
+        else:
+            yield Finding(
+                level=Level.OK,
+                what=f"group {name} has {group.members} members, and {group.behind:,} records are not committed yet",
+            )
+    for name in facts.strangers:
+        yield Finding(
+            level=Level.WARNING,
+            what=f"group {name} was left behind: it has no member, and its collection is not registered",
+            cure=f"if nobody needs its offsets: kafka-consumer-groups.sh --delete --group {name}",
+        )
+
+
+def _packages(facts: Facts) -> Iterator[Finding]:
+    for package, extra in facts.missing.items():
+        yield Finding(
+            level=Level.WARNING,
+            what=f"optional package {package} is not installed",
+            cure=f"if you need it: pip install 'stream-ldp[{extra}]'",
+        )
+    if not facts.missing:
+        yield Finding(level=Level.OK, what="all optional packages are installed")

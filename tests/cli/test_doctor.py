@@ -1,0 +1,73 @@
+"""Tests of `stream-ldp doctor` on a real broker, sound and broken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicSpec, topic_specs
+from stream_ldp.records.collection import JointCollection
+from tests.service.test_preflight import CARE
+
+
+def _file(folder: Path) -> Path:
+    file = folder / "care.yaml"
+    file.write_text(CARE)
+    return file
+
+
+def _run(settings: Settings, *arguments: str | Path) -> Result:
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return CliRunner().invoke(app, [*map(str, arguments), *flags])
+
+
+def test_a_sound_set_up_ends_with_0(settings: Settings, tmp_path: Path) -> None:
+    file = _file(tmp_path)
+    assert _run(settings, "topics", "create", file).exit_code == 0
+    result = _run(settings, "doctor", file)
+    assert result.exit_code == 0, result.output
+    assert f"ok: collection care is registered as {file} says" in result.stdout
+    assert f"ok: this user may describe and read topic {settings.topic_names.collections}" in result.stdout
+
+
+def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp_path: Path) -> None:
+    file, names = _file(tmp_path), settings.topic_names
+    specs = {
+        spec.name: spec
+        for spec in topic_specs(
+            [JointCollection.parse(CARE)], prefix=names.prefix, partials_partitions=settings.partials_partitions
+        )
+    }
+    del specs[names.dead_letters("care")]
+    specs[names.partials] = TopicSpec(
+        name=names.partials,
+        partitions=settings.partials_partitions,
+        config={**specs[names.partials].config, "cleanup.policy": "delete"},
+    )
+    foreign = Registration.of(JointCollection.parse(CARE.replace("f: 0.25", "f: 0.5")))
+
+    async def make() -> None:
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create(list(specs.values()), replication=1)
+        await register(settings, [foreign])
+
+    asyncio.run(make())
+    result = _run(settings, "doctor", file, "--json")
+    assert result.exit_code == 1
+    problems = [each for each in json.loads(result.stdout) if each["level"] == "problem"]
+    assert len(problems) == 3
+    for part in ("care.dead-letters does not exist", "cleanup.policy=delete", foreign.fingerprint.hex()):
+        assert any(part in each["what"] and each["cure"] for each in problems), part
+
+
+def test_an_unreachable_broker_is_the_one_problem(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["doctor", str(_file(tmp_path)), "--brokers", "127.0.0.1:1"])
+    assert result.exit_code == 1
+    assert result.stdout.startswith("problem: 127.0.0.1:1: connection refused: no broker listens on this port\n  -> ")

@@ -52,6 +52,7 @@ SUITES = {
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
     "client/test_many_users.py": "reporters of records, for many users with ledgers",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
+    "clients/test_javascript.py": "clients/javascript, by itself and through the gateway",
     "deploy/test_docker.py": "docker/",
     "deploy/test_manifests.py": "deploy/, as rendered for Kubernetes",
     "deploy/test_monitoring.py": "the alerts and dashboards in deploy/",

@@ -171,6 +171,15 @@ async def test_every_refusal_is_json_a_wrong_path_and_a_wrong_method_too(reachab
             assert (response.status, (await response.json())["reason"]) == (405, "method_not_allowed")
 
 
+async def test_collections_are_served_as_json_for_clients_without_a_reader_of_yaml(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        async with session.get("/v1/collections/care-survey/document") as response:
+            assert response.status == 200
+            assert await response.json() == collection_of().document
+        async with session.get("/v1/collections/other/document") as response:
+            assert (response.status, (await response.json())["reason"]) == (404, "unknown_collection")
+
+
 async def test_collections_are_served_as_their_files_are_written(reachable: FakeBroker) -> None:
     async with opened() as session:
         async with session.get("/v1/collections") as response:

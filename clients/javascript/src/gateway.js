@@ -1,0 +1,119 @@
+/** The gateway over HTTP: collections out, batches in. */
+
+import { toHex } from "./bytes.js";
+import { Collection } from "./collection.js";
+import { CollectionError, GatewayError } from "./errors.js";
+
+/** Times that a request is made which may be taken later, and seconds before the second of them; then twice as many. */
+const ATTEMPTS = 4;
+const FIRST_PAUSE_SECONDS = 1;
+
+/** A gateway, by its address. */
+export class Gateway {
+  #url;
+  #token;
+  #fetch;
+  #pause;
+
+  /**
+   * @param {string} url such as https://reports.example
+   * @param {object} [options]
+   * @param {string} [options.token] bearer token, if the gateway asks for one
+   * @param {typeof fetch} [options.fetch]
+   * @param {(seconds: number) => Promise<void>} [options.pause]
+   */
+  constructor(url, { token, fetch = globalThis.fetch.bind(globalThis), pause = sleep } = {}) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#token = token;
+    this.#fetch = fetch;
+    this.#pause = pause;
+  }
+
+  /**
+   * Read a collection.
+   *
+   * @param {string} name
+   * @returns {Promise<Collection>}
+   * @throws {CollectionError} it is of a kind that this client does not speak
+   * @throws {GatewayError} the gateway does not have it, or does not answer
+   */
+  async collection(name) {
+    const document = await this.#ask("GET", `/v1/collections/${encodeURIComponent(name)}/document`);
+    return Collection.of(document);
+  }
+
+  /**
+   * Check that the gateway has this very collection: otherwise no report would count, and the user would spend for
+   * nothing.
+   *
+   * @param {Collection} collection
+   * @throws {CollectionError} it has another one of this name, or none
+   * @throws {GatewayError} it does not answer
+   */
+  async check(collection) {
+    const { collections } = await this.#ask("GET", "/v1/collections");
+    const known = collections.find(({ name }) => name === collection.name);
+    const own = toHex(collection.fingerprint);
+    if (known?.fingerprint !== own) {
+      const found = known === undefined ? "no such collection" : `one with the fingerprint ${known.fingerprint}`;
+      throw new CollectionError(`collection "${collection.name}" has the fingerprint ${own}, but the gateway has ${found}`);
+    }
+  }
+
+  /**
+   * Send a batch, again and as the same bytes while the gateway cannot take it.
+   *
+   * @param {string} name of the collection
+   * @param {Uint8Array} batch
+   * @returns {Promise<number>} number of reports that the brokers have
+   * @throws {GatewayError} with the gateway's reason, and with the batch
+   */
+  async send(name, batch) {
+    const path = `/v1/collections/${encodeURIComponent(name)}/batches`;
+    return (await this.#ask("POST", path, batch)).reports;
+  }
+
+  async #ask(method, path, batch) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#askOnce(method, path, batch);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.passes) || attempt === ATTEMPTS) throw error;
+        await this.#pause(error.retryAfter ?? FIRST_PAUSE_SECONDS * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  async #askOnce(method, path, batch) {
+    const headers = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
+    if (batch !== undefined) headers["Content-Type"] = "application/octet-stream";
+    let response, answer;
+    try {
+      // Neither cookies nor the page's address: they would tell the gateway more than the report does.
+      const quiet = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
+      response = await this.#fetch(this.#url + path, { method, headers, body: batch, ...quiet });
+      answer = await response.text();
+    } catch (cause) {
+      throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer`, batch, cause });
+    }
+    const found = jsonOf(answer);
+    if (response.ok && found !== undefined) return found;
+    throw new GatewayError({
+      reason: found?.reason ?? "no_gateway",
+      detail: found?.detail ?? `${this.#url}${path} answers with status ${response.status}, and not as a gateway does`,
+      status: response.status,
+      retryAfter: Number(response.headers.get("Retry-After")) || undefined,
+      batch,
+    });
+  }
+}
+
+function jsonOf(text) {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const sleep = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));

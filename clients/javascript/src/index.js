@@ -1,0 +1,18 @@
+/** A client that reports records under local differential privacy to the gateway of stream-ldp. */
+
+export { encodeBatch } from "./batch.js";
+export { Collection } from "./collection.js";
+export {
+  BudgetExceeded,
+  CollectionError,
+  DataError,
+  GatewayError,
+  LedgerError,
+  ReportRefused,
+  StreamLDPError,
+  TooManyValues,
+} from "./errors.js";
+export { Gateway } from "./gateway.js";
+export { Ledger } from "./ledger.js";
+export { Reporter } from "./reporter.js";
+export { MemoryStore } from "./store.js";

@@ -1,0 +1,98 @@
+/** The reporter: it perturbs records, charges their users, and sends what is left of them. */
+
+import { HEADER_BYTES, MOST_BYTES, encodeBatch, shuffled } from "./batch.js";
+import { randomBytes, randomWords } from "./bytes.js";
+import { LedgerError, ReportRefused } from "./errors.js";
+
+const BATCH_ID_BYTES = 16;
+
+/** A reporter for one collection. */
+export class Reporter {
+  #gateway;
+  #collection;
+  #clock;
+  #checked = false;
+
+  /**
+   * @param {object} parts
+   * @param {import("./gateway.js").Gateway} parts.gateway
+   * @param {import("./collection.js").Collection} parts.collection
+   * @param {() => number} [parts.clock] the time, milliseconds since 1970-01-01 UTC
+   */
+  constructor({ gateway, collection, clock = Date.now }) {
+    this.#gateway = gateway;
+    this.#collection = collection;
+    this.#clock = clock;
+  }
+
+  /**
+   * Report the record of one user.
+   *
+   * @param {Record<string, string | number>} record
+   * @param {import("./ledger.js").Ledger} ledger the user's
+   * @returns {Promise<number>} 1 once the brokers have the report; 0 if the user is not asked now
+   * @throws see `reportMany`
+   */
+  async report(record, ledger) {
+    return this.reportMany([{ record, ledger }]);
+  }
+
+  /**
+   * Report one record for each of many users, in as few batches as they fit in.
+   *
+   * @param {{record: Record<string, string | number>, ledger: import("./ledger.js").Ledger}[]} users
+   * @param {object} [options]
+   * @param {(place: number, why: Error) => void} [options.onRefused] told whose ledger refuses the report; without it,
+   *   the first such error is thrown once the reports of all others are sent
+   * @returns {Promise<number>} number of reports that the brokers have
+   * @throws {import("./errors.js").DataError} a record does not fit; nothing was charged or sent
+   * @throws {import("./errors.js").CollectionError} the gateway has another collection; nothing was charged or sent
+   * @throws {import("./errors.js").ReportRefused} see `onRefused`
+   * @throws {import("./errors.js").GatewayError} reports are charged, but not acknowledged; the error has the batch,
+   *   which may be sent again
+   */
+  async reportMany(users, { onRefused } = {}) {
+    const values = users.map(({ record }) => this.#collection.encode(record));
+    if (!this.#checked) await this.#gateway.check(this.#collection);
+    this.#checked = true;
+    const most = Math.floor((MOST_BYTES - HEADER_BYTES) / this.#collection.mechanism.width);
+    const refused = [];
+    let reports = 0;
+    for (let start = 0; start < users.length; start += most) {
+      const timeMs = this.#clock();
+      const rows = [];
+      for (let place = start; place < Math.min(start + most, users.length); place++) {
+        const { ledger } = users[place];
+        if (!this.#collection.asks(ledger.secret, timeMs)) continue;
+        try {
+          rows.push(await this.#paidRow(values[place], ledger));
+        } catch (why) {
+          if (!(why instanceof ReportRefused || why instanceof LedgerError)) throw why;
+          refused.push([place, why]);
+        }
+      }
+      if (rows.length > 0) reports += await this.#gateway.send(this.#collection.name, this.#batch(rows, timeMs));
+    }
+    for (const [place, why] of refused) {
+      if (onRefused === undefined) throw why;
+      onRefused(place, why);
+    }
+    return reports;
+  }
+
+  async #paidRow(values, ledger) {
+    const { mechanism } = this.#collection;
+    const row = mechanism.row(values, this.#collection.permanentWords(ledger.secret, values), randomWords);
+    await ledger.spend(this.#collection, values);
+    return row;
+  }
+
+  #batch(rows, timeMs) {
+    return encodeBatch({
+      fingerprint: this.#collection.fingerprint,
+      batchId: randomBytes(BATCH_ID_BYTES),
+      timeMs: this.#collection.rounded(timeMs),
+      rows: shuffled(rows),
+    });
+  }
+}

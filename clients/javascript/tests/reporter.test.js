@@ -1,0 +1,193 @@
+/** What a user spends, what is refused, and what the gateway's reasons become. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Collection, Gateway, Ledger, MemoryStore, Reporter } from "../src/index.js";
+import { toHex } from "../src/bytes.js";
+import { K_RR, SURVEY } from "./golden.js";
+
+const RECORD = { bathing: "no", mobility: "some" };
+const survey = await Collection.of(SURVEY);
+const krr = await Collection.of(K_RR);
+
+/** A gateway whose answers to batches are given, one after another; the last one stays. */
+function gatewayOf({ collection = survey, answers = [[200, { reports: 1 }]], headers = {} } = {}) {
+  const sent = [];
+  const pauses = [];
+  const json = (status, body) => new Response(JSON.stringify(body), { status, headers });
+  const fetch = async (url, { method, body }) => {
+    if (method === "GET") {
+      return json(200, { collections: [{ name: collection.name, fingerprint: toHex(collection.fingerprint) }] });
+    }
+    sent.push(body);
+    const answer = answers[Math.min(sent.length, answers.length) - 1];
+    if (answer instanceof Error) throw answer;
+    return json(...answer);
+  };
+  const pause = async (seconds) => void pauses.push(seconds);
+  return { gateway: new Gateway("http://gateway", { fetch, pause }), sent, pauses };
+}
+
+const user = (options = {}) => Ledger.create({ store: new MemoryStore(), budget: 4, ...options });
+
+test("reports cost what the specification says", async () => {
+  const ledger = await user({ budget: 100 });
+  const values = survey.encode(RECORD);
+  await ledger.spend(survey, values);
+  // docs/wire.md, section 15: 1.577 for each of two attributes, then 2.773.
+  assert.equal((await ledger.spent() / 2).toFixed(3), "1.577");
+  await ledger.spend(survey, values);
+  assert.equal((await ledger.spent() / 2).toFixed(3), "2.773");
+  const other = await user({ budget: 100 });
+  for (let i = 0; i < 3; i++) await other.spend(krr, values);
+  const { kept, runs } = krr.mechanism;
+  const exact = Math.log(kept[0] / runs[0]) + Math.log(kept[1] / runs[1]);
+  assert.ok((await other.spent()) >= exact && (await other.spent()) < exact + 1e-10);
+});
+
+test("a report is counted before it is sent", async () => {
+  const ledger = await user();
+  const { gateway } = gatewayOf();
+  let spentAtSend;
+  gateway.send = async () => {
+    spentAtSend = await ledger.spent();
+    return 1;
+  };
+  assert.equal(await new Reporter({ gateway, collection: survey }).report(RECORD, ledger), 1);
+  assert.ok(spentAtSend > 3);
+});
+
+test("what the store does not keep is not sent", async () => {
+  const store = new MemoryStore();
+  const ledger = await user({ store });
+  store.update = async () => {
+    throw new Error("the disk is full");
+  };
+  const { gateway, sent } = gatewayOf();
+  await assert.rejects(new Reporter({ gateway, collection: survey }).report(RECORD, ledger), /disk is full/);
+  assert.equal(sent.length, 0);
+});
+
+test("a report that the budget does not cover is refused, and neither sent nor charged", async () => {
+  const ledger = await user({ budget: 3.2 });
+  const { gateway, sent } = gatewayOf();
+  const reporter = new Reporter({ gateway, collection: survey });
+  await reporter.report(RECORD, ledger);
+  const spent = await ledger.spent();
+  await assert.rejects(reporter.report(RECORD, ledger), { name: "BudgetExceeded" });
+  assert.equal(sent.length, 1);
+  assert.equal(await ledger.spent(), spent);
+  await ledger.agree({ budget: 100, values: 1 });
+  await reporter.report(RECORD, ledger);
+  assert.equal(sent.length, 2);
+});
+
+test("a value that has changed is refused until the user agrees, and then costs as a value of its own", async () => {
+  const ledger = await user({ budget: 100 });
+  const first = krr.encode(RECORD);
+  const second = krr.encode({ ...RECORD, mobility: "full" });
+  await ledger.spend(krr, first);
+  const spent = await ledger.spent();
+  await assert.rejects(ledger.spend(krr, second), { name: "TooManyValues" });
+  assert.equal(await ledger.spent(), spent);
+  await ledger.agree({ budget: 100, values: 2 });
+  await ledger.spend(krr, second);
+  const { kept, runs } = krr.mechanism;
+  assert.ok(Math.abs((await ledger.spent()) - spent - Math.log(kept[1] / runs[1])) < 1e-9);
+});
+
+test("a ledger is opened with its secret and its charges, and never begins anew by itself", async () => {
+  const store = new MemoryStore();
+  await assert.rejects(Ledger.open({ store }), { name: "LedgerError", message: /new user/ });
+  const made = await user({ store });
+  await made.spend(survey, survey.encode(RECORD));
+  const opened = await Ledger.open({ store });
+  assert.deepEqual(opened.secret, made.secret);
+  assert.equal(await opened.spent(), await made.spent());
+  await assert.rejects(user({ store }), { name: "LedgerError", message: /already/ });
+  for (const damage of ["", "{}", "null", (await store.get("user")).replace('"budget":4', '"budget":"x"')]) {
+    await store.update("user", () => damage);
+    await assert.rejects(Ledger.open({ store }), { name: "LedgerError", message: /damaged/ });
+    await assert.rejects(opened.spend(survey, survey.encode(RECORD)), { name: "LedgerError" });
+  }
+});
+
+test("no value stands in a ledger", async () => {
+  const store = new MemoryStore();
+  const ledger = await user({ store });
+  await ledger.spend(survey, survey.encode(RECORD));
+  assert.doesNotMatch(await store.get("user"), /some|"no"/);
+});
+
+test("terms that make no sense are refused", async () => {
+  for (const terms of [{ budget: 0 }, { budget: NaN }, { budget: undefined }, { values: 0 }, { values: 1.5 }]) {
+    await assert.rejects(user(terms), { name: "LedgerError" });
+  }
+});
+
+test("the reasons of the gateway are errors, with the batch that may be sent again", async () => {
+  const { gateway, sent } = gatewayOf({ answers: [[400, { reason: "future_time", detail: "ahead" }]] });
+  await assert.rejects(new Reporter({ gateway, collection: survey }).report(RECORD, await user()), (error) => {
+    assert.equal(error.name, "GatewayError");
+    assert.deepEqual([error.reason, error.detail, error.status], ["future_time", "ahead", 400]);
+    assert.equal(error.batch, sent[0]);
+    return true;
+  });
+  assert.equal(sent.length, 1, "what is wrong with a batch does not pass");
+});
+
+test("a batch is sent again as the same bytes, when the gateway says, and is charged once", async () => {
+  const answers = [new TypeError("fetch failed"), [503, { reason: "busy", detail: "..." }], [200, { reports: 1 }]];
+  const { gateway, sent, pauses } = gatewayOf({ answers, headers: { "Retry-After": "7" } });
+  const ledger = await user();
+  assert.equal(await new Reporter({ gateway, collection: survey }).report(RECORD, ledger), 1);
+  assert.deepEqual(sent[1], sent[0]);
+  assert.deepEqual(sent[2], sent[0]);
+  assert.deepEqual(pauses, [1, 7]);
+  assert.equal((await ledger.spent() / 2).toFixed(3), "1.577");
+});
+
+test("a gateway that stays away is an error in the end", async () => {
+  const { gateway, sent } = gatewayOf({ answers: [new TypeError("fetch failed")] });
+  const found = new Reporter({ gateway, collection: survey }).report(RECORD, await user());
+  await assert.rejects(found, { reason: "unreachable" });
+  assert.equal(sent.length, 4);
+});
+
+test("nothing is spent for a collection that the gateway has otherwise", async () => {
+  const { gateway, sent } = gatewayOf({ collection: krr });
+  const ledger = await user();
+  const found = new Reporter({ gateway, collection: survey }).report(RECORD, ledger);
+  await assert.rejects(found, { name: "CollectionError", message: /fingerprint/ });
+  assert.equal(sent.length, 0);
+  assert.equal(await ledger.spent(), 0);
+});
+
+test("of many users, those whose ledger refuses are told, and all others report", async () => {
+  const poor = await user({ budget: 0.1 });
+  const users = [await user(), poor, await user()].map((ledger) => ({ record: RECORD, ledger }));
+  const { gateway, sent } = gatewayOf({ answers: [[200, { reports: 2 }]] });
+  const refused = [];
+  const reporter = new Reporter({ gateway, collection: survey });
+  const found = await reporter.reportMany(users, { onRefused: (place, why) => refused.push([place, why.name]) });
+  assert.equal(found, 2);
+  assert.deepEqual(refused, [[1, "BudgetExceeded"]]);
+  assert.equal(sent[0].length, 56 + 2);
+});
+
+test("permanent noise stays in all reports of a user, and fresh noise does not", async () => {
+  const { mechanism } = survey;
+  const ledger = await user({ budget: 1e3 });
+  const { gateway, sent } = gatewayOf();
+  const reporter = new Reporter({ gateway, collection: survey });
+  for (let i = 0; i < 60; i++) await reporter.report(RECORD, ledger);
+  const permanent = mechanism.permanent([0, 1], survey.permanentWords(ledger.secret, [0, 1]));
+  const rows = sent.map((batch) => batch[56]);
+  assert.ok(new Set(rows).size > 1, "all alike with probability below 1e-60");
+  permanent.forEach((bit, i) => {
+    const ones = rows.filter((row) => (row >> i) & 1).length;
+    // Binomial(60, 3/4) is below 30 with probability 4e-6; five bits fail once in 50,000 runs.
+    assert.ok(bit ? ones >= 30 : ones <= 30, `bit ${i} is ${bit}, and was sent as 1 in ${ones} of 60 reports`);
+  });
+});

@@ -1,0 +1,158 @@
+"""Tests of the JavaScript client: its own, its costs beside the ledger's of this package, and the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from stream_ldp.gateway.limiter import Limiter
+from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.mechanisms.k_rr import KRRSpec
+from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from tests.client.examples import collection_of
+from tests.paths import REPOSITORY
+
+CLIENT = REPOSITORY / "clients" / "javascript"
+NODE = shutil.which("node")
+
+#: Seconds after which a run of Node is ended; the longest takes about one.
+PATIENCE = 60
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="Node, which runs the JavaScript client, is not installed")
+
+
+async def node(*arguments: str, script: str = "") -> str:
+    """Run Node in the client's folder, which finds the package by its name; return what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        str(NODE),
+        *arguments,
+        cwd=CLIENT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            output, _ = await process.communicate(script.encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
+
+
+@asynccontextmanager
+async def gateway(collection: JointCollection, kafka: KafkaInMemory) -> AsyncIterator[str]:
+    """Serve a gateway on a Kafka in memory, and yield its address."""
+    served = Gateway(
+        [Source(collection=collection, text="")],
+        settings=kafka.settings,
+        door=Door(limiter=Limiter(rate=1_000, burst=1_000)),
+        now_ms=kafka.clock,
+    )
+    runner = web.AppRunner(served.application(), shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_the_client_passes_its_own_tests_among_them_the_golden_vectors() -> None:
+    files = sorted(path.name for path in (CLIENT / "tests").glob("*.test.js"))
+    assert files
+    output = await node("--test", *(f"tests/{name}" for name in files))
+    assert "# fail 0" in output
+    assert "# skipped 0" in output
+
+
+REPORT = """
+import { Gateway, Ledger, MemoryStore, Reporter } from "stream-ldp-client";
+
+const gateway = new Gateway("URL");
+const collection = await gateway.collection("care-survey");
+const store = new MemoryStore();
+const users = [];
+for (let user = 0; user < 200; user++) {
+  const ledger = await Ledger.create({ store, budget: 4, key: String(user) });
+  const record = { bathing: user % 2 ? "yes" : "no", mobility: ["none", "some", "full"][user % 3] };
+  users.push({ record, ledger });
+}
+const reporter = new Reporter({ gateway, collection, clock: () => NOW_MS });
+console.log(await reporter.report(users[0].record, users[0].ledger) + await reporter.reportMany(users.slice(1)));
+"""
+
+
+@pytest.mark.parametrize("mechanism", ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 1.5}"])
+async def test_reports_of_200_users_pass_the_gateway_and_all_of_them_count(mechanism: str) -> None:
+    collection = JointCollection.parse(SURVEY.format(mechanism=mechanism))
+    with kafka_in_memory(collection) as kafka:
+        async with gateway(collection, kafka) as url:
+            script = REPORT.replace("URL", url).replace("NOW_MS", str(kafka.clock()))
+            assert (await node("--input-type=module", script=script)).strip() == "200"
+        (answer,) = kafka.close_windows()
+        assert kafka.refused == []
+        assert answer.reports == 200
+
+
+async def test_the_example_of_the_readme_reports() -> None:
+    text = (CLIENT / "README.md").read_text(encoding="utf-8")
+    example = text.split("```javascript\n")[1].split("```")[0]
+    assert example in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    collection = collection_of()
+    with kafka_in_memory(collection, now_ms=time.time_ns() // 1_000_000) as kafka:
+        async with gateway(collection, kafka) as url:
+            script = example.replace("http://127.0.0.1:8443", url)
+            assert script != example
+            assert (await node("--input-type=module", script=script)).strip() == "1"
+        assert kafka.reports(collection.name) == 1
+
+
+SURVEY = """
+collection: care-survey
+mechanism: {mechanism}
+attributes:
+  - {{name: bathing, values: [no, yes]}}
+  - {{name: mobility, values: [none, some, full]}}
+window: {{size: 60s}}
+estimates:
+  - {{name: bathing-mobility, of: [bathing, mobility]}}
+"""
+
+COSTS = """
+import { mechanismOf } from "./src/mechanisms.js";
+const asked = ASKED;
+console.log(JSON.stringify(asked.map(([spec, times]) => mechanismOf(spec, [2]).cost(0, times))));
+"""
+
+
+async def test_costs_are_those_of_the_ledger_of_this_package_and_never_below() -> None:
+    channels = [(0.25, 0.25, 0.75), (0.5, 0.0, 0.75), (0.9, 0.3, 1.0), (0.1, 0.49, 0.51), (0.5, 0.001, 0.999)]
+    asked = [(RRLDPSpec(kind="rr-ldp", f=f, p=p, q=q), times) for f, p, q in channels for times in (1, 2, 7, 1_000)]
+    asked.append((RRLDPSpec(kind="rr-ldp", f=0.1), 3))
+    sent = json.dumps([[spec.model_dump(exclude_none=True), times] for spec, times in asked])
+    found = json.loads(await node("--input-type=module", script=COSTS.replace("ASKED", sent)))
+    exact = [spec.responses_loss(responses=1, reports=times) for spec, times in asked]
+    assert found == pytest.approx(exact, rel=1e-9)
+    assert all(cost >= loss for cost, loss in zip(found, exact, strict=True))
+
+
+async def test_k_rr_has_the_chances_of_this_package_for_any_epsilon() -> None:
+    asked = [(epsilon / 7, size) for epsilon in range(1, 60) for size in (2, 3, 17, 1_000)]
+    script = """
+    import { KRR } from "./src/mechanisms.js";
+    console.log(JSON.stringify(ASKED.map(([epsilon, size]) => new KRR({ epsilon }, [size]).kept[0])));
+    """
+    found = json.loads(await node("--input-type=module", script=script.replace("ASKED", json.dumps(asked))))
+    assert found == [KRRSpec(kind="k-rr", epsilon=epsilon).of(sizes=(size,)).kept[0] for epsilon, size in asked]

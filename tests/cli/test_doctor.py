@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
@@ -28,13 +29,29 @@ def _run(settings: Settings, *arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [*map(str, arguments), *flags])
 
 
-def test_a_sound_set_up_ends_with_0(settings: Settings, tmp_path: Path) -> None:
+def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings: Settings, tmp_path: Path) -> None:
     file = _file(tmp_path)
     assert _run(settings, "topics", "create", file).exit_code == 0
+    reports = settings.topic_names.reports("care")
+
+    async def left() -> None:
+        async with AIOKafkaProducer(**settings.client_options()) as producer:
+            for _ in range(3):
+                await producer.send_and_wait(reports, b"a report", partition=1)
+        for group in (settings.ingest_group("care"), settings.ingest_group("old")):
+            async with AIOKafkaConsumer(**settings.client_options(), group_id=group) as consumer:
+                consumer.assign([TopicPartition(reports, 1)])
+                await consumer.commit({TopicPartition(reports, 1): 1})
+
+    asyncio.run(left())
     result = _run(settings, "doctor", file)
     assert result.exit_code == 0, result.output
     assert f"ok: collection care is registered as {file} says" in result.stdout
     assert f"ok: this user may describe and read topic {settings.topic_names.collections}" in result.stdout
+    assert f"ok: this user may describe and read topic {reports}" in result.stdout
+    assert f"{settings.ingest_group('care')} has no running worker, and 2 records of reports wait" in result.stdout
+    assert f"warning: group {settings.ingest_group('old')} was left behind" in result.stdout
+    assert "clock skew: unknown beyond that this clock is at most" in result.stdout
 
 
 def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp_path: Path) -> None:

@@ -328,6 +328,8 @@ def _allowed(origin: str) -> dict[str, str]:
         "Access-Control-Allow-Origin": origin or "*",
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Authorization, Content-Type",
+        # Without this, a script cannot read when to try again.
+        "Access-Control-Expose-Headers": "Retry-After",
         "Access-Control-Max-Age": "3600",
         "Vary": "Origin",
     }

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
+from playwright.async_api import async_playwright
 
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
@@ -23,6 +24,7 @@ from tests.paths import REPOSITORY
 
 CLIENT = REPOSITORY / "clients" / "javascript"
 NODE = shutil.which("node")
+CHROMIUM = shutil.which("chromium")
 
 #: Seconds after which a run of Node is ended; the longest takes about one.
 PATIENCE = 60
@@ -52,15 +54,24 @@ async def node(*arguments: str, script: str = "") -> str:
 
 
 @asynccontextmanager
-async def gateway(collection: JointCollection, kafka: KafkaInMemory) -> AsyncIterator[str]:
+async def gateway(
+    collection: JointCollection, kafka: KafkaInMemory, *, origins: frozenset[str] = frozenset()
+) -> AsyncIterator[str]:
     """Serve a gateway on a Kafka in memory, and yield its address."""
     served = Gateway(
         [Source(collection=collection, text="")],
         settings=kafka.settings,
-        door=Door(limiter=Limiter(rate=1_000, burst=1_000)),
+        door=Door(limiter=Limiter(rate=1_000, burst=1_000), origins=origins),
         now_ms=kafka.clock,
     )
-    runner = web.AppRunner(served.application(), shutdown_timeout=0.1)
+    async with listening(served.application()) as url:
+        yield url
+
+
+@asynccontextmanager
+async def listening(application: web.Application) -> AsyncIterator[str]:
+    """Serve an application on a port of its own, and yield its address."""
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
@@ -156,3 +167,52 @@ async def test_k_rr_has_the_chances_of_this_package_for_any_epsilon() -> None:
     """
     found = json.loads(await node("--input-type=module", script=script.replace("ASKED", json.dumps(asked))))
     assert found == [KRRSpec(kind="k-rr", epsilon=epsilon).of(sizes=(size,)).kept[0] for epsilon, size in asked]
+
+
+IN_A_PAGE = """
+async ([url, nowMs, record]) => {
+  const { Gateway, IndexedDBStore, Ledger, Reporter } = await import("/src/index.js");
+  const store = new IndexedDBStore();
+  const ledger = await Ledger.open({ store }).catch(() => Ledger.create({ store, budget: 4 }));
+  const gateway = new Gateway(url);
+  const reporter = new Reporter({ gateway, collection: await gateway.collection("care-survey"), clock: () => nowMs });
+  const found = await Promise.all([1, 2].map(() => reporter.report(record, ledger).catch((error) => error.name)));
+  return [found.sort(), await ledger.spent()];
+}
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="the client runs in a browser: Debian's chromium")
+async def test_a_page_reports_into_a_published_estimate_and_its_tabs_spend_one_budget() -> None:
+    collection = JointCollection.parse(SURVEY.format(mechanism="{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}"))
+    site = web.Application()
+
+    async def empty(_: web.Request) -> web.Response:
+        return web.Response(text="<!doctype html><link rel=icon href=data:,>", content_type="text/html")
+
+    site.router.add_get("/", empty)
+    site.router.add_static("/src", CLIENT / "src")
+    with kafka_in_memory(collection) as kafka:
+        async with (
+            listening(site) as page_url,
+            gateway(collection, kafka, origins=frozenset({page_url})) as url,
+            async_playwright() as playwright,
+        ):
+            browser = await playwright.chromium.launch(
+                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+            )
+            arguments = [url, kafka.clock(), {"bathing": "no", "mobility": "some"}]
+            context = await browser.new_context()
+            found = []
+            # The second tab finds what the first has spent: 4 nats cover one report, at 3.154, and not two.
+            for _ in range(2):
+                tab = await context.new_page()
+                await tab.goto(page_url)
+                found.append(await tab.evaluate(IN_A_PAGE, arguments))
+            await browser.close()
+        (answer,) = kafka.close_windows()
+    (first, spent), (second, spent_then) = found
+    assert first == [1, "BudgetExceeded"]
+    assert second == ["BudgetExceeded", "BudgetExceeded"]
+    assert spent == spent_then == pytest.approx(2 * collection.mechanism_spec.responses_loss(responses=1, reports=1))
+    assert (kafka.refused, answer.reports) == ([], 1)

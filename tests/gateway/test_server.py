@@ -202,6 +202,8 @@ async def test_scripts_of_known_pages_may_report_and_those_of_others_may_not(rea
             async with session.post("/v1/collections/care-survey/batches", data=b"", headers=headers) as response:
                 assert response.status == 400
                 assert response.headers.get("Access-Control-Allow-Origin") == allowed
+                exposed = response.headers.get("Access-Control-Expose-Headers")
+                assert exposed == (None if allowed is None else "Retry-After")
 
 
 async def test_a_gateway_without_brokers_is_not_ready_and_finds_back_by_itself(

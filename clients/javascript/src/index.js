@@ -15,4 +15,4 @@ export {
 export { Gateway } from "./gateway.js";
 export { Ledger } from "./ledger.js";
 export { Reporter } from "./reporter.js";
-export { MemoryStore } from "./store.js";
+export { IndexedDBStore, MemoryStore } from "./store.js";

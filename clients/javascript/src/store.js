@@ -23,3 +23,69 @@ export class MemoryStore {
     this.#texts.set(key, change(this.#texts.get(key)));
   }
 }
+
+const TABLE = "ledgers";
+
+/**
+ * A store in the IndexedDB of a page's origin, which its tabs and workers share.
+ *
+ * A text is read and replaced in one transaction, so tabs take turns; `strict` durability waits for the disk.
+ *
+ * @implements {Store}
+ */
+export class IndexedDBStore {
+  #name;
+
+  /** @param {string} [name] of the database */
+  constructor(name = "stream-ldp") {
+    this.#name = name;
+  }
+
+  async get(key) {
+    let text;
+    await this.#transact("readonly", (table) => {
+      table.get(key).onsuccess = ({ target }) => (text = target.result);
+    });
+    return text;
+  }
+
+  async update(key, change) {
+    await this.#transact("readwrite", (table, giveUp) => {
+      table.get(key).onsuccess = ({ target }) => {
+        try {
+          table.put(change(target.result), key);
+        } catch (error) {
+          giveUp(error);
+        }
+      };
+    });
+  }
+
+  /** Do something with the table in one transaction; resolves once that is complete. */
+  async #transact(mode, act) {
+    const database = await this.#open();
+    try {
+      await new Promise((resolve, reject) => {
+        const transaction = database.transaction(TABLE, mode, { durability: "strict" });
+        let cause;
+        transaction.oncomplete = () => resolve();
+        transaction.onabort = () => reject(cause ?? transaction.error);
+        act(transaction.objectStore(TABLE), (error) => {
+          cause = error;
+          transaction.abort();
+        });
+      });
+    } finally {
+      database.close();
+    }
+  }
+
+  #open() {
+    return new Promise((resolve, reject) => {
+      const request = indexedDB.open(this.#name, 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(TABLE);
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+  }
+}

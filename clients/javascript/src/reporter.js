@@ -6,11 +6,15 @@ import { LedgerError, ReportRefused } from "./errors.js";
 
 const BATCH_ID_BYTES = 16;
 
+/** Most reports of a batch by default: at some milliseconds for each, its event time is seconds old when it leaves. */
+const MOST_REPORTS = 1000;
+
 /** A reporter for one collection. */
 export class Reporter {
   #gateway;
   #collection;
   #clock;
+  #mostReports;
   #checked = false;
 
   /**
@@ -18,11 +22,13 @@ export class Reporter {
    * @param {import("./gateway.js").Gateway} parts.gateway
    * @param {import("./collection.js").Collection} parts.collection
    * @param {() => number} [parts.clock] the time, milliseconds since 1970-01-01 UTC
+   * @param {number} [parts.mostReports] of one batch
    */
-  constructor({ gateway, collection, clock = Date.now }) {
+  constructor({ gateway, collection, clock = Date.now, mostReports = MOST_REPORTS }) {
     this.#gateway = gateway;
     this.#collection = collection;
     this.#clock = clock;
+    this.#mostReports = Math.min(mostReports, Math.floor((MOST_BYTES - HEADER_BYTES) / collection.mechanism.width));
   }
 
   /**
@@ -55,7 +61,7 @@ export class Reporter {
     const values = users.map(({ record }) => this.#collection.encode(record));
     if (!this.#checked) await this.#gateway.check(this.#collection);
     this.#checked = true;
-    const most = Math.floor((MOST_BYTES - HEADER_BYTES) / this.#collection.mechanism.width);
+    const most = this.#mostReports;
     const refused = [];
     let reports = 0;
     for (let start = 0; start < users.length; start += most) {

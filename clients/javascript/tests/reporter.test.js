@@ -176,6 +176,23 @@ test("of many users, those whose ledger refuses are told, and all others report"
   assert.equal(sent[0].length, 56 + 2);
 });
 
+test("many users fill several batches, each with an id of its own", async () => {
+  const users = [await user(), await user(), await user()].map((ledger) => ({ record: RECORD, ledger }));
+  const { gateway, sent } = gatewayOf({ answers: [[200, { reports: 2 }], [200, { reports: 1 }]] });
+  assert.equal(await new Reporter({ gateway, collection: survey, mostReports: 2 }).reportMany(users), 3);
+  assert.deepEqual(sent.map((batch) => batch.length - 56), [2, 1]);
+  assert.notEqual(toHex(sent[0].subarray(32, 48)), toHex(sent[1].subarray(32, 48)));
+});
+
+test("a user who is not asked sends nothing, and is charged nothing", async () => {
+  const sampled = await Collection.of({ ...SURVEY, sample: 2 ** -32 });
+  const { gateway, sent } = gatewayOf({ collection: sampled });
+  const ledger = await user();
+  assert.equal(await new Reporter({ gateway, collection: sampled }).report(RECORD, ledger), 0);
+  assert.equal(sent.length, 0);
+  assert.equal(await ledger.spent(), 0);
+});
+
 test("permanent noise stays in all reports of a user, and fresh noise does not", async () => {
   const { mechanism } = survey;
   const ledger = await user({ budget: 1e3 });

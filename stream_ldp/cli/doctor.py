@@ -136,7 +136,9 @@ async def _strangers(
     cluster: Cluster, settings: Settings, visible: Sequence[str], known: set[str]
 ) -> tuple[str, ...]:
     ours = {group for name in known for group in (settings.ingest_group(name), settings.release_group(name))}
-    return tuple([name for name in sorted(visible) if name not in ours and not await cluster.members(name)])
+    # Workers have other groups under the prefix, which belong to no one collection.
+    of_collections = [name for name in sorted(visible) if name.endswith((".ingest", ".released"))]
+    return tuple([name for name in of_collections if name not in ours and not await cluster.members(name)])
 
 
 async def _read(

@@ -32,14 +32,16 @@ def _run(settings: Settings, *arguments: str | Path) -> Result:
 def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings: Settings, tmp_path: Path) -> None:
     file = _file(tmp_path)
     assert _run(settings, "topics", "create", file).exit_code == 0
-    reports = settings.topic_names.reports("care")
+    reports, merge = settings.topic_names.reports("care"), f"{settings.group}.merge.0"
 
     async def left() -> None:
         async with AIOKafkaProducer(**settings.client_options()) as producer:
             for _ in range(3):
                 await producer.send_and_wait(reports, b"a report", partition=1)
-        for group in (settings.ingest_group("care"), settings.ingest_group("old")):
-            async with AIOKafkaConsumer(**settings.client_options(), group_id=group) as consumer:
+        for group in (settings.ingest_group("care"), settings.ingest_group("old"), merge):
+            async with AIOKafkaConsumer(
+                **settings.client_options(), group_id=group, enable_auto_commit=False
+            ) as consumer:
                 consumer.assign([TopicPartition(reports, 1)])
                 await consumer.commit({TopicPartition(reports, 1): 1})
 
@@ -51,6 +53,7 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
     assert f"ok: this user may describe and read topic {reports}" in result.stdout
     assert f"{settings.ingest_group('care')} has no running worker, and 2 records of reports wait" in result.stdout
     assert f"warning: group {settings.ingest_group('old')} was left behind" in result.stdout
+    assert merge not in result.stdout
     assert "clock skew: unknown beyond that this clock is at most" in result.stdout
 
 

@@ -92,6 +92,13 @@ def test_a_topic_that_cannot_be_read_is_a_problem_and_an_empty_one_is_unknown() 
     assert any("p.partials" in what and "unknown" in what for what, _ in found(facts, Level.UNKNOWN))
 
 
+def test_a_user_who_may_not_read_dead_letters_can_run_a_worker() -> None:
+    facts = replace(GOOD, readable={**GOOD.readable, NAMES.dead_letters("care"): False})
+    assert found(facts, Level.PROBLEM) == []
+    ((what, _),) = found(facts, Level.WARNING)
+    assert what == "this user may describe topic p.care.dead-letters, but not read it"
+
+
 def test_an_unreadable_registry_is_a_problem() -> None:
     ((what, _),) = found(replace(GOOD, registry=None, registry_error="no answer"), Level.PROBLEM)
     assert what == "the registry cannot be read: no answer"

@@ -6,7 +6,7 @@ import { LedgerError, ReportRefused } from "./errors.js";
 
 const BATCH_ID_BYTES = 16;
 
-/** Most reports of a batch by default: at some milliseconds for each, its event time is seconds old when it leaves. */
+/** Most reports of a batch by default: at about a millisecond for each, its event time is a second old when it leaves. */
 const MOST_REPORTS = 1000;
 
 /** A reporter for one collection. */

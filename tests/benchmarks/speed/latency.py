@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.records.answer import Estimate
 from tests.benchmarks.speed.counting import document_of
-from tests.benchmarks.speed.draining import GroupedWorker, deployed, drained, encoded, fill
+from tests.benchmarks.speed.draining import GroupedWorker, deployed, encoded
 from tests.benchmarks.speed.drains import PARTITIONS
 from tests.benchmarks.speed.measuring import compared
 
@@ -31,7 +32,10 @@ _REPORTS = 50
 
 #: Seconds between two provisional estimates, and of a run at one rate.
 _EVERY_SECONDS = 1.0
-_RUN_SECONDS = 8.0
+_RUN_SECONDS = 10.0
+
+#: Seconds at the start of a run that do not count: a worker finds its partitions, and imports what solves.
+_WARM_SECONDS = 5.0
 
 #: Seconds between two writes of the producer.
 _TICK_SECONDS = 0.02
@@ -46,11 +50,7 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
         for number in range(rounds):
             place = Path(directory) / f"saturated-{number}"
             place.mkdir()
-            records = round(scale * 300_000)
-            deployment = asyncio.run(_made(place, kafka.bootstrap))
-            asyncio.run(fill(deployment, encoded(deployment, records, reports=_REPORTS)))
-            took = drained(deployment, records * _REPORTS, _REPORTS)
-            rates.append(took["records"] / took["seconds"])
+            rates.append(_saturated_rate(place, kafka.bootstrap, records=round(scale * 500_000)))
         saturated = sorted(rates)[len(rates) // 2]
         for share in _SHARES:
             latencies = []
@@ -62,7 +62,7 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
             yield {
                 "work": (
                     f"from a report to an estimate that holds it, with estimates every {_EVERY_SECONDS:g} s, at "
-                    f"{share:.0%} of the {saturated:,.0f} batches of {_REPORTS} a second that saturate a worker, p99"
+                    f"{share:.0%} of the {saturated:,.0f} batches of {_REPORTS} a second that saturate it, p99"
                 ),
                 "unit": "s",
                 **compared(p99, {"p50": p50, "`every`": [_EVERY_SECONDS] * rounds}),
@@ -76,17 +76,36 @@ async def _made(directory: Path, bootstrap: str) -> JointDeployment:
     return await deployed(directory, bootstrap, document)
 
 
+def _saturated_rate(directory: Path, bootstrap: str, *, records: int) -> float:
+    """Return the rate of batches a second at which estimates follow a producer that writes as fast as it can."""
+    deployment = asyncio.run(_made(directory, bootstrap))
+    values = encoded(deployment, records, reports=_REPORTS)
+    with GroupedWorker(deployment) as worker:
+        produced, seen = asyncio.run(_followed(deployment, worker, values, math.inf))
+    return records / (seen[-1][0] - produced[0][0])
+
+
 def _run(directory: Path, bootstrap: str, *, rate: float, seconds: float) -> list[float]:
     """Return the seconds of evenly chosen reports, at a rate of batches a second."""
     deployment = asyncio.run(_made(directory, bootstrap))
-    values = encoded(deployment, max(1, round(rate * seconds)), reports=_REPORTS)
+    values = encoded(deployment, max(1, round(rate * (_WARM_SECONDS + seconds))), reports=_REPORTS)
     with GroupedWorker(deployment) as worker:
-        return asyncio.run(_latencies(deployment, worker, values, rate))
+        produced, seen = asyncio.run(_followed(deployment, worker, values, rate))
+    found = []
+    estimates = iter(seen)
+    arrived, held = next(estimates)
+    for at, reports in produced:
+        while held < reports:
+            arrived, held = next(estimates)
+        if at - produced[0][0] >= _WARM_SECONDS:
+            found.append(arrived - at)
+    return found
 
 
-async def _latencies(
+async def _followed(
     deployment: JointDeployment, worker: GroupedWorker, values: list[bytes], rate: float
-) -> list[float]:
+) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+    """Return when so many reports were written, and when an estimate held so many."""
     await worker.ready()
     total = len(values) * _REPORTS
     consumer = AIOKafkaConsumer(**deployment.settings.client_options(), enable_auto_commit=False)
@@ -97,24 +116,16 @@ async def _latencies(
     try:
         producing = asyncio.create_task(_produce(producer, deployment, values, rate))
         seen: list[tuple[float, int]] = []
-        async with asyncio.timeout(60 + 2 * len(values) / rate):
+        async with asyncio.timeout(120 + 2 * len(values) / rate):
             while not seen or seen[-1][1] < total:
                 record = await consumer.getone()
                 estimate = Estimate.from_bytes(record.value)
                 if estimate.estimate == "e0":
                     seen.append((time.perf_counter(), estimate.reports))
-        produced = await producing
+        return await producing, seen
     finally:
         await producer.stop()
         await consumer.stop()
-    found = []
-    estimates = iter(seen)
-    arrived, held = next(estimates)
-    for at, reports in produced:
-        while held < reports:
-            arrived, held = next(estimates)
-        found.append(arrived - at)
-    return found
 
 
 async def _produce(
@@ -127,7 +138,7 @@ async def _produce(
     sent = []
     for partition in itertools.cycle(range(PARTITIONS)):
         now = time.perf_counter()
-        due = min(len(values), round(rate * (now - began)) + 1)
+        due = len(values) if math.isinf(rate) else min(len(values), round(rate * (now - began)) + 1)
         batch = producer.create_batch()
         while written < due and batch.append(key=None, value=values[written], timestamp=None) is not None:
             written += 1

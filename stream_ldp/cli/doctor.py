@@ -150,6 +150,9 @@ async def _read(
         Whether each topic can be read; the newest time that a broker gave, and the time here just after; and of each
         partition its first offset and the one after its last.
     """
+    if not topics:
+        # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
+        return {}, None, time.time_ns() // 1_000_000, {}
     readable: dict[str, bool] = {}
     stamps: list[int] = []
     ends: dict[TopicPartition, tuple[int, int]] = {}

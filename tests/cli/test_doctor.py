@@ -87,6 +87,14 @@ def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp
         assert any(part in each["what"] and each["cure"] for each in problems), part
 
 
+def test_a_broker_without_a_topic_is_told_as_it_is(settings: Settings, tmp_path: Path) -> None:
+    result = _run(settings, "doctor", _file(tmp_path))
+    assert result.exit_code == 1
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert f"problem: topic {settings.topic_names.reports('care')} does not exist" in result.stdout
+    assert "stream-ldp topics create" in result.stdout
+
+
 def test_an_unreachable_broker_is_the_one_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["doctor", str(_file(tmp_path)), "--brokers", "127.0.0.1:1"])
     assert result.exit_code == 1

@@ -12,7 +12,7 @@ from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.sampled.oracles import mean_variance
 
@@ -53,10 +53,7 @@ class Counts:
 def solve(collection: PlaceCollection, question: Question[MarginalSeries, PlaceCounts]) -> PlaceCounts:
     """Answer a question about one window."""
     questions = collection.questions
-    windows = [
-        (weight, ReportSums.sum(parts, counters=questions.counters).values)
-        for weight, parts in question.counts(ReportSums)
-    ]
+    windows = weighted_sums(question, counters=questions.counters)
     _, current = windows[0]
     counts = place_counts(collection, windows)
     epsilons = collection.mechanism_spec.epsilon

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.sampled.answer import (
     AnswerPrivacy,
     Distribution,
@@ -52,10 +52,7 @@ REPEATED = (
 def solve(collection: SampledCollection, question: Question[MarginalSeries, Marginals]) -> Marginals:
     """Answer a question about one window."""
     questions = collection.questions
-    windows = [
-        (weight, ReportSums.sum(parts, counters=questions.counters).values)
-        for weight, parts in question.counts(ReportSums)
-    ]
+    windows = weighted_sums(question, counters=questions.counters)
     _, current = windows[0]
     return Marginals(
         collection=collection.name,

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import ParameterError
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.records import solve as records
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
@@ -72,10 +72,7 @@ def marginals_of(collection: Collection, question: Callable[[Series], Question[A
 
 def _fit(collection: ViewsCollection, question: Question[Any, Any]) -> Fit:
     questions = collection.questions
-    windows = [
-        (weight, ReportSums.sum(parts, counters=questions.counters).values)
-        for weight, parts in question.counts(ReportSums)
-    ]
+    windows = weighted_sums(question, counters=questions.counters)
     tables = view_tables(questions, windows, reports_per_user=collection.window.reports_per_user)
     return Fit(tables, sizes=[len(attribute.labels) for attribute in collection.attributes])
 

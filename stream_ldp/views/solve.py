@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.sampled.solve import ASSUMPTION
@@ -44,10 +44,7 @@ _KEPT_FITS = 8
 def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]) -> Estimate:
     """Answer a question about one window of one estimate."""
     spec, window, questions = question.series, collection.window, collection.questions
-    windows = [
-        (weight, ReportSums.sum(parts, counters=questions.counters).values)
-        for weight, parts in question.counts(ReportSums)
-    ]
+    windows = weighted_sums(question, counters=questions.counters)
     _, current = windows[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
     tables, fit = _fitted(

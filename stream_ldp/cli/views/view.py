@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.console import Group
 from rich.text import Text
@@ -11,9 +12,13 @@ from rich.text import Text
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console, RenderableType
 
-__all__ = ["View", "WindowView"]
+__all__ = ["ComparedView", "View", "WindowView"]
+
+TruthT = TypeVar("TruthT")
 
 
 class View(ABC, Generic[AnswerT]):
@@ -96,6 +101,39 @@ class WindowView(View[AnswerT]):
         if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
             found.append(provisional)
         return found
+
+
+class ComparedView(WindowView[AnswerT], Generic[AnswerT, TruthT]):
+    """A view of answers beside the truth in a file, which may come later and is read anew as a simulation goes on."""
+
+    def __init__(self, truth: Path | None, *, rows: int = 12) -> None:
+        """Start without answers.
+
+        truth: file of the truth to compare them with; None to compare them with nothing.
+        rows: number of values to show.
+        """
+        super().__init__()
+        self._truth = truth
+        self.rows = rows
+
+    @abstractmethod
+    def read(self, truth: Path, answer: AnswerT) -> TruthT | None:
+        """Read what to compare an answer with from the file; None where it says nothing of this answer."""
+
+    def compared(self, answer: AnswerT, truth: TruthT) -> dict[str, object]:  # noqa: ARG002
+        """Return what the JSON of an answer says of the truth besides."""
+        return {"truth": truth}
+
+    def true(self, answer: AnswerT) -> TruthT | None:
+        """Return what to compare an answer with; None while there is no file."""
+        return None if self._truth is None or not self._truth.exists() else self.read(self._truth, answer)
+
+    def json(self, answer: AnswerT) -> str:
+        """See `View`."""
+        message = json.loads(answer.to_bytes())
+        if (truth := self.true(answer)) is not None:
+            message |= self.compared(answer, truth)
+        return json.dumps(message, ensure_ascii=False)
 
 
 def _height(console: Console, panel: RenderableType) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from pydantic import ValidationError
 
@@ -71,19 +71,18 @@ _ESTIMATES = AnswerSource(
 _RANKINGS = AnswerSource(
     topic=TopicNames.heavy_hitters, read=Ranking.from_bytes, unreadable=NotARanking, reader="RankingSubscriber"
 )
-
-
 _MARGINALS = AnswerSource(
     topic=TopicNames.marginals, read=Marginals.from_bytes, unreadable=NotMarginals, reader="MarginalsSubscriber"
 )
 _STRINGS = AnswerSource(
     topic=TopicNames.strings, read=StringRanking.from_bytes, unreadable=NotAStringRanking, reader="StringSubscriber"
 )
-
-
 _PLACES = AnswerSource(
     topic=TopicNames.places, read=PlaceCounts.from_bytes, unreadable=NotPlaceCounts, reader="PlaceSubscriber"
 )
+
+#: Every kind of answers, each with its own topic.
+_SOURCES: tuple[AnswerSource[Any], ...] = (_ESTIMATES, _RANKINGS, _MARGINALS, _STRINGS, _PLACES)
 
 
 class AnswerSubscriber(Generic[AnswerT]):
@@ -198,7 +197,7 @@ class AnswerSubscriber(Generic[AnswerT]):
 
     def _require_topic(self, existing: Container[str]) -> None:
         """Check that the topic exists; if the collection has another kind of answers, name the right subscriber."""
-        for other in (_ESTIMATES, _RANKINGS, _MARGINALS, _PLACES):
+        for other in _SOURCES:
             topic = other.topic(self._settings.topic_names, self._collection)
             if self._topic not in existing and topic in existing:
                 raise MissingTopic(
@@ -308,7 +307,43 @@ class RankingSubscriber(AnswerSubscriber[Ranking]):
         )
 
 
-class MarginalsSubscriber(AnswerSubscriber[Marginals]):
+class WindowSubscriber(AnswerSubscriber[AnswerT]):
+    """A subscriber to answers of which each window has one."""
+
+    _source: ClassVar[AnswerSource[Any]]
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        settings: Settings,
+        finals_only: bool = False,
+        silences: bool = False,
+        from_beginning: bool = False,
+        follow: bool = True,
+        group: str | None = None,
+    ) -> None:
+        """Prepare for one collection.
+
+        finals_only: leave out the answers to windows that are still open.
+        silences, from_beginning, follow, group: see `Subscriber`.
+
+        Raises:
+            ValueError: a group is given, but `follow` is False.
+        """
+        super().__init__(
+            collection,
+            self._source,
+            wanted=lambda answer: answer.final or not finals_only,
+            silences=silences,
+            settings=settings,
+            from_beginning=from_beginning,
+            follow=follow,
+            group=group,
+        )
+
+
+class MarginalsSubscriber(WindowSubscriber[Marginals]):
     """A subscriber to the frequencies and means of a sampled collection.
 
         async with MarginalsSubscriber("diets", settings=Settings.load(), finals_only=True) as marginals:
@@ -318,38 +353,10 @@ class MarginalsSubscriber(AnswerSubscriber[Marginals]):
     Iteration raises NotMarginals for a record that holds none; the next step continues after that record.
     """
 
-    def __init__(
-        self,
-        collection: str,
-        *,
-        settings: Settings,
-        finals_only: bool = False,
-        silences: bool = False,
-        from_beginning: bool = False,
-        follow: bool = True,
-        group: str | None = None,
-    ) -> None:
-        """Prepare for one collection.
-
-        finals_only: leave out the marginals of windows that are still open.
-        silences, from_beginning, follow, group: see `Subscriber`.
-
-        Raises:
-            ValueError: a group is given, but `follow` is False.
-        """
-        super().__init__(
-            collection,
-            _MARGINALS,
-            wanted=lambda marginals: marginals.final or not finals_only,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
-        )
+    _source = _MARGINALS
 
 
-class StringSubscriber(AnswerSubscriber[StringRanking]):
+class StringSubscriber(WindowSubscriber[StringRanking]):
     """A subscriber to the most frequent strings of a collection of them.
 
         async with StringSubscriber("words", settings=Settings.load(), finals_only=True) as rankings:
@@ -359,38 +366,10 @@ class StringSubscriber(AnswerSubscriber[StringRanking]):
     Iteration raises NotAStringRanking for a record that is none; the next step continues after that record.
     """
 
-    def __init__(
-        self,
-        collection: str,
-        *,
-        settings: Settings,
-        finals_only: bool = False,
-        silences: bool = False,
-        from_beginning: bool = False,
-        follow: bool = True,
-        group: str | None = None,
-    ) -> None:
-        """Prepare for one collection.
-
-        finals_only: leave out the rankings of windows that are still open.
-        silences, from_beginning, follow, group: see `Subscriber`.
-
-        Raises:
-            ValueError: a group is given, but `follow` is False.
-        """
-        super().__init__(
-            collection,
-            _STRINGS,
-            wanted=lambda ranking: ranking.final or not finals_only,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
-        )
+    _source = _STRINGS
 
 
-class PlaceSubscriber(AnswerSubscriber[PlaceCounts]):
+class PlaceSubscriber(WindowSubscriber[PlaceCounts]):
     """A subscriber to the counts of a collection of places.
 
         async with PlaceSubscriber("visits", settings=Settings.load(), finals_only=True) as counts:
@@ -400,35 +379,7 @@ class PlaceSubscriber(AnswerSubscriber[PlaceCounts]):
     Iteration raises NotPlaceCounts for a record that holds none; the next step continues after that record.
     """
 
-    def __init__(
-        self,
-        collection: str,
-        *,
-        settings: Settings,
-        finals_only: bool = False,
-        silences: bool = False,
-        from_beginning: bool = False,
-        follow: bool = True,
-        group: str | None = None,
-    ) -> None:
-        """Prepare for one collection.
-
-        finals_only: leave out the counts of windows that are still open.
-        silences, from_beginning, follow, group: see `Subscriber`.
-
-        Raises:
-            ValueError: a group is given, but `follow` is False.
-        """
-        super().__init__(
-            collection,
-            _PLACES,
-            wanted=lambda counts: counts.final or not finals_only,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
-        )
+    _source = _PLACES
 
 
 def _explanation(error: ValidationError) -> str:

@@ -200,6 +200,16 @@ async def test_a_subscriber_of_the_wrong_kind_is_told_which_one_to_use(topic: To
     assert all(consumer.stopped for consumer in topic.consumers)
 
 
+@pytest.mark.parametrize(
+    ("answers", "reader"),
+    [("marginals", "MarginalsSubscriber"), ("strings", "StringSubscriber"), ("places", "PlaceSubscriber")],
+)
+async def test_every_other_kind_of_subscriber_is_named(topic: Topic, answers: str, reader: str) -> None:
+    topic.existing = {f"stream-ldp.care-survey.{answers}"}
+    with pytest.raises(MissingTopic, match=rf"estimates does not exist, but .*{answers} does: .* {reader}"):
+        await topic.read()
+
+
 def test_a_group_member_that_does_not_follow_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a group member has to follow"):
         subscribe(group="readers", follow=False)

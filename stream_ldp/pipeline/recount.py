@@ -82,12 +82,21 @@ class Recount:
 
         before: the final answer from which the answer continues; None if there is none.
         """
+        merge = self._alone if before is None else self._merged(before)
+        return merge.question(self._window_ms, series, final=True)
+
+    @cached_property
+    def _alone(self) -> Merge:
+        """The window without an answer before it, merged once for all series: there can be one for each pair."""
+        return self._merged(None)
+
+    def _merged(self, before: Answer | None) -> Merge:
         merge = Merge(self._collection, partitions=len(self._sources))
         if before is not None:
             merge.decide(before)
         for partial in self._partials:
             merge.apply(partial)
-        return merge.question(self._window_ms, series, final=True)
+        return merge
 
     @cached_property
     def _partials(self) -> tuple[Partial, ...]:

@@ -15,12 +15,13 @@ from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
+from stream_ldp.cli.evaluate.views import MOST_CELLS
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import DataError, ParameterError
-from stream_ldp.synthesis.evaluation import MAJORITY, REAL, WAYS, scores, trials
+from stream_ldp.synthesis.evaluation import MAJORITY, REAL, TEST_SHARE, WAYS, scores, trials
 from stream_ldp.synthesis.records import Synthesis
 from stream_ldp.views.evaluation import drawn_sets
 from stream_ldp.views.expected import DEPENDENCE
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from stream_ldp.synthesis.evaluation import Score
 
 __all__ = ["synthesis"]
-
-#: Cells of a joint distribution beyond which most are empty, and its distance says little.
-_MOST_CELLS = 5_000
 
 
 def synthesis(
@@ -105,11 +103,11 @@ def synthesis(
     if len(columns) < 2 or len(people) < 5:
         fail(f"{data}: records of two attributes or more are needed, and five of them or more", code=2)
     drawn = {
-        ways: drawn_sets(sizes, ways=ways, sets=sets, most_cells=_MOST_CELLS, seed=seed)
+        ways: drawn_sets(sizes, ways=ways, sets=sets, most_cells=MOST_CELLS, seed=seed)
         for ways in WAYS
         if ways <= len(sizes)
     }
-    users = users or round(0.8 * len(people))
+    users = users or round((1 - TEST_SHARE) * len(people))
     outcomes = trials(
         people,
         sizes,

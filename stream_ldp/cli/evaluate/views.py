@@ -27,10 +27,10 @@ from stream_ldp.views.expected import DEPENDENCE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["views"]
+__all__ = ["MOST_CELLS", "views"]
 
 #: Cells of a joint distribution of five attributes beyond which most are empty, and AVD says little.
-_MOST_CELLS = 5_000
+MOST_CELLS = 5_000
 #: RR-LDP with the two forms of LREMH.
 _RECORDS = {"rr-ldp": "certificate", "rr-ldp-paper": "paper"}
 
@@ -74,7 +74,7 @@ def views(
     sets: Annotated[int, typer.Option(min=1, help="Number of random sets of as many attributes.")] = 20,
     most_cells: Annotated[
         int, typer.Option(min=4, help="Most cells of a joint distribution; sets with more are not drawn.")
-    ] = _MOST_CELLS,
+    ] = MOST_CELLS,
     dependence: Annotated[
         float,
         typer.Option(

@@ -30,8 +30,8 @@ __all__ = ["UNREACHABLE", "AccessRefused", "BrokerUnreachable", "Connection", "c
 
 #: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
 TIMEOUT_SECONDS = 5.0
-#: Seconds to wait for the broker's part in closing a TLS connection.
-CLOSE_SECONDS = 1.0
+#: Seconds to wait for the broker's part in closing a TLS connection; a broker that is there needs milliseconds.
+CLOSE_SECONDS = 5.0
 
 
 class BrokerUnreachable(StreamLDPError, RuntimeError):
@@ -50,10 +50,16 @@ class Connection:
         host, _, port = address.rpartition(":")
         # Not by create_conn, which would leave a refused connection open until it is garbage-collected.
         self._connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
+        self._reached = False
 
     async def open(self) -> None:
         """Connect and authenticate."""
-        await self._connection.connect()
+        self._reached = True
+        try:
+            await self._connection.connect()
+        except OSError:  # No connection was made, so there is none to be closed.
+            self._reached = False
+            raise
 
     async def brokers(self) -> list[str]:
         """Ask for the addresses that the brokers advertise; it is a request that only those with access can make."""
@@ -63,9 +69,9 @@ class Connection:
 
     async def close(self) -> None:
         """Disconnect; may be called twice, or after a failure."""
-        connected = self._connection.connected()
         closing = self._connection.close()
-        if connected and closing is not None:
+        # Whoever was refused by the broker has a socket too, which aiokafka only begins to close.
+        if self._reached and closing is not None:
             await asyncio.wait([closing], timeout=CLOSE_SECONDS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,23 @@ async def test_topics_can_be_set_up_over_tls_with_a_token(
 async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:
     problem = await _refused(**admitted, sasl_mechanism="PLAIN")
     assert problem == "the broker rejects sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
+
+
+def _open_sockets() -> set[str]:
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # The one that lists them.
+            links.append(str(descriptor.readlink()))
+    return {link for link in links if link.startswith("socket:")}
+
+
+@pytest.mark.parametrize("wrong", [{"sasl_mechanism": "PLAIN"}, {"sasl_password": "falsch"}])
+async def test_a_refused_connection_is_closed_before_the_refusal_is_told(
+    admitted: dict[str, Any], wrong: dict[str, str]
+) -> None:
+    before = _open_sockets()
+    await _refused(**{**admitted, **wrong})
+    assert _open_sockets() <= before
 
 
 async def test_an_untrusted_broker_certificate_is_named_with_the_authorities_in_use(

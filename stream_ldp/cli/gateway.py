@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,8 @@ import typer
 from aiohttp import web
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.logs import begin_log
+from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client.sender import now_ms
 from stream_ldp.gateway.limiter import Limiter
@@ -24,7 +24,7 @@ __all__ = ["gateway"]
 _DOOR_PANEL = "Who may come in"
 
 
-@with_settings(CLIENT)
+@with_settings(SERVER)
 def gateway(
     files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
     *,
@@ -71,7 +71,7 @@ def gateway(
     reports once the brokers have it. What a worker would not count is refused at once, with the reason. A gateway
     keeps nothing, so run as many as you like, and behind whatever balances their load.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    begin_log(settings)
     sources = [
         Source(collection=collection, text=Path(file).read_text(encoding="utf-8"))
         for file, collection in load_collections(files).items()

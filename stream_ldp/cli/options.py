@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["CLIENT", "TOPICS", "WORKER", "load_collections", "time_option", "with_settings"]
+__all__ = ["CLIENT", "SERVER", "TOPICS", "WORKER", "load_collections", "time_option", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
+#: Settings of a command that serves something other than a worker, and logs.
+SERVER = (*CLIENT, "log_format", "log_level")
 #: Settings of a command that creates or lists topics.
 TOPICS = (*CLIENT, "partials_partitions")
 #: Settings of a worker: all but the password, which has no flag.

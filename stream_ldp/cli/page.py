@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.logs import begin_log
+from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client import UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 
-@with_settings(CLIENT)
+@with_settings(SERVER)
 def page(
     files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
     *,
@@ -42,6 +43,7 @@ def page(
     It shows each collection's answers as they come, and those of past windows that the topic still has. It only
     reads answers, so it may run anywhere and as often as one likes; it needs no worker on its machine.
     """
+    begin_log(settings)
     run_client(until_signal(_page(load_collections(files).values(), settings, host=host, port=port, finals=finals)))
 
 

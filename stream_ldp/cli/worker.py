@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 from aiokafka.errors import KafkaError
 
+from stream_ldp import __version__
+from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
 from stream_ldp.errors import StreamLDPError
@@ -38,16 +40,13 @@ def worker(
     exits at once if one is missing. The exit status is 0 after a stop, 1 if the worker could not go on, and 2 if the
     settings are wrong.
     """
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
-    )
+    begin_log(settings, libraries=verbose)
     if not verbose:
-        # These print the values of messages, and repeat, many times a second, what the worker says itself.
-        for name in ("aiokafka", "faust", "mode"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
         # Faust's threads end with the exceptions that the worker itself has been told.
         threading.excepthook = _note_end
     collections = load_collections(files)
+    names = [each.name for each in collections.values()]
+    log.info("release %s works on %s", __version__, ", ".join(names), extra={"collections": names})
     try:
         run(serve(settings, collections))
     except WorkerCrashed as error:

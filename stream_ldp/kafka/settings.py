@@ -28,6 +28,8 @@ __all__ = [
     "CONNECTION",
     "ENVIRONMENT_PREFIX",
     "OTHER_VARIABLES",
+    "LogFormat",
+    "LogLevel",
     "SaslMechanism",
     "SecurityProtocol",
     "Settings",
@@ -86,6 +88,23 @@ class SaslMechanism(StrEnum):
     SCRAM_SHA_256 = "SCRAM-SHA-256"
     SCRAM_SHA_512 = "SCRAM-SHA-512"
     OAUTHBEARER = "OAUTHBEARER"
+
+
+class LogFormat(StrEnum):
+    """The form of the lines of a log."""
+
+    AUTO = "auto"
+    HUMAN = "human"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The least level of the lines of a log, from the most lines to the fewest."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class SettingsError(ParameterError):
@@ -179,6 +198,13 @@ class Settings(BaseSettings):
     admin_token_file: Path | None = Field(
         default=None,
         description="File with the bearer token without which the admin port tells no more than 200 or 503.",
+    )
+    log_format: LogFormat = Field(
+        default=LogFormat.AUTO, description="Lines of the log: for people, or JSON; auto is JSON but on a terminal."
+    )
+    log_level: LogLevel = Field(
+        default=LogLevel.INFO,
+        description="Least level of the lines of the log; SIGUSR1 makes a running process log more, SIGUSR2 less.",
     )
 
     @classmethod

@@ -136,12 +136,14 @@ class Merger(Service):
             if self._partition_of(name) in partitions and name not in self._owned:
                 owned = _Owned(collection, partitions=self._report_partitions[name])
                 self._owned[name] = owned
+                log.info("%s: merges its windows", name, extra={"collection": name})
                 owned.task = self.add_future(self._run(owned))
 
     async def give_up(self, partitions: set[int]) -> None:
         """Stop merging the collections of these partitions, and forget their windows."""
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             owned = self._owned.pop(name)
+            log.info("%s: gives up its windows", name, extra={"collection": name})
             self._metrics.records_holding.labels(name).set(0)
             for series in owned.merge.collection.series:
                 with contextlib.suppress(KeyError):
@@ -254,8 +256,19 @@ class Merger(Service):
             log.warning("%s/%s: nobody reported in %s", name, answer.series, answer.window)
             return
         self._observe_plausibility(answer)
-        closed_s = time.time() - answer.window.end_ms / 1_000
-        self._metrics.window_close_delay.labels(merge.collection.name).observe(max(0.0, closed_s))
+        closed_s = max(0.0, time.time() - answer.window.end_ms / 1_000)
+        self._metrics.window_close_delay.labels(merge.collection.name).observe(closed_s)
+        log.info(
+            "%s/%s: final answer of %s, from %d reports, %.1f s after its end",
+            *(answer.collection, answer.series, answer.window, question.reports, closed_s),
+            extra={
+                "collection": answer.collection,
+                "series": answer.series,
+                "window": str(answer.window),
+                "reports": question.reports,
+                "delay_seconds": round(closed_s, 3),
+            },
+        )
 
     async def _is_held(self, owned: _Owned) -> bool:
         """Decide whether something that cannot be read holds the finals of a collection back, and say so."""

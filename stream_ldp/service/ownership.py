@@ -133,9 +133,15 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             self._drop(list(self.partitions))
             self.joined = False
 
-    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Note that the group has assigned its partitions."""
         self.joined = True
+        numbers = sorted(each.partition for each in assigned)
+        log.info(
+            "%s: counts partitions %s of %s",
+            *(self._collection.name, ", ".join(map(str, numbers)) or "none", self._topic),
+            extra={"collection": self._collection.name, "topic": self._topic, "partitions": numbers},
+        )
         self._metrics.rebalances.labels(self._collection.name).inc()
 
     async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:

@@ -52,6 +52,7 @@ class RejectionLog:
         log.warning(
             "%s: a batch is refused as %s, at %s %s; such batches become dead letters: stream-ldp dead-letters list",
             *(self._collection, why.reason.value, record.topic, place),
+            extra={"collection": self._collection, "reason": why.reason.value, "batches": 1},
         )
 
     def look(self, *, now: float) -> None:
@@ -65,5 +66,6 @@ class RejectionLog:
             log.warning(
                 "%s: %d more batches were refused as %s in %.0f s, the last at %s",
                 *(self._collection, each.count, reason.value, now - each.since, each.last),
+                extra={"collection": self._collection, "reason": reason.value, "batches": each.count},
             )
             self._sums[reason] = _Sum(since=now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -16,11 +17,14 @@ CRASH = "raise worker.WorkerCrashed('the merge failed') from ArithmeticError('of
 
 @pytest.mark.parametrize(
     ("ends", "code", "last"),
-    [("return", 0, "INFO stream_ldp.cli.worker: stopped"), (CRASH, 1, "ArithmeticError: of the solver")],
+    [
+        ("return", 0, {"level": "INFO", "message": "stopped"}),
+        (CRASH, 1, {"level": "CRITICAL", "message": "the merge failed: ArithmeticError('of the solver')"}),
+    ],
     ids=["stopped", "crashed"],
 )
 def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_the_cause(
-    survey: Path, ends: str, code: int, last: str
+    survey: Path, ends: str, code: int, last: dict[str, str]
 ) -> None:
     program = (
         "import stream_ldp.cli, stream_ldp.cli.worker as worker\n"
@@ -32,4 +36,7 @@ def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_t
         [sys.executable, "-c", program, "worker", survey], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == code
-    assert done.stderr.rstrip().endswith(last)
+    first, *_, end = [json.loads(line) for line in done.stderr.splitlines()]
+    assert first["message"].endswith(" works on care-survey")
+    assert last.items() <= end.items()
+    assert ("ArithmeticError: of the solver" in end.get("traceback", "")) == bool(code)

@@ -265,3 +265,25 @@ async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_
     assert Estimate.from_bytes(published.records[-1].value).fit.start == "previous"
     assert merger._metrics.windows_silent.labels("small")._value.get() == 2
     assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text
+
+
+async def test_what_is_merged_and_each_final_answer_is_logged_once_with_its_fields(
+    merger: Merger, published: Published, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="stream_ldp"):
+        await merger.give_up(set(range(64)))
+        await merger.take_over(set(range(64)))
+        await tell(merger, SMALL, windows=2)
+        await asyncio.wait_for(published.finals_of(SMALL, number=2), SOON)
+        await asyncio.sleep(0)
+    lines = [each for each in caplog.records if each.__dict__.get("collection") == "small"]
+    assert [each.getMessage() for each in lines[:2]] == ["small: gives up its windows", "small: merges its windows"]
+    finals = [each for each in lines if "reports" in each.__dict__]
+    assert [each.__dict__["reports"] for each in finals] == [1, 2]
+    assert (
+        finals[1]
+        .getMessage()
+        .startswith(
+            "small/bathing-mobility: final answer of 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z, from 2 reports, "
+        )
+    )

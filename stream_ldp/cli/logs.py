@@ -1,0 +1,77 @@
+"""This module begins the log of a process that serves: its form, its level, and how the level changes on the way."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from pythonjsonlogger.json import JsonFormatter
+
+from stream_ldp.kafka.settings import LogFormat, LogLevel
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["begin_log"]
+
+log = logging.getLogger(__name__)
+
+#: Libraries that print the values of messages, and repeat, many times a second, what the process says itself.
+LOUD = ("aiokafka", "faust", "mode")
+
+#: Our own lines alone are asked for by level; those of other libraries stay at this one, or at a higher one.
+OTHERS = logging.INFO
+
+_LEVELS = tuple(LogLevel)
+
+
+def begin_log(settings: Settings, *, libraries: bool = False, stream: TextIO | None = None) -> None:
+    """Write the log to a stream, in the form and of the level that the settings ask for.
+
+    In JSON each line is an object with `time` (UTC), `level`, `logger` and `message`, and, where a line is about
+    something that has a name, its names and numbers as fields. SIGUSR1 lowers the level by one step, which gives more
+    lines, and SIGUSR2 raises it.
+
+    libraries: whether the Kafka clients and Faust log too, which prints the values of messages.
+    stream: standard error if not given.
+    """
+    stream = stream or sys.stderr
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_formatter(settings.log_format, terminal=stream.isatty()))
+    logging.basicConfig(handlers=[handler])
+    _set_level(settings.log_level)
+    if not libraries:
+        for name in LOUD:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    if sys.platform != "win32":  # which has no signals of a user's own
+        signal.signal(signal.SIGUSR1, lambda *_: _move(-1))
+        signal.signal(signal.SIGUSR2, lambda *_: _move(+1))
+
+
+def _formatter(form: LogFormat, *, terminal: bool) -> logging.Formatter:
+    if form is LogFormat.JSON or (form is LogFormat.AUTO and not terminal):
+        return JsonFormatter(
+            "%(levelname)s %(name)s %(message)s",
+            rename_fields={"levelname": "level", "name": "logger", "exc_info": "traceback"},
+            timestamp="time",
+        )
+    return logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
+
+
+def _set_level(level: LogLevel) -> None:
+    number = logging.getLevelNamesMapping()[level.name]
+    logging.getLogger("stream_ldp").setLevel(number)
+    logging.getLogger().setLevel(max(number, OTHERS))
+
+
+def _move(steps: int) -> None:
+    """Change the level while the process runs."""
+    now = logging.getLogger("stream_ldp").level
+    place = [logging.getLevelNamesMapping()[level.name] for level in _LEVELS].index(now) + steps
+    level = _LEVELS[min(max(place, 0), len(_LEVELS) - 1)]
+    _set_level(level)
+    log.log(logging.getLogger("stream_ldp").level, "the level of the log is %s now", level)

@@ -28,7 +28,7 @@ WITHOUT_TESTS = {
     "sampled/kind.py": "one declaration of what the other modules have",
     "places/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
-    "schemas/__main__.py": "writes the files that test_schemas.py compares",
+    "schemas/__main__.py": "writes the files that test_generated.py compares",
 }
 
 #: Test files that mirror no module, each with what it spans.
@@ -66,7 +66,6 @@ SUITES = {
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
     "sampled/test_wire.py": "the wire format of sampled collections, with a client written from its specification",
-    "schemas/test_schemas.py": "the package of schemas itself",
     "service/test_access.py": "the access rules of docs/deploy.md, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",

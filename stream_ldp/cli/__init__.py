@@ -91,6 +91,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.evaluate:app"),
             "Try parameters on known data before collecting anything.",
         ),
+        "schema": Command(
+            Deferred("stream_ldp.cli.schema:schema"),
+            "Print the schemas of collection files and messages, and the documents of the HTTP and Kafka interfaces.",
+        ),
         "topics": Command(
             Deferred("stream_ldp.cli.topics:app"),
             "Create the topics that collections need, and list those that exist.",

@@ -15,6 +15,7 @@ from stream_ldp.collection.collection import (
     Window,
     fingerprint_of,
     milliseconds,
+    one_of,
     require_distinct,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "Window",
     "fingerprint_of",
     "milliseconds",
+    "one_of",
     "require_distinct",
 ]

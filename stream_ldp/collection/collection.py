@@ -23,7 +23,7 @@ from stream_ldp.collection.located import (
 from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Window",
     "fingerprint_of",
     "milliseconds",
+    "one_of",
     "require_distinct",
 ]
 
@@ -73,7 +74,8 @@ _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 #: Longest duration, a century: added to event times, it stays far within 64 bits.
 _MAX_DURATION = "36600d"
 _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
-_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
+_UNIT = "(ms|s|m|h|d)"
+_DURATION = re.compile(rf"(\d+)\s*{_UNIT}")
 
 
 def milliseconds(value: object) -> Any:
@@ -95,9 +97,16 @@ def _milliseconds_or_never(value: object) -> object:
     return None if value == "never" else milliseconds(value)
 
 
-Duration = Annotated[int, BeforeValidator(milliseconds), Field(ge=0)]
-PositiveDuration = Annotated[int, BeforeValidator(milliseconds), Field(gt=0)]
-DurationOrNever = Annotated[Annotated[int, Field(gt=0)] | None, BeforeValidator(_milliseconds_or_never)]
+#: What a file may say of a duration, for its JSON Schema.
+_Written = Annotated[str, Field(pattern=rf"^\s*{_DURATION.pattern}\s*$", examples=["500ms", "60s", "5m", "2h", "1d"])]
+_WrittenPositive = Annotated[str, Field(pattern=rf"^\s*0*[1-9]\d*\s*{_UNIT}\s*$", examples=["60s", "5m", "2h", "1d"])]
+
+Duration = Annotated[int, Field(ge=0), BeforeValidator(milliseconds, json_schema_input_type=_Written)]
+PositiveDuration = Annotated[int, Field(gt=0), BeforeValidator(milliseconds, json_schema_input_type=_WrittenPositive)]
+DurationOrNever = Annotated[
+    Annotated[int, Field(gt=0)] | None,
+    BeforeValidator(_milliseconds_or_never, json_schema_input_type=_WrittenPositive | Literal["never"]),
+]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
@@ -106,6 +115,19 @@ Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1
 
 #: What the reports of a window are held against: nothing from outside it, or the estimate of the window before.
 Prior = Literal["window", "temporal"]
+
+
+def one_of(*keys: str) -> Callable[[dict[str, Any]], None]:
+    """Let the JSON Schema of a part of a file say that exactly one of some keys is given: its `json_schema_extra`."""
+
+    def say(schema: dict[str, Any]) -> None:
+        schema["oneOf"] = [{"required": [key]} for key in keys]
+        if left := [key for key in schema.get("required", ()) if key not in keys]:
+            schema["required"] = left
+        else:
+            schema.pop("required", None)
+
+    return say
 
 
 class Part(BaseModel):
@@ -120,18 +142,19 @@ class Window(Part):
     size: length of a window.
     hop: time between the starts of two consecutive windows; equal to size (tumbling) if it is not given.
     grace: how long after its end a window still takes reports, in event time.
-    idle_timeout: silence after which a partition stops holding windows open; None (written `never`) for never.
+    idle_timeout: silence after which a partition stops holding windows open; `never` for none.
     ahead: how far a report's event time may lie ahead of the broker's clock.
     max_age: how far it may lie behind.
-    memory: weight of a window relative to the next one, in (0, 0.99]: exponential forgetting; None for no memory.
+    memory: weight of a window relative to the next one, in (0, 0.99]: exponential forgetting; by default, no
+        window has a memory of those before.
     time_precision: what clients round event times down to, from the beginning of their pane, so that the offset of
         a client's clock does not show; by default a tenth of a pane, and at most a minute. Windows close up to so
         much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
-        the permanent noise that their windows share. None, if it is not known, counts as 1: errors are then never
-        too small.
+        the permanent noise that their windows share. If it is not known, leave it out, which counts
+        as 1: errors are then never too small.
     """
 
     size_ms: PositiveDuration = Field(alias="size")
@@ -253,9 +276,11 @@ class Collection(Part):
     """The part of a collection that every kind has; subclasses add what the reports are about.
 
     topics: the topics of its kind.
-    min_reports: the fewest reports of a window about which anything is published; None for one.
-    delta: chance that the epsilon which finals state for readers who trust the service does not hold; None for the
-        default, 10^-8.
+    collection: its name, which means one thing for ever, and is part of the names of its topics.
+    window: the event-time windows, each of which has an answer.
+    min_reports: the fewest reports of a window about which anything is published; one by default.
+    delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
+        default.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.

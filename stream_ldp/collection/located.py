@@ -241,7 +241,7 @@ def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str)
                 break
             unknown = problem["type"] == "extra_forbidden" and step == spot.path[-1]
             node = found[step][0] if unknown else found[step][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
     place = ".".join(map(str, spot.path)) or "collection"
     return f"{_at(source, node)}: {place}: {_advice(problem, spot, given)}"
@@ -254,6 +254,8 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
     match problem["type"]:
         case "missing" if (field := _field(spot.model, key)) and not all(_requires(each, key) for each in rivals):
             return f"{spot.kind} needs {key}: {field.description}"
+        case "missing" if spot.path and isinstance(spot.path[-1], int):
+            return "the list ends before this item, which is required"
         case "missing" | "union_tag_not_found":
             return "this key is required"
         case "union_tag_invalid":

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import PlainSerializer
+from pydantic import PlainSerializer, WithJsonSchema
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError
@@ -70,8 +70,12 @@ def _edge_as_text(edge: float) -> float | str:
     return edge if math.isfinite(edge) else _number(edge)
 
 
-#: An edge of a bin.
-Edge = Annotated[float, PlainSerializer(_edge_as_text, when_used="json")]
+#: An edge of a bin. In a file it may be infinite, which YAML writes as .inf.
+Edge = Annotated[
+    float,
+    PlainSerializer(_edge_as_text, when_used="json"),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, mode="validation"),
+]
 
 
 def labels_of_bins(edges: Sequence[float]) -> list[str]:

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from typing_extensions import TypeAliasType
 
-from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics
+from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics, one_of
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
@@ -33,10 +34,18 @@ __all__ = ["Choice", "PlaceCollection", "PlaceSpec"]
 #: What may perturb places, by the name in a collection file.
 _ORACLES = Literal["auto", "k-rr", "k-subset", "hadamard"]
 
+#: What a file may say of a tree, for its JSON Schema; `named_tree` reads it, and says what is wrong by region.
+Regions = TypeAliasType("Regions", "dict[Label, Regions] | tuple[Label, ...]")
+
+
+def _as_written(value: object) -> object:
+    return value
+
 
 class PlaceSpec(Part):
     """How users are asked for their places.
 
+    kind: `places`.
     epsilon: the privacy losses, in nats, of which each user chooses one.
     oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
     weights: how the answers of users with different epsilons are put together: `users` counts all alike, which is
@@ -88,9 +97,11 @@ class _Epsilon(Choice):
 class PlaceCollection(CollectionOfRecords):
     """A collection of places, as a collection file describes it.
 
-    places: the tree, as `stream_ldp.places.tree.named_tree` reads it.
-    levels: in place of it, an even tree, as `stream_ldp.places.tree.even_tree` makes it.
+    mechanism: how users are asked, and what perturbs their places.
+    places: the tree of regions: a mapping of regions to their own regions, and so on down to lists of places.
+    levels: in place of it, the number of parts of the root, of each of its parts, and so on.
     root: name of the region that holds all places.
+    every: time between two provisional answers of an open window.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -98,8 +109,10 @@ class PlaceCollection(CollectionOfRecords):
 
     topics: ClassVar[Topics] = Topics(answers="places")
 
+    model_config = ConfigDict(json_schema_extra=one_of("places", "levels"))
+
     mechanism_spec: PlaceSpec = Field(alias="mechanism")
-    places: Any = None
+    places: Annotated[Any, BeforeValidator(_as_written, json_schema_input_type=Regions)] = None
     levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
     root: Label = "everywhere"
     every_ms: PositiveDuration = Field(alias="every", default=2_000)

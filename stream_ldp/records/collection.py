@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, require_distinct
+from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, one_of, require_distinct
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
@@ -40,10 +40,14 @@ AD_HOC = "ad-hoc"
 class Attribute(Part):
     """An attribute of a record: its name and its possible values, in the order of their bits.
 
-    values: in a file, either these or bins.
-    bins: numbers that bound intervals, which are the values; see `stream_ldp.collection.values.labels_of_bins`.
-    missing: value that stands for one that is missing, the last unless it is among the values; None to refuse it.
+    name: name, as records have it.
+    values: what it may be; in a file, either these or bins.
+    bins: in place of values, ascending numbers that bound intervals, which are then the values.
+    missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
+        that lacks a value is refused.
     """
+
+    model_config = ConfigDict(json_schema_extra=one_of("values", "bins"))
 
     name: Label
     values: tuple[Label, ...] = Field(min_length=2)
@@ -73,7 +77,10 @@ class Attribute(Part):
 class JointCollection(CollectionOfRecords):
     """A collection of records, as a collection file describes it.
 
-    sample: share of the users who are asked in each window, or in each hop where windows overlap; None for all.
+    mechanism: what perturbs records.
+    attributes: what a record consists of, in the order of the bits of a report.
+    estimates: the joint distributions to estimate.
+    sample: share of the users who are asked in each window, or in each hop where windows overlap; all by default.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.

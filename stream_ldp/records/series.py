@@ -29,11 +29,13 @@ def has_prior(method: str, stop: str) -> bool:
 class EstimateSpec(Part):
     """One joint distribution to estimate, a `stream_ldp.collection.Series`.
 
+    name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
+    delta: bound of the stopping rule `paper`.
     prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
-        window before as well (`temporal`); None for `temporal` where it is possible.
+        window before as well (`temporal`); by default `temporal` where it is possible.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 

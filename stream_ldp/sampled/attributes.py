@@ -6,9 +6,9 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import Label, Part, require_distinct
+from stream_ldp.collection import Label, Part, one_of, require_distinct
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.values import Edge, MissingValue, encode_value, fill_in_values, number_of, text_of
 from stream_ldp.errors import DataError, ParameterError
@@ -26,15 +26,18 @@ MAX_TEXT_BYTES = 800
 class SampledAttribute(Part):
     """An attribute of a user: a name, and the values or the range of numbers that it may have.
 
+    name: name, as records have it.
     values: the possible values, whose frequencies are estimated.
     candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
         the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
     clip: whether clients take a number beyond the range for the nearest in it; otherwise they refuse it.
-    bins: in place of values, numbers that bound intervals, which are then the values; see
-        `stream_ldp.collection.values.labels_of_bins`.
-    missing: value that stands for one that is missing, the last unless it is among the values; None to refuse it.
+    bins: in place of values, ascending numbers that bound intervals, which are then the values.
+    missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
+        that lacks a value is refused.
     """
+
+    model_config = ConfigDict(json_schema_extra=one_of("values", "bins", "range", "candidates"))
 
     name: Label
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)

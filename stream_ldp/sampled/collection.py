@@ -31,6 +31,9 @@ __all__ = ["AskingCollection", "SampledCollection"]
 class AskingCollection(CollectionOfRecords):
     """A collection whose users are each asked one question, whatever is estimated from their answers.
 
+    mechanism: how users are asked, and what perturbs their answers.
+    attributes: what may be asked about.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
@@ -103,8 +106,9 @@ class AskingCollection(CollectionOfRecords):
 class SampledCollection(AskingCollection):
     """A collection of frequencies and means, as a collection file describes it.
 
+    every: time between two provisional answers of an open window.
     prior: what the answers of a window are held against: nothing (`window`), or the estimates of the windows before
-        (`temporal`); None for `temporal` where it is possible.
+        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import Part
+from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.bloom import MAX_HASHES
@@ -45,26 +45,29 @@ _EQUATIONS = 4
 class SampledSpec(Part):
     """The questions of a sampled collection as its file writes them.
 
+    kind: `sampled`.
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
     per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
         remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     distortion: in place of epsilon, the probability that k-rr sends another value, or the expected distortion of
         oracle channel, for every value.
     ask: what a question is about: `attributes`, one each.
-    oracle: perturbs values: `auto`, the one of least mean variance, or another name of
-        `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    oracle: perturbs values; `auto` takes the one of least mean variance.
     cohorts: number of cohorts of an attribute whose values are hashed: by o-rr, o-rappor, and rappor with `hashes`,
         and wherever there are candidates in place of values, then by o-rr unless it is one of the others.
-    hashes: with oracle rappor, the number of hashes of a value, see `BloomResponse`; epsilon is then that of all
+    hashes: with oracle rappor, the number of hashes of a value in a Bloom filter; epsilon is then that of all
         reports for ever.
     p, q: with hashes, the second noise of each report.
     hash_bits: t of oracle hadamard.
     alphabet: number of outputs of oracle channel; as many as values where the file does not say.
-    measure: how the distortion of oracle channel is measured, see `stream_ldp.sampled.compression.distortions`.
+    measure: how the distortion of oracle channel is measured: as the chance of another value, or by the
+        squared distance between the places of values in their list.
     table: in place of all these, the probabilities of oracle channel: P(output | value), a row for each value.
     mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
         numbers of a user at once.
     """
+
+    model_config = ConfigDict(json_schema_extra=one_of("epsilon", "distortion", "table"))
 
     kind: Literal["sampled"]
     epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="nats that an answer may cost")

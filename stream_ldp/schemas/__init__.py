@@ -1,38 +1,32 @@
-"""JSON Schemas of the published messages, generated from the models and shipped with the package.
+"""The contracts of the service, for programs in any language, generated from the code and shipped with the package.
 
-`python -m stream_ldp.schemas` writes them anew; a test compares them with the models.
+`python -m stream_ldp.schemas` writes them anew; a test compares them with the code. `stream-ldp schema` prints them.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from stream_ldp.kinds import KINDS
+__all__ = ["FOLDER", "contract", "contracts"]
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-__all__ = ["SCHEMAS", "schema_of", "schema_path"]
-
-#: The version of the schema of each message that has one.
-SCHEMAS: dict[type[BaseModel], int] = {
-    message: message.model_fields["schema_version"].default for kind in KINDS.values() for message in kind.messages
-}
+#: The folder that holds them.
+FOLDER = Path(__file__).parent
 
 
-def schema_path(message: type[BaseModel]) -> Path:
-    """Return the file that holds the schema of a message."""
-    return Path(__file__).parent / f"{message.__name__.lower()}-v{SCHEMAS[message]}.json"
+def contracts() -> list[str]:
+    """Name all contracts, in alphabetical order, by the names of their files without `.json`."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def schema_of(message: type[BaseModel]) -> str:
-    """Generate the text of the schema of a message: JSON Schema, draft 2020-12."""
-    schema = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:stream-ldp:{message.__name__.lower()}:{SCHEMAS[message]}",
-        # The schema describes what this release writes; it also reads messages with additional fields.
-        **message.model_json_schema(mode="serialization"),
-    }
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+def contract(name: str) -> str:
+    """Return the text of a contract, which is JSON.
+
+    >>> contract("collection-v1").splitlines()[1]
+    '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    if name not in contracts():
+        raise KeyError(name)
+    return (FOLDER / f"{name}.json").read_text(encoding="utf-8")

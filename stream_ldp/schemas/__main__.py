@@ -1,9 +1,10 @@
-"""Write the published schemas."""
+"""Write all contracts."""
 
 from __future__ import annotations
 
-from stream_ldp.schemas import SCHEMAS, schema_of, schema_path
+from stream_ldp.schemas import FOLDER
+from stream_ldp.schemas.generated import GENERATORS, generated
 
 if __name__ == "__main__":
-    for message in SCHEMAS:
-        schema_path(message).write_text(schema_of(message), encoding="utf-8")
+    for name in GENERATORS:
+        (FOLDER / f"{name}.json").write_text(generated(name), encoding="utf-8")

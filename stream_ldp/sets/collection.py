@@ -5,9 +5,19 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import Collection, Label, Part, PositiveDuration, Prior, Sample, Topics, require_distinct
+from stream_ldp.collection import (
+    Collection,
+    Label,
+    Part,
+    PositiveDuration,
+    Prior,
+    Sample,
+    Topics,
+    one_of,
+    require_distinct,
+)
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms.randomness.entropy import threshold
@@ -29,7 +39,13 @@ MAX_NAMES = 2**16
 
 
 class Items(Part):
-    """The domain of items: `size` of them, called 0 to size - 1, or those with `names`."""
+    """The domain of items: `size` of them, called 0 to size - 1, or those with `names`.
+
+    size: number of items.
+    names: names of the items, in place of their number.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("size", "names"))
 
     size: int | None = Field(default=None, ge=1, le=MAX_DOMAIN)
     names: tuple[Label, ...] | None = Field(default=None, min_length=1, max_length=MAX_NAMES)
@@ -76,9 +92,13 @@ class Items(Part):
 class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
-    sample: share of the users who are asked in each epoch; None for all.
+    mechanism: the method, which says what perturbs sets and how the most frequent items are found.
+    items: the items that a set may have.
+    epochs: whether an epoch begins after the one before (`sequential`), or with each window (`pipelined`).
+    every: time between two provisional answers of an open window.
+    sample: share of the users who are asked in each epoch; all by default.
     prior: what the result of an epoch is held against: nothing (`window`), or the results of the epochs before
-        (`temporal`); None for `temporal` where it is possible.
+        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.

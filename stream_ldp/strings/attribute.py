@@ -31,6 +31,7 @@ _BYTES = 256
 class StringAttribute(Part):
     """A string of a user: a name, and what it may consist of.
 
+    name: name, as records have it.
     length: the most letters of a string, or bytes of UTF-8 where there is no alphabet.
     alphabet: the letters that may occur, each once; any text without it, as the bytes of its UTF-8.
     """

@@ -31,6 +31,10 @@ __all__ = ["StringCollection"]
 class StringCollection(CollectionOfRecords):
     """A collection of strings, as a collection file describes it.
 
+    mechanism: how users are asked, and what finds the frequent strings.
+    string: the string that each user has.
+    every: time between two provisional answers of an open window.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """

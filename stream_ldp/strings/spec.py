@@ -26,6 +26,7 @@ METHODS: dict[str, type[StringMethod]] = {each.name: each for each in (Pem, Rapp
 class StringSpec(Part):
     """The method of a collection of strings as its file writes it.
 
+    kind: `strings`.
     epsilon: privacy loss, in nats, that a report may cost, for any two strings.
     method: finds the strings.
     k: the most strings of a ranking; it changes nothing for clients.

@@ -33,6 +33,8 @@ __all__ = ["ViewsCollection", "about"]
 class ViewsCollection(AskingCollection):
     """A collection of joint distributions that users tell in views, as a collection file describes it.
 
+    estimates: the joint distributions to estimate.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """

@@ -19,6 +19,7 @@ __all__ = ["ViewEstimateSpec"]
 class ViewEstimateSpec(Part):
     """One joint distribution to estimate, a `stream_ldp.collection.Series`.
 
+    name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """

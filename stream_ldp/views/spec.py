@@ -45,11 +45,11 @@ Asked = Annotated[Literal["auto", "attributes", "pairs"] | tuple[GivenView, ...]
 class ViewsSpec(Part):
     """The views of a collection as its file writes them.
 
+    kind: `sampled`.
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
     ask: the views: every one of the `attributes` by itself, all `pairs`, a list of them, or `auto`: the design with
         the least error to expect.
-    oracle: perturbs the cell that a user is in: `auto`, the one of least mean variance, or another name of
-        `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
     users: number of users of a window for whom `auto` chooses; part of what is asked, since all clients have to
         choose alike.
     dependence: mean AVD between the joint distribution of two attributes and the product of their margins that

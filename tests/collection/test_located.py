@@ -9,6 +9,7 @@ import pytest
 
 from stream_ldp.collection.collection import CollectionError
 from stream_ldp.collection.located import suggestion
+from stream_ldp.kinds import parse_collection
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT, problems_of
 
@@ -23,6 +24,13 @@ def test_attribute_values_stay_text() -> None:
     bathing, mobility = JointCollection.parse(text).attributes
     assert bathing.values == ("no", "yes")
     assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
+
+
+def test_a_list_that_is_too_short_is_a_problem_with_its_place() -> None:
+    mechanism, attributes = "{kind: sampled, epsilon: 1}", "[{name: a, range: [0]}]"
+    text = f"collection: c\nmechanism: {mechanism}\nattributes: {attributes}\nwindow: {{size: 1s}}"
+    with pytest.raises(CollectionError, match=r"3:31: attributes.0.range.1: the list ends before this item"):
+        parse_collection(text)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,10 @@ HashBits = Annotated[
 
 
 class MethodSpec(Part):
-    """The options that all heavy-hitter methods have. For an option that is not given, the method chooses."""
+    """The options that all heavy-hitter methods have. For an option that is not given, the method chooses.
+
+    kind: name of the method.
+    """
 
     kind: str
     epsilon: float = Field(description="privacy budget of one user for one epoch, in nats")

@@ -1,0 +1,26 @@
+"""All contracts, as the code says them now."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.schemas.collection_file import COLLECTION_FILE_VERSION, collection_file_schema
+from stream_ldp.schemas.messages import MESSAGES, message_name, message_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["GENERATORS", "generated"]
+
+#: What generates each contract, by its name.
+GENERATORS: dict[str, Callable[[], dict[str, Any]]] = {
+    f"collection-v{COLLECTION_FILE_VERSION}": collection_file_schema,
+    **{message_name(message): partial(message_schema, message) for message in MESSAGES},
+}
+
+
+def generated(name: str) -> str:
+    """Return the text of a contract as it should be."""
+    return json.dumps(GENERATORS[name](), indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,363 @@
+"""The schema of collection files takes what the parser takes, and refuses what has the wrong form."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from stream_ldp.collection import CollectionError, Part
+from stream_ldp.kinds import KINDS, kind_of, parse_collection
+from stream_ldp.schemas.collection_file import collection_file_schema
+from tests.paths import REPOSITORY
+
+SCHEMA = collection_file_schema()
+VALIDATOR = Draft202012Validator(SCHEMA)
+
+
+class Yaml12(yaml.BaseLoader):
+    """Reads plain scalars as editors do, by the core schema of YAML 1.2: `no` is a word, and 0.5 a number."""
+
+
+for tag, pattern, first in (
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.inf", "-+0123456789."),
+):
+    Yaml12.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), [*first, ""])
+Yaml12.add_constructor("tag:yaml.org,2002:null", lambda *_: None)
+Yaml12.add_constructor("tag:yaml.org,2002:bool", lambda _, node: node.value.lower() == "true")
+Yaml12.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+Yaml12.add_constructor("tag:yaml.org,2002:float", lambda _, node: float(node.value.replace(".inf", "inf")))
+
+
+def seen_by_an_editor(text: str) -> Any:
+    return yaml.load(text, Loader=Yaml12)
+
+
+def accepted(text: str) -> bool:
+    try:
+        return VALIDATOR.is_valid(seen_by_an_editor(text))
+    except yaml.YAMLError:
+        return False
+
+
+def faults(text: str) -> set[str]:
+    """Return the kinds of the faults that the parser finds, as pydantic calls them; none if there are none."""
+    try:
+        parse_collection(text)
+    except CollectionError as error:
+        cause = error.__cause__
+        return {each["type"] for each in cause.errors()} if isinstance(cause, ValidationError) else {"kind"}
+    return set()
+
+
+@cache
+def catalogue() -> tuple[str, ...]:
+    """Return every collection in the repository, right or wrong: in files, in pages, and in tests."""
+    found = set()
+    for folder in ("deploy", "docker", "examples", "stream_ldp", "tests"):
+        for path in (REPOSITORY / folder).rglob("*.yaml"):
+            found.add(path.read_text(encoding="utf-8"))
+    for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
+        found |= set(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL))
+    for path in (REPOSITORY / "tests").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "collection: " in text:
+            found |= {
+                node.value
+                for node in ast.walk(ast.parse(text))
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+    return tuple(sorted(text for text in found if re.search(r"^collection: *\w", text, flags=re.MULTILINE)))
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_collection_of_the_repository_is_taken_or_refused_as_by_the_parser() -> None:
+    kinds, refused = set(), 0
+    for text in catalogue():
+        found = faults(text)
+        if not found:
+            VALIDATOR.validate(seen_by_an_editor(text))
+            kinds.add(kind_of(parse_collection(text)).name)
+        elif found - {"value_error"}:
+            assert not accepted(text), (found, text)
+            refused += 1
+    assert kinds == set(KINDS), "each kind has an example"
+    assert refused, "and something is wrong with some"
+
+
+EXAMPLES = [
+    """
+collection: everything
+mechanism: {kind: rr-ldp, f: 0.5, p: 0.25, q: 0.75}
+attributes:
+  - {name: age, bins: [-.inf, 18, 65.5, .inf], missing: unknown}
+  - {name: answer, values: [no, 1, 2.5, true]}
+window:
+  size: 60s
+  hop: 30 s
+  grace: 0s
+  idle_timeout: never
+  ahead: 1m
+  max_age: 1d
+  time_precision: 10ms
+  reports_per_user: 2
+  returning: 0.5
+estimates:
+  - {name: both, of: [age, answer], method: em, stop: certificate, delta: 0.01, prior: window, every: 500ms}
+sample: 0.5
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: remembered
+mechanism: {kind: k-rr, epsilon: 2}
+attributes: [{name: answer, values: [no, yes]}]
+window: {size: 60s, memory: 0.5}
+estimates: [{name: one, of: [answer]}]
+""",
+    """
+collection: films
+mechanism:
+  {kind: gfim, epsilon: 4, k: 2, k_max: 6, set_size: 3, split: [0.6, 0.4], finalists: 3, combine: paper, hash_bits: 1}
+items: {names: [Alien, 2001, 12, Dune, Eraserhead, Fargo, true, Heat]}
+window: {size: 60s, grace: 5s}
+epochs: pipelined
+every: 1s
+prior: window
+sample: 0.5
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: mined
+mechanism: {kind: ldpminer, epsilon: 4, k: 2, k_max: 6, set_size: 3, combine: variance, hash_bits: 2}
+items: {size: 100}
+window: {size: 60s}
+""",
+    """
+collection: apps
+mechanism: {kind: svim, epsilon: 4, k: 2, k_max: 6, set_size: 3, hash_bits: 2}
+items: {size: 100}
+window: {size: 60s}
+""",
+    """
+collection: books
+mechanism: {kind: loloha, epsilon: 1, for_ever: 2, k: 3, k_max: 3, set_size: 4}
+items: {size: 100}
+window: {size: 60s, grace: 5s, idle_timeout: 10s}
+""",
+    """
+collection: diets
+mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: attributes, oracle: k-rr}
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, bins: [0, 18, 120], missing: unknown}]
+window: {size: 60s}
+every: 1s
+prior: window
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: numbers
+mechanism: {kind: sampled, epsilon: 2, oracle: o-rr, cohorts: 8, mean: harmony-mean}
+attributes:
+  - {name: age, range: [0, 99.5], clip: true}
+  - {name: town, candidates: [Rome, Paris]}
+window: {size: 60s}
+""",
+    """
+collection: hashed
+mechanism: {kind: sampled, epsilon: 2, oracle: hadamard, hash_bits: 2}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: channels
+mechanism: {kind: sampled, oracle: channel, distortion: 0.3, alphabet: 2, measure: squared}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: tables
+mechanism: {kind: sampled, oracle: channel, table: [[0.75, 0.25], [0.25, 0.75]]}
+attributes: [{name: smokes, values: [no, yes]}]
+window: {size: 60s}
+""",
+    """
+collection: rappor
+mechanism: {kind: sampled, epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: views
+mechanism: {kind: sampled, epsilon: 2, ask: auto, users: 1000, dependence: 0.1, oracle: k-rr}
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: both, of: [diet, smokes], every: 1s}]
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: given-views
+mechanism: {kind: sampled, epsilon: 2, ask: [[diet, smokes]]}
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: both, of: [diet, smokes]}]
+""",
+    """
+collection: words
+mechanism: {kind: strings, epsilon: 2, method: pem, k: 16}
+string: {name: word, length: 6, alphabet: abcdef}
+window: {size: 60s}
+every: 1s
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: visits
+mechanism: {kind: places, epsilon: [0.5, 2], oracle: k-rr, weights: variance}
+places: {north: [a, b], south: {west: [1, 2], east: [e, f]}}
+root: everywhere
+window: {size: 60s}
+every: 1s
+min_reports: 10
+delta: 1e-9
+""",
+    """
+collection: squares
+mechanism: {kind: places, epsilon: [1]}
+levels: [4, 4]
+window: {size: 60s}
+""",
+]
+
+
+def test_the_examples_have_every_key_that_the_parser_knows() -> None:
+    """So that the test below tries each of them."""
+    given: set[tuple[str, str]] = set()
+
+    def walk(part: Any, found: Any) -> None:
+        match found:
+            case Part():
+                given.update((type(found).__name__, key) for key in part)
+                for key, value in part.items():
+                    walk(
+                        value,
+                        next(getattr(found, name) for name, field in fields(found) if key in (field.alias, name)),
+                    )
+            case tuple():
+                for each, value in zip(part, found, strict=False):
+                    walk(each, value)
+
+    def fields(found: Part) -> Any:
+        return type(found).model_fields.items()
+
+    for text in EXAMPLES:
+        walk(seen_by_an_editor(text), parse_collection(text))
+    known = {(name, key) for name, part in SCHEMA["$defs"].items() for key in part.get("properties", {})}
+    missing = sorted(known - given)
+    assert not missing, missing
+
+
+#: What is put in the place of every value.
+WRONG: list[Any] = [{"a": "b"}, ["a"], [], "text", -1, 1.5, "", None, "60s", True]
+
+
+def parts(document: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every value within a document."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from parts(value, *path, key)
+
+
+def changed(document: Any, path: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the document without the value at `path`, with another key for it, and with other values."""
+    for change in ("remove", "rename", *WRONG):
+        made = copy.deepcopy(document)
+        within = made
+        for step in path[:-1]:
+            within = within[step]
+        if change == "remove":
+            del within[path[-1]]
+        elif change == "rename":
+            if isinstance(within, list):
+                continue
+            within[f"{path[-1]}_"] = within.pop(path[-1])
+        else:
+            within[path[-1]] = change
+        yield made
+
+
+def as_text(value: Any) -> Any:
+    """Return plain data with all scalars as the text that a file would have."""
+    match value:
+        case dict():
+            return {str(key): as_text(each) for key, each in value.items()}
+        case list():
+            return [as_text(each) for each in value]
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value).replace("inf", ".inf")
+
+
+def agree(made: Any, validator: Draft202012Validator = VALIDATOR) -> None:
+    """Hold the schema against the parser for one document."""
+    found = faults(json.dumps(as_text(made)))
+    if not found:
+        assert validator.is_valid(made), (made, "the parser takes it")
+    elif found - {"value_error"}:
+        assert not validator.is_valid(made), (made, found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: text.split()[1])
+def test_whatever_is_done_to_a_file_the_schema_agrees_with_the_parser_on_its_form(text: str) -> None:
+    document = seen_by_an_editor(text)
+    assert not faults(text)
+    for path in parts(document):
+        for made in changed(document, path):
+            agree(made)
+
+
+def test_whichever_value_is_wrong_the_schema_agrees_with_the_parser() -> None:
+    """The same in a second: one change to every other value, and the schema of the example's own kind alone."""
+    number = 0
+    for text in EXAMPLES:
+        document = seen_by_an_editor(text)
+        kind = type(parse_collection(text)).__name__
+        own = Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]})
+        own.validate(document)
+        for path in list(parts(document))[::2]:
+            changes = list(changed(document, path))
+            agree(changes[number % len(changes)], own)
+            number += 1
+
+
+def test_every_key_is_described() -> None:
+    missing = [
+        (name, key)
+        for name, part in SCHEMA["$defs"].items()
+        for key, value in part.get("properties", {}).items()
+        if not value.get("description") or "None" in value["description"]
+    ]
+    assert not missing

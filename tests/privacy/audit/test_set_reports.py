@@ -117,7 +117,7 @@ def test_users_who_share_their_noise_are_caught() -> None:
 @pytest.mark.parametrize(
     "shipped",
     [
-        method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20),
+        pytest.param(method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), marks=pytest.mark.long),
         method("svim", domain=64, k=3, epsilon=4.0),
         method("ldpminer", domain=119, k=10, epsilon=4.0, set_size=23, hash_bits=1),
     ],

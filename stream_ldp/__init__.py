@@ -30,7 +30,7 @@ _PLACES = {
     "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
     "Marginals": "stream_ldp.sampled.answer",
     "MarginalsSubscriber": "stream_ldp.client.subscriber",
-    "MissingExtra": "stream_ldp.client.table",
+    "MissingExtra": "stream_ldp.extras",
     "MissingTopic": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAStringRanking": "stream_ldp.client.errors",
@@ -164,9 +164,9 @@ if TYPE_CHECKING:
         Subscriber,
     )
     from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber
-    from stream_ldp.client.table import MissingExtra
     from stream_ldp.collection import CollectionError
     from stream_ldp.errors import DataError, ParameterError, StreamLDPError
+    from stream_ldp.extras import MissingExtra
     from stream_ldp.kafka.connection import BrokerUnreachable
     from stream_ldp.kafka.settings import Settings, SettingsError
     from stream_ldp.kinds import load_collection

@@ -47,15 +47,18 @@ def run_operation(work: Coroutine[None, None, None]) -> None:
 async def until_signal(work: Coroutine[None, None, None]) -> None:
     """Run the work to its end, or cancel it at the first SIGINT or SIGTERM."""
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, task.cancel)
+
+    def cancel(*_: object) -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    # A loop's own handlers do not exist on Windows.
+    before = {number: signal.signal(number, cancel) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with contextlib.suppress(asyncio.CancelledError):
             await task
     finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def spent_line(ledger: PrivacyLedger) -> str:

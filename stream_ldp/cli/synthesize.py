@@ -14,7 +14,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
 from stream_ldp.cli.replay import NOT_REPLAYED
 from stream_ldp.cli.running import run_client
-from stream_ldp.client.table import imported
+from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.service.replay import NotReplayed, recounted
@@ -106,8 +106,10 @@ def _write(columns: Mapping[str, NDArray[np.str_]], output: Path | None) -> None
     """Write records to a file, or to standard output."""
     try:
         if output is not None and output.suffix == ".parquet":
-            table = imported("pyarrow").table({name: column.tolist() for name, column in columns.items()})
-            imported("pyarrow.parquet").write_table(table, str(output))
+            table = imported("pyarrow", extra="analysis").table(
+                {name: column.tolist() for name, column in columns.items()}
+            )
+            imported("pyarrow.parquet", extra="analysis").write_table(table, str(output))
         elif output is not None:
             with output.open("w", encoding="utf-8", newline="") as file:
                 _write_csv(columns, file)

@@ -8,10 +8,9 @@ import json
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.errors import StreamLDPError
+from stream_ldp.extras import imported
 from stream_ldp.pipeline.cells import LEVEL
 
 if TYPE_CHECKING:
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
 
-__all__ = ["MissingExtra", "Table", "table_of"]
-
-
-class MissingExtra(StreamLDPError, ImportError):
-    """A package is not installed that only an extra of this one brings; the message names the extra."""
+__all__ = ["Table", "table_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,7 @@ class Table:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        pandas = imported("pandas")
+        pandas = imported("pandas", extra="analysis")
         return pandas.DataFrame([dict(row) for row in self.rows], columns=list(self.columns))
 
     def to_arrow(self) -> Any:
@@ -77,7 +72,7 @@ class Table:
         Raises:
             MissingExtra: pyarrow is not installed.
         """
-        arrow = imported("pyarrow")
+        arrow = imported("pyarrow", extra="analysis")
         return arrow.table({name: [row.get(name) for row in self.rows] for name in self.columns})
 
     def to_parquet(self, path: str | Path) -> None:
@@ -88,7 +83,7 @@ class Table:
             OSError: the file cannot be written.
         """
         table = self.to_arrow()
-        imported("pyarrow.parquet").write_table(table, str(path))
+        imported("pyarrow.parquet", extra="analysis").write_table(table, str(path))
 
 
 def table_of(
@@ -103,21 +98,6 @@ def table_of(
         ParameterError: the level is not between 0 and 1, or the answers have no such distribution.
     """
     return Table(tuple(row for answer in answers for row in _rows(answer, level=level, of=of, given=given)))
-
-
-def imported(module: str) -> Any:
-    """Import a module of the extra `analysis`.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
-        raise MissingExtra(
-            f"this needs {package}, which is not installed\n  -> pip install 'stream-ldp[analysis]'"
-        ) from error
 
 
 def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[str]) -> Iterator[dict[str, Any]]:

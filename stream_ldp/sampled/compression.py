@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.extras import imported
 from stream_ldp.mechanisms import ChannelResponse
 from stream_ldp.mechanisms.channel import exact_rows
 
@@ -103,8 +104,7 @@ def _solved(costs: NDArray[np.float64], epsilon: float) -> tuple[float, NDArray[
     The unknowns are the probabilities, the least probability of each output, and the distortion.
     """
     # Not imported above: a client that solves for no channel need not wait for the solver.
-    from scipy import sparse  # noqa: PLC0415
-    from scipy.optimize import linprog  # noqa: PLC0415
+    sparse, linprog = imported("scipy.sparse", extra="worker"), imported("scipy.optimize", extra="worker").linprog
 
     inputs, outputs = costs.shape
     pairs, ones = np.arange(costs.size), np.ones(costs.size)
@@ -128,8 +128,7 @@ def _solved(costs: NDArray[np.float64], epsilon: float) -> tuple[float, NDArray[
         ),
         shape=(inputs, unknowns),
     )
-    programme: Any = linprog  # its stubs know no sparse matrices
-    solution = programme(
+    solution = linprog(
         np.eye(unknowns)[-1],
         A_ub=sparse.vstack([pairwise(-1.0, 1.0), pairwise(1.0, -math.exp(epsilon)), worst]),
         b_ub=np.zeros(2 * costs.size + inputs),

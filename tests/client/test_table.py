@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from stream_ldp.client import table as table_module
-from stream_ldp.client.table import MissingExtra, table_of
+from stream_ldp.client.table import table_of
 from stream_ldp.errors import ParameterError
+from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.records.answer import Axis
@@ -138,7 +138,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
     def missing(module: str) -> Any:
         raise ModuleNotFoundError(module)
 
-    monkeypatch.setattr(table_module, "import_module", missing)
+    monkeypatch.setattr("stream_ldp.extras.import_module", missing)
     with pytest.raises(MissingExtra, match=r"pip install 'stream-ldp\[analysis\]'"):
         getattr(table_of([estimate_of()]), form)()
 

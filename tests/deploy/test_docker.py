@@ -47,7 +47,7 @@ def test_every_requirement_of_the_image_is_pinned_within_its_range_and_by_its_ha
             r"([\w.-]+)==([\w.]+)(?: ; [^-]*)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry
         ).group(1, 2)  # type: ignore[union-attr]
         pinned[canonicalize_name(name)] = version
-    for wanted in map(Requirement, project["dependencies"]):
+    for wanted in map(Requirement, project["dependencies"] + project["optional-dependencies"]["worker"]):
         assert wanted.specifier.contains(pinned[canonicalize_name(wanted.name)]), wanted
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.client.table import imported
 from stream_ldp.collection.records import Missing, rows_of_table
 from stream_ldp.collection.values import bin_of, labels_of_bins, number_of
 from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.extras import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -139,7 +139,7 @@ def columns_of(path: Path) -> list[str]:
         MissingExtra: it is Parquet, and pyarrow is not installed.
     """
     if path.suffix == ".parquet":
-        parquet, arrow = imported("pyarrow.parquet"), imported("pyarrow")
+        parquet, arrow = imported("pyarrow.parquet", extra="analysis"), imported("pyarrow", extra="analysis")
         try:
             return list(parquet.read_schema(str(path)).names)
         except (OSError, arrow.ArrowInvalid) as error:
@@ -152,7 +152,7 @@ def columns_of(path: Path) -> list[str]:
 
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    parquet, arrow = imported("pyarrow.parquet"), imported("pyarrow")
+    parquet, arrow = imported("pyarrow.parquet", extra="analysis"), imported("pyarrow", extra="analysis")
     try:
         with parquet.ParquetFile(str(path)) as file:
             there = file.schema_arrow.names

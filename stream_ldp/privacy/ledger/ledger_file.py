@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import hmac
 import logging
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
+from filelock import FileLock
 from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 __all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
 
 log = logging.getLogger(__name__)
+
+#: Seconds between two looks at a ledger that another process has locked, for as long as an update takes: some 10 ms.
+LOOK_SECONDS = 0.005
 
 # 16 bytes each that separate the purposes of the keys which BLAKE2b derives from a user's secret.
 _TAG_PERSON = b"stream-ldp tag 1"
@@ -307,7 +311,8 @@ def load_or_create_user(
     is_absolute = Path(secret_file).is_absolute()
     secret_file = Path(secret_file).resolve()
     ledger_file = ledger_file_of(secret_file)
-    if not secret_file.parent.is_dir():
+    if not secret_file.exists() and not ledger_file.exists():
+        # Before the lock, so that nothing is left where no user may be made.
         _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
         try:
             secret_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -445,13 +450,15 @@ def _derived(secret: bytes, person: bytes) -> bytes:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Lock the directory of a ledger for all other processes. The file itself is replaced, so it cannot be locked."""
+    """Lock a ledger for all other threads and processes, by a file beside it: the ledger itself is replaced."""
+    if not path.parent.is_dir():  # which the lock would make
+        raise LedgerError(f"{path}: {os.strerror(errno.ENOENT)}")
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, poll_interval=LOOK_SECONDS)
     try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        lock.acquire()
     except OSError as error:
-        raise LedgerError(f"{path}: {error.strerror}") from error
+        raise LedgerError(f"{path}: cannot be locked, so nothing was sent: {error.strerror}") from error
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(directory)
+        lock.release()

@@ -1,4 +1,7 @@
-"""Files that belong to one user: only they may read them, and what is written is on the disk."""
+"""Files that belong to one user: only they may read them, and what is written is on the disk.
+
+On Windows, who may read a file follows from its directory, which has to be the user's own: files have no mode there.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["OthersMayRead", "create_private", "read_private", "replace_private"]
 
 
+#: What keeps an open file from being a link's target, from reaching child processes, and from being read as text.
+#: Each system has some of them.
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_POSIX = os.name == "posix"
+
+
 class OthersMayRead(StreamLDPError, RuntimeError):
     """A private file can be read or written by other users of the machine."""
 
@@ -26,8 +36,8 @@ def read_private(path: Path) -> bytes:
         OthersMayRead: others may read or write it.
         OSError: it cannot be read, or has become a symbolic link.
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-        if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    with open(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
+        if _POSIX and os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise OthersMayRead(f"{path}: others may read it")
         return file.read()
 
@@ -62,8 +72,7 @@ def replace_private(path: Path, content: bytes) -> None:
     # put a symbolic link there, and the content would go to a file of their choice: `O_EXCL` never follows one.
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    _write(os.open(draft, flags, 0o600), content)
+    _write(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), content)
     os.replace(draft, path)
     _sync_directory(path.parent)
 
@@ -77,6 +86,8 @@ def _write(descriptor: int, content: bytes) -> None:
 
 def _sync_directory(path: Path) -> None:
     """Make a new name outlive a power failure."""
+    if not _POSIX:
+        return  # Windows opens no directories, and keeps their names in its journal.
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)

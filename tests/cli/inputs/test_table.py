@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from stream_ldp.cli.inputs.table import Binning, read_rows
-from stream_ldp.client import table as table_module
-from stream_ldp.client.table import MissingExtra
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.extras import MissingExtra
 
 
 def test_rows_of_csv_and_parquet_come_with_their_place(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_parquet_file_that_cannot_be_used_is_refused(tmp_path: Path, monkeypat
     def missing(module: str) -> None:
         raise ModuleNotFoundError(module)
 
-    monkeypatch.setattr(table_module, "import_module", missing)
+    monkeypatch.setattr("stream_ldp.extras.import_module", missing)
     with pytest.raises(MissingExtra, match=r"stream-ldp\[analysis\]"):
         list(read_rows(path, ["age"]))
 

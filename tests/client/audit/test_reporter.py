@@ -25,4 +25,7 @@ async def test_an_honest_reporter_breaks_no_promise(mechanism: str, tmp_path: Pa
 
 def test_the_files_of_an_audit_are_all_in_its_directory(tmp_path: Path) -> None:
     asyncio.run(audit_reporter(JointSubject(collection_of()), tmp_path))
-    assert {path.name.split("-")[0] for path in tmp_path.iterdir()} == {"ledger", "user"}
+    assert {path.name.split("-")[0] for path in tmp_path.iterdir()} == {
+        *("ledger", ".ledger"),
+        *("user", ".user"),
+    }

@@ -261,7 +261,7 @@ async def test_a_full_disk_lets_no_report_out(
         assert counted(opened(path)) == 1
         await sender.report(RECORD)
     assert broker.decoded().counts.sum() == 2
-    assert sorted(each.name for each in path.parent.iterdir()) == ["secret.ledger"]
+    assert sorted(each.name for each in path.parent.iterdir()) == [".secret.ledger.lock", "secret.ledger"]
 
 
 # What is damaged, missing or another's is said, and never taken for nothing.
@@ -385,7 +385,7 @@ def test_a_new_user_has_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
     assert again == secret == load_or_create_secret(file)
     assert counted(reopened) == 1
     assert reopened.terms.budget == 9.0
-    assert sorted(each.name for each in file.parent.iterdir()) == ["secret", "secret.ledger"]
+    assert sorted(each.name for each in file.parent.iterdir()) == [".secret.ledger.lock", "secret", "secret.ledger"]
 
 
 def test_a_known_secret_without_a_ledger_is_refused(tmp_path: Path) -> None:

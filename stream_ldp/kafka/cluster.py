@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ from aiokafka.errors import (
     UnknownTopicOrPartitionError,
     for_code,
 )
+from aiokafka.protocol.commit import OffsetCommitRequest
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.topics import ExistingTopic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from aiokafka import TopicPartition
 
@@ -125,6 +127,23 @@ class Cluster:
         return {
             partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
         }
+
+    async def commit(self, group: str, commits: Mapping[TopicPartition, tuple[int, str]]) -> None:
+        """Commit offsets, with their metadata, for a consumer group that has no members.
+
+        Raises:
+            KafkaError: the group has members, or the brokers refuse it for another reason.
+        """
+        by_topic: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        for place, (offset, metadata) in commits.items():
+            by_topic[place.topic].append((place.partition, offset, metadata))
+        no_member = OffsetCommitRequest.DEFAULT_GENERATION_ID, "", OffsetCommitRequest.DEFAULT_RETENTION_TIME
+        request = OffsetCommitRequest(group, *no_member, list(by_topic.items()))
+        answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
+        for topic, partitions in answer.topics:
+            for partition, code in partitions:
+                if code:
+                    raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. A topic that exists by now is left as it is.

@@ -109,6 +109,12 @@ class LogReader:
     ) -> None:
         await self.stop()
 
+    async def seek(self, offset: int) -> None:
+        """Read on at an offset, or from the oldest record on if the log does not reach from there."""
+        beginnings = await self._consumer.beginning_offsets([self._partition])
+        beginning = beginnings[self._partition]
+        self._consumer.seek(self._partition, offset if beginning <= offset <= await self.end() else beginning)
+
     async def end(self) -> int:
         """Return the offset of the record that is written next."""
         ends = await self._consumer.end_offsets([self._partition])

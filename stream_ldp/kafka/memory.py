@@ -201,6 +201,10 @@ class MemoryConsumer:
         """Return the offset after the last record."""
         return {each: self._broker.end(each.topic) for each in partitions}
 
+    async def beginning_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        """Return the offset of the oldest record."""
+        return {each: self._broker.beginnings.get(each.topic, 0) for each in partitions}
+
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         """Return the first record of this time or later, for each partition."""
         found: dict[Any, Any] = {}

@@ -126,6 +126,15 @@ class Producer:
         async with asyncio.timeout(self._acknowledge_seconds):
             await asyncio.gather(*[await self._hand_over(record) for record in records])
 
+    async def write(self, record: Record) -> int:
+        """Write one record, and return its offset; see `publish`.
+
+        It is 0 if it is not known, as when the brokers have dropped the repeat of a write.
+        """
+        async with asyncio.timeout(self._acknowledge_seconds):
+            sent = await (await self._hand_over(record))
+        return max(0, int(sent.offset))
+
     async def _hand_over(self, record: Record) -> asyncio.Future[Any]:
         """Hand over a record, however long it takes until its partition has a leader and there is room for it."""
         while True:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer
 
-from stream_ldp.pipeline.partials import partition_of
+from stream_ldp.kafka.merge_commits import merge_places
 
 if TYPE_CHECKING:
+    from aiokafka import TopicPartition
+
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
@@ -29,7 +31,7 @@ async def release(settings: Settings, collection: Collection) -> dict[str, int]:
     Raises:
         KafkaError: the brokers refuse it.
     """
-    places = _places(settings, collection)
+    places = merge_places(settings, collection)
     consumer: Any = AIOKafkaConsumer(
         **settings.client_options(), group_id=settings.release_group(collection.name), enable_auto_commit=False
     )
@@ -49,11 +51,5 @@ async def released(cluster: Cluster, settings: Settings, collection: Collection)
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.
     """
-    commits = await cluster.committed(settings.release_group(collection.name), _places(settings, collection))
+    commits = await cluster.committed(settings.release_group(collection.name), merge_places(settings, collection))
     return {place.topic: offset for place, offset in commits.items()}
-
-
-def _places(settings: Settings, collection: Collection) -> list[TopicPartition]:
-    names = settings.topic_names
-    partition = partition_of(collection.name, partitions=settings.partials_partitions)
-    return [TopicPartition(names.partials, partition), TopicPartition(names.answers(collection), 0)]

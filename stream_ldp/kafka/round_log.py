@@ -21,11 +21,16 @@ __all__ = ["RoundLog"]
 log = logging.getLogger(__name__)
 
 
+#: Rounds to begin with: more than have windows that are open, so that a restart does not read those of the past.
+NEWEST = 64
+
+
 class RoundLog:
     """A round log reads a rounds topic to its end whenever an unknown round is wanted.
 
     A client reports to a round only after reading it there, so a worker that finds a report on the reports topic and
-    then reads this log to its end finds the round: however often reports are read, the same ones have a round.
+    then reads this log to its end finds the round: however often reports are read, the same ones have a round. It
+    begins with the newest rounds, and reads the others once, when one that is wanted is not among them.
     """
 
     def __init__(
@@ -47,12 +52,17 @@ class RoundLog:
         self._pass_over = pass_over
         self._kept_ms = rounds_kept_ms(collection.window)
         self._reader = LogReader(topic, settings=settings)
+        self._whole = False
         # The time at which each was written, and the round; the last that was written comes last.
         self._rounds: dict[bytes, tuple[int, RoundMessage]] = {}
 
     async def start(self) -> None:
         """Connect."""
         await self._reader.start()
+        end = await self._reader.end()
+        self._whole = end <= NEWEST
+        if not self._whole:
+            await self._reader.seek(end - NEWEST)
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -67,6 +77,8 @@ class RoundLog:
         wanted = list(fingerprints)
         if any(fingerprint not in self._rounds for fingerprint in wanted):
             await self._catch_up()
+        if any(fingerprint not in self._rounds for fingerprint in wanted):
+            await self._read_whole()
         return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
 
     async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
@@ -79,8 +91,18 @@ class RoundLog:
         Raises:
             KafkaError: the brokers cannot be asked.
         """
+        await self._read_whole()
         await self._catch_up()
         return [asked for written_ms, asked in self._rounds.values() if written_ms >= time_ms]
+
+    async def _read_whole(self) -> None:
+        """Read the rounds before the newest, too, unless they have been read."""
+        if self._whole:
+            return
+        self._rounds.clear()
+        await self._reader.seek(0)
+        await self._catch_up()
+        self._whole = True
 
     async def _catch_up(self) -> None:
         async for record in self._reader.read_to_end():

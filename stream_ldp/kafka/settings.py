@@ -407,6 +407,10 @@ class Settings(BaseSettings):
         """Name the consumer group of the workers that count a collection."""
         return f"{self.group}.{collection}.ingest"
 
+    def merged_group(self, collection: str) -> str:
+        """Name the consumer group whose commits say from where the windows of a collection can be rebuilt."""
+        return f"{self.group}.{collection}.merged"
+
     def release_group(self, collection: str) -> str:
         """Name the consumer group whose commits say what of a collection has been released from quarantine."""
         return f"{self.group}.{collection}.released"

@@ -8,9 +8,11 @@ asks for them again.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.undecided import UndecidedWindows
@@ -39,6 +41,20 @@ _FORMS = 256
 _WINDOWS_PER_CALL, _PANES_PER_CALL = 500, 500
 
 
+class _Held(NamedTuple):
+    """A partial, and its offset on the log."""
+
+    partial: Partial
+    offset: int
+
+
+class _Mark(NamedTuple):
+    """The latest watermark of a generation, event time in milliseconds, and its offset on the log."""
+
+    time_ms: int
+    offset: int
+
+
 class Merge:
     """The windows of one collection."""
 
@@ -50,14 +66,16 @@ class Merge:
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
         # By source partition and generation: the latest watermark.
-        self._watermarks: dict[int, dict[int, int]] = {partition: {} for partition in range(partitions)}
+        self._watermarks: dict[int, dict[int, _Mark]] = {partition: {} for partition in range(partitions)}
         # By pane and statistic: the partial of each source partition and segment.
-        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], Partial]]] = {}
+        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
         self._starts: list[int] = []  # starts of the panes, ascending
         # By series: the newest final answers, in the order of their windows.
         self._decided: dict[str, list[Answer]] = {}
         # By series: the end of the newest windows of which a final says that nobody reported in them.
         self._silent_ms: dict[str, int] = {}
+        # By series, and end of the window, of the finals in the two above: their offsets on the log.
+        self._finals_at: dict[str, dict[int, int]] = {}
         # By statistic: a tally of its form.
         self._forms: dict[tuple[str, ...], Tally] = {}
         self._forgotten_before: int | None = None
@@ -83,12 +101,30 @@ class Merge:
     def watermark_ms(self) -> int | None:
         """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
         times = self._watermarks.values()
-        return min(max(generations.values()) for generations in times) if all(times) else None
+        return min(max(generations.values()).time_ms for generations in times) if all(times) else None
 
     @property
     def panes(self) -> int:
         """Number of panes held."""
         return len(self._panes)
+
+    @property
+    def checkpoint(self) -> MergeCheckpoint | None:
+        """The places on the logs from which this merge can be rebuilt; None as long as that is from all of them."""
+        if self._forgotten_before is None:
+            return None
+        held = (held.offset for of in self._panes.values() for sources in of.values() for held in sources.values())
+        marks = (mark.offset for generations in self._watermarks.values() for mark in generations.values())
+        finals = (offset for each in self._series for offset in self._finals_at.get(each.name, {}).values())
+        return MergeCheckpoint(
+            answers=min(finals, default=0),
+            partials=min(chain(held, marks), default=0),
+            forgotten_before_ms=self._forgotten_before,
+        )
+
+    def resume(self, checkpoint: MergeCheckpoint) -> None:
+        """Go on, without any record yet, as the merge that made a checkpoint."""
+        self._forgotten_before = checkpoint.forgotten_before_ms
 
     def expect(self, layout: Layout) -> None:
         """Refuse partials that have the name, but not the form, of a statistic of this layout."""
@@ -96,8 +132,10 @@ class Merge:
         for oldest in list(self._forms)[:-_FORMS]:
             del self._forms[oldest]
 
-    def apply(self, record: Partial | Watermark) -> None:
+    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
         """Take a record of the partials topic into account.
+
+        offset: that of the record, in the collection's partition of the topic; see `checkpoint`.
 
         Raises:
             PartialError: it was made for another collection, for a partition that the topic does not have, or for a
@@ -114,7 +152,7 @@ class Merge:
                 f"{len(self._watermarks)} partitions"
             )
         if isinstance(record, Watermark):
-            self._advance(record)
+            self._advance(record, offset)
             return
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
@@ -130,39 +168,51 @@ class Merge:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)
         sources = self._panes[record.pane_ms].setdefault(record.of, {})
-        held = sources.setdefault((record.partition, record.segment), record)
-        if (held.generation, held.end) < (record.generation, record.end):
-            sources[record.partition, record.segment] = record
+        held = sources.setdefault((record.partition, record.segment), _Held(record, offset))
+        if (held.partial.generation, held.partial.end) < (record.generation, record.end):
+            sources[record.partition, record.segment] = _Held(record, offset)
         self._stale[record.pane_ms] = None
 
-    def _advance(self, record: Watermark) -> None:
+    def _advance(self, record: Watermark, offset: int) -> None:
         """Note that a generation closed panes; this may invalidate, or validate, what another counted in them."""
         generations = self._watermarks[record.partition]
         before = generations.get(record.generation)
-        if before is None or before < record.time_ms:
-            generations[record.generation] = record.time_ms
-            first = 0 if before is None else self._number_closed(before)
+        if before is None or before.time_ms < record.time_ms:
+            generations[record.generation] = _Mark(record.time_ms, offset)
+            first = 0 if before is None else self._number_closed(before.time_ms)
             self._stale |= dict.fromkeys(self._starts[first : self._number_closed(record.time_ms)])
 
     def _number_closed(self, time_ms: int) -> int:
         """Count the panes held that a watermark of `time_ms` closes."""
         return bisect_right(self._starts, time_ms, key=self._closes_at)
 
-    def decide(self, answer: Answer) -> None:
-        """Take note of a final answer that is on the log."""
+    def decide(self, answer: Answer, *, offset: int = 0) -> None:
+        """Take note of a final answer that is on the log.
+
+        offset: that of its record, in the answers topic; see `checkpoint`.
+        """
+        places = self._finals_at.setdefault(answer.series, {})
+        places.setdefault(answer.window.end_ms, offset)
         if answer.status is Status.NO_REPORTS:
             ends_ms = self._silent_ms.get(answer.series, answer.window.end_ms)
             self._silent_ms[answer.series] = max(ends_ms, answer.window.end_ms)
             self._undecided.decide(answer.series, answer.window.end_ms)
+            self._forget_places(answer.series)
             return
         finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
         finals.setdefault(answer.window.end_ms, answer)
         kept = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
         self._decided[answer.series] = kept
         self._undecided.decide(answer.series, kept[-1].window.end_ms)
+        self._forget_places(answer.series)
         # What a window asks can depend on finals of the window before, and on no others: see `_before`.
         size_ms = self.collection.window.size_ms
         self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in finals.values())
+
+    def _forget_places(self, series: str) -> None:
+        """Forget the places of finals that the next ones do not depend on."""
+        needed = {each.window.end_ms for each in self._decided.get(series, ())} | {self._silent_ms.get(series)}
+        self._finals_at[series] = {end: at for end, at in self._finals_at[series].items() if end in needed}
 
     def skip(self, series: str, end_ms: int) -> None:
         """Take note that there is a final answer to the window with this end, although it cannot be read."""
@@ -176,7 +226,7 @@ class Merge:
         """Return the generation that closed a pane of a source partition, as far as is known; None if none did."""
         closes = self._closes_at(pane)
         generations = self._watermarks[partition].items()
-        return min((generation for generation, time_ms in generations if closes <= time_ms), default=None)
+        return min((generation for generation, mark in generations if closes <= mark.time_ms), default=None)
 
     def needs_watermark(self, partition: int, generation: int) -> bool:
         """Decide whether counts of a generation would be valid if it, and not a later one, had closed their pane."""
@@ -185,7 +235,7 @@ class Merge:
             for pane, statistics in self._panes.items()
             if (self.closed_by(partition, pane) or 0) > generation and not self.is_decided(pane)
             for sources in statistics.values()
-            for partial in sources.values()
+            for partial, _ in sources.values()
         )
 
     @property
@@ -343,11 +393,11 @@ class Merge:
         # Generations that closed no other panes are not needed either, but for the furthest of each partition.
         first_close = closes_at(self._forgotten_before, window)
         for partition, generations in self._watermarks.items():
-            furthest = max(generations.values())
+            furthest = max(generations.values()).time_ms
             self._watermarks[partition] = {
-                generation: time_ms
-                for generation, time_ms in generations.items()
-                if time_ms >= min(first_close, furthest)
+                generation: mark
+                for generation, mark in generations.items()
+                if mark.time_ms >= min(first_close, furthest)
             }
 
     def _refresh(self) -> None:
@@ -392,6 +442,6 @@ class Merge:
         """
         if of is None:
             return
-        for partial in self._panes.get(pane, {}).get(of, {}).values():
+        for partial, _ in self._panes.get(pane, {}).get(of, {}).values():
             if partial.generation >= (self.closed_by(partial.partition, pane) or 0):
                 yield partial

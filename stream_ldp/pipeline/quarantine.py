@@ -14,13 +14,14 @@ Whatever else cannot be read holds the finals of its collection back, until an o
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
 
 if TYPE_CHECKING:
+    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
 
 __all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread"]
@@ -129,7 +130,7 @@ class Quarantine:
         why = entry.why
         if entry.record is not None:
             try:
-                merge.apply(entry.record)
+                merge.apply(entry.record, offset=entry.offset)
             except PartialError as error:
                 why = str(error)
         if why is None:
@@ -167,6 +168,21 @@ class Quarantine:
             self._finals[unread.offset] = (*place, unread)
         return place
 
+    def bound(self, checkpoint: MergeCheckpoint | None) -> MergeCheckpoint | None:
+        """Move the checkpoint of a merge back to the first record that may hold finals back."""
+        if checkpoint is None:
+            return None
+        finals = [offset for offset, (series, start_ms, _) in self._finals.items() if self._matters(series, start_ms)]
+        return replace(
+            checkpoint,
+            answers=min([checkpoint.answers, *finals]),
+            partials=min([checkpoint.partials, *self._partials]),
+        )
+
+    def _matters(self, series: str, start_ms: int) -> bool:
+        """Decide whether the final of a window that cannot be read is one of those that the next depends on."""
+        return sum(each > start_ms for each in self._newest[series]) < _FINALS
+
     def release(self, topic: str, before: int) -> None:
         """Pass over the records of a topic before an offset, whatever they hide."""
         self._partials = {
@@ -187,10 +203,7 @@ class Quarantine:
             if about is not None and about.pane_ms is not None and merge.is_decided(about.pane_ms):
                 del self._partials[offset]
         held = [unread for entry, unread in self._partials.values() if self._hides(entry, merge)]
-        for series, start_ms, unread in self._finals.values():
-            later = [each for each in self._newest[series] if each > start_ms]
-            if len(later) < _FINALS:
-                held.append(unread)
+        held += [unread for series, start_ms, unread in self._finals.values() if self._matters(series, start_ms)]
         return held
 
     def _hides(self, entry: LogEntry, merge: Merge) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.merger import Merger
 
-__all__ = ["faust_app"]
+__all__ = ["faust_app", "merge_group"]
 
 #: Faust's other features, switched off.
 _OFF: dict[str, Any] = {
@@ -38,15 +38,22 @@ _OFF: dict[str, Any] = {
 }
 
 
+def merge_group(settings: Settings, collections: Sequence[Collection]) -> str:
+    """Name the consumer group of the workers that merge these collections.
+
+    Workers of the same collections share the merging; workers of other collections read the partials on their own.
+    """
+    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
+    return f"{settings.group}.merge.{served}"
+
+
 def faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
     """Make an app whose only agent passes the partials to the merger, and which assigns partitions to the merger.
 
     datadir: an existing directory. Faust creates one even if it stores nothing, by default in the current directory.
     """
-    # Workers of the same collections share the merging; workers of other collections read the partials on their own.
-    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
     app = faust.App(
-        f"{settings.group}.merge.{served}",
+        merge_group(settings, collections),
         broker=[f"kafka://{address}" for address in settings.broker_addresses],
         broker_credentials=settings.faust_credentials(),
         broker_client_id=settings.client_id,

@@ -1,9 +1,10 @@
 """This module merges partials into answers, for the collections whose partials this worker owns.
 
 A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
-partials. After that each final is solved in order of time from the final before it, published, acknowledged, and only
-then remembered; a repeat after a crash has the same content. The round of the next phase of an epoch follows from the
-final alone, and is published again after every start, since an earlier owner may have died before publishing it.
+partials. It begins where its last commit says that the records of what is still open begin. After that each final is
+solved in order of time from the final before it, published, acknowledged, and only then remembered; a repeat after a
+crash has the same content. The round of the next phase of an epoch follows from the final alone, and is published
+again after every start, since an earlier owner may have died before publishing it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mode import Service
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import Metrics
@@ -56,6 +60,9 @@ LATE_SECONDS = 120.0
 #: Seconds between two looks at whether an operator has released the records that hold finals back.
 RELEASE_SECONDS = 2.0
 
+#: Seconds between two commits of the place from which windows can be rebuilt: about as many are read again.
+COMMIT_SECONDS = 5.0
+
 
 class PartitionsAdded(StreamLDPError, RuntimeError):
     """The reports topic has got more partitions, of which this worker knows nothing."""
@@ -71,6 +78,9 @@ class _Owned:
         self.asked_at = -RELEASE_SECONDS
         # Since when the final that is due next is being solved and published.
         self.due_since: float | None = None
+        # The last commit of the place from which it can be rebuilt, and when that was looked at.
+        self.committed: MergeCheckpoint | None = None
+        self.committed_at = -math.inf
         self.rebuilt = False
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self.waiting: deque[LogEntry] = deque()
@@ -227,9 +237,11 @@ class Merger(Service):
                 await self._publish_final(merge, question)
                 owned.due_since = None
                 merge.forget()
+                await self._commit(owned)
             elif not await self._publish_provisional(merge, provisionals):
                 if not held:
                     merge.forget()
+                    await self._commit(owned)
                 due_at = [each.due_at for each in provisionals if each.due_at is not None]
                 left = max(0.0, min(due_at) - time.monotonic()) if due_at else None
                 if held:
@@ -247,9 +259,9 @@ class Merger(Service):
             merge.skip(question.series.name, question.window_ms + collection.window.size_ms)
             return
         answer = (await self._solve(merge.collection, question)).answer
-        await self._publish(merge.collection, answer)
+        offset = await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
-        merge.decide(answer)
+        merge.decide(answer, offset=offset)
         if answer.status is Status.NO_REPORTS:
             name = merge.collection.name
             self._metrics.windows_silent.labels(name).inc()
@@ -332,11 +344,13 @@ class Merger(Service):
             self._metrics.estimates_certified.labels(collection.name, str(fit.certified).lower()).inc()
         return solved
 
-    async def _publish(self, collection: Collection, answer: Answer) -> None:
+    async def _publish(self, collection: Collection, answer: Answer) -> int:
+        """Publish an answer, and return its offset."""
         topic = self._names.answers(collection)
-        await self._producer.publish([Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0)])
+        offset = await self._producer.write(Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0))
         kind = "final" if answer.final else "provisional"
         self._metrics.estimates_published.labels(collection.name, kind).inc()
+        return offset
 
     async def _ask_next(self, collection: Collection, answer: Answer) -> None:
         """Publish the round that follows from a final answer, if there is one."""
@@ -347,18 +361,36 @@ class Merger(Service):
             self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:
-        """Rebuild the state from the log: the final answers, then the partials."""
+        """Rebuild the state from the log, as far as it is needed: the final answers, then the partials."""
         began = time.monotonic()
         merge, name = owned.merge, owned.merge.collection.name
-        async for unread in read_answers(merge, owned.quarantine, settings=self._settings):
+        begin = await last_merge(self._cluster, self._settings, merge.collection)
+        if begin is not None:
+            merge.resume(begin)
+        async for unread in read_answers(
+            merge, owned.quarantine, settings=self._settings, begin=0 if begin is None else begin.answers
+        ):
             log.warning("%s: passed over: %s", name, unread)
             self._metrics.records_passed_over.labels(name, "answers").inc()
-        async for entry in partials_log(name, settings=self._settings):
+        number = 0
+        async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
+            number += 1
             await self._fold(owned, entry)
         await self._release(owned)
         took = time.monotonic() - began
         self._metrics.rebuild_duration.labels(name).observe(took)
-        log.info("%s: windows rebuilt from the log in %.1f s", name, took)
+        log.info("%s: windows rebuilt from %d partials in %.1f s", name, number, took)
+
+    async def _commit(self, owned: _Owned) -> None:
+        """Commit, now and then, from where the windows of a collection can be rebuilt."""
+        if time.monotonic() < owned.committed_at + COMMIT_SECONDS:
+            return
+        owned.committed_at = time.monotonic()
+        checkpoint = owned.quarantine.bound(owned.merge.checkpoint)
+        if checkpoint is None or checkpoint == owned.committed:
+            return
+        await self._patiently(lambda: commit_merge(self._cluster, self._settings, owned.merge.collection, checkpoint))
+        owned.committed = checkpoint
 
 
 def _too_few(collection: Collection, question: Question[Any, Any]) -> bool:

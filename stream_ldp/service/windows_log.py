@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["partials_log", "read_answers"]
 
 
-async def read_answers(merge: Merge, quarantine: Quarantine, *, settings: Settings) -> AsyncIterator[Unread]:
-    """Let a merge and its quarantine take note of all final answers on the log; yield what cannot be read."""
+async def read_answers(
+    merge: Merge, quarantine: Quarantine, *, settings: Settings, begin: int = 0
+) -> AsyncIterator[Unread]:
+    """Let a merge and its quarantine take note of the final answers on the log; yield what cannot be read.
+
+    begin: offset to begin at, or before the oldest record for all.
+    """
     collection = merge.collection
     kind = kind_of(collection)
     merge.expect(kind.layout(collection))
     async with LogReader(settings.topic_names.answers(collection), settings=settings) as reader:
+        await reader.seek(begin)
         async for record in reader.read_to_end():
             if record.key is not None and is_provisional(record.key):
                 continue
@@ -48,17 +54,21 @@ async def read_answers(merge: Merge, quarantine: Quarantine, *, settings: Settin
             if answer.fingerprint != merge.fingerprint:
                 yield _unread(record, f"an answer of another collection, of fingerprint {answer.fingerprint}")
                 continue
-            merge.decide(answer)
+            merge.decide(answer, offset=record.offset)
             if answer.status is Status.ANSWERED:
                 quarantine.note_final(answer.series, answer.window.start_ms)
             if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
                 merge.expect(kind.rounds.layout(collection, asked))
 
 
-async def partials_log(name: str, *, settings: Settings) -> AsyncIterator[LogEntry]:
-    """Yield the records of the partials topic that are about a collection, or of which it is not known."""
+async def partials_log(name: str, *, settings: Settings, begin: int = 0) -> AsyncIterator[LogEntry]:
+    """Yield the records of the partials topic that are about a collection, or of which it is not known.
+
+    begin: offset to begin at, or before the oldest record for all.
+    """
     partition = partition_of(name, partitions=settings.partials_partitions)
     async with LogReader(settings.topic_names.partials, partition=partition, settings=settings) as reader:
+        await reader.seek(begin)
         async for record in reader.read_to_end():
             entry = LogEntry.read(
                 *(record.topic, record.partition, record.offset),

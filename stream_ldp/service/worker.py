@@ -20,11 +20,12 @@ from aiokafka.admin import AIOKafkaAdminClient
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
-from stream_ldp.service.faust_app import faust_app
+from stream_ldp.service.faust_app import faust_app, merge_group
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
@@ -80,12 +81,14 @@ class Worker:
             settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
         )
         self._admin = AIOKafkaAdminClient(**settings.client_options())
+        self._cluster = Cluster(self._admin)
+        self._merge_group = merge_group(settings, collections)
         self._merger = Merger(
             collections,
             settings=settings,
             report_partitions=report_partitions,
             producer=self._producer,
-            cluster=Cluster(self._admin),
+            cluster=self._cluster,
             metrics=metrics,
         )
         self._ingests = [
@@ -124,6 +127,10 @@ class Worker:
         """Connect and join the groups."""
         for start in (self._admin.start, self._producer.start):
             await patiently(start, seconds=self._settings.outage_seconds)
+        await patiently(
+            lambda: begin_at_the_end(self._cluster, self._settings, self._merge_group),
+            seconds=self._settings.outage_seconds,
+        )
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
         self._app.finalize()

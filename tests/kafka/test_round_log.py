@@ -116,3 +116,22 @@ async def test_rounds_are_remembered_no_longer_than_the_topic_keeps_them(
         assert await log.find([old.fingerprint, new.fingerprint]) == [new]
     finally:
         await log.stop()
+
+
+async def test_a_start_reads_the_newest_rounds_and_the_others_when_one_of_them_is_wanted(
+    deployment: ItemDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_log, "NEWEST", 1)
+    old, new = asked(deployment, 1, 2), asked(deployment, 1, 3)
+    for each in (old, new):
+        await tell(deployment, each.to_bytes())
+    log = RoundLog(
+        deployment.collection, ROUNDS, topic=deployment.names.rounds("survey"), settings=deployment.settings
+    )
+    await log.start()
+    try:
+        assert await log.find([new.fingerprint]) == [new]
+        assert list(log._rounds) == [new.fingerprint]
+        assert await log.find([old.fingerprint, new.fingerprint]) == [old, new]
+    finally:
+        await log.stop()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.question import Question
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
@@ -52,7 +53,7 @@ class Cluster:
     """Everything that survives a crash, and what is promised about it.
 
     logs: a reports log a source partition. commits: (offset, metadata) of each. partials_log: (offset, key, value).
-    finals: every final estimate published, in order.
+    finals: every final estimate published, in order. merged: the last checkpoint of a merge.
     """
 
     collection: Any  # of one kind, as are its finals
@@ -61,6 +62,7 @@ class Cluster:
     commits: dict[int, tuple[int, str]] = field(default_factory=dict)
     partials_log: list[tuple[int, bytes, bytes]] = field(default_factory=list)
     finals: list[Any] = field(default_factory=list)
+    merged: MergeCheckpoint | None = None
     advances: list[list[Advance]] = field(init=False)
     now_ms: int = 1_000
     _appended: int = 0
@@ -383,12 +385,16 @@ class Merger:
         self.cluster = cluster
         self.merge = merge(cluster.collection, partitions=cluster.partitions)
         self._next = 0
+        begin = cluster.merged if finals_first else None
+        if begin is not None:
+            self.merge.resume(begin)
         if finals_first:
-            for estimate in cluster.finals:
-                self.merge.decide(estimate)
+            for offset, estimate in enumerate(cluster.finals):
+                if begin is None or offset >= begin.answers:
+                    self.merge.decide(estimate, offset=offset)
             for estimate in self.merge.decided:
                 self.cluster.tell(estimate)
-        log = list(cluster.partials_log)
+        log = [record for record in cluster.partials_log if begin is None or record[0] >= begin.partials]
         ranks = {id(record): order[index % len(order)] if order else 0 for index, record in enumerate(log)}
         for record in sorted(log, key=lambda record: ranks[id(record)]):
             self._apply(record)
@@ -407,12 +413,14 @@ class Merger:
                 estimate = estimate.without_reports(until_ms=question.silent_until_ms)
             self.cluster.publish(estimate, question)
             self.cluster.tell(estimate)
-            self.merge.decide(estimate)
+            self.merge.decide(estimate, offset=len(self.cluster.finals) - 1)
         self.merge.forget()
+        # That of an older merge may follow that of a newer one, and does no harm.
+        self.cluster.merged = self.merge.checkpoint or self.cluster.merged
 
     def _apply(self, record: tuple[int, bytes, bytes]) -> None:
         offset, _, value = record
-        self.merge.apply(partials.decode(value))
+        self.merge.apply(partials.decode(value), offset=offset)
         self._next = max(self._next, offset + 1)
 
 

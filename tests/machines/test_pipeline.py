@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -204,8 +205,21 @@ class Pipeline(RuleBasedStateMachine):
     def old_merge_reads(self, records: int = ALL) -> None:
         self.mergers[0].read(records)
 
-    @rule(log=st.sampled_from(["compacted", "expired", "whole"]), order=ORDER, old_lives_on=st.booleans())
-    def merge_is_rebuilt(self, log: str = "whole", order: tuple[int, ...] = (), old_lives_on: bool = False) -> None:
+    @rule(
+        log=st.sampled_from(["compacted", "expired", "whole"]),
+        order=ORDER,
+        old_lives_on=st.booleans(),
+        committed=st.sampled_from([True] * 3 + [False]),
+    )
+    def merge_is_rebuilt(
+        self,
+        log: str = "whole",
+        order: tuple[int, ...] = (),
+        old_lives_on: bool = False,
+        committed: bool = True,
+    ) -> None:
+        if not committed:
+            self.cluster.merged = None
         if log == "compacted":
             self.cluster.compact()
         if log == "expired":
@@ -344,22 +358,36 @@ class CommitsBeforeThePartials(Holder):
 
 
 class Adds(Merge):
-    def apply(self, record: Partial | Watermark) -> None:
+    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
         if isinstance(record, Partial):
             record = replace(record, segment=1_000 * record.segment + record.end)
-        super().apply(record)
+        super().apply(record, offset=offset)
 
 
 class TakesTheFurthestOfAnyOwner(Merge):
-    def apply(self, record: Partial | Watermark) -> None:
-        super().apply(replace(record, generation=1))
+    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
+        super().apply(replace(record, generation=1), offset=offset)
 
 
 class TakesTheLastThatCame(Merge):
-    def apply(self, record: Partial | Watermark) -> None:
-        super().apply(replace(record, end=next(self.came)) if isinstance(record, Partial) else record)
+    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
+        super().apply(replace(record, end=next(self.came)) if isinstance(record, Partial) else record, offset=offset)
 
     came = count()
+
+
+class ForgetsWhatIsOpen(Merge):
+    @property
+    def checkpoint(self) -> MergeCheckpoint | None:
+        checkpoint = super().checkpoint
+        return checkpoint and replace(checkpoint, partials=checkpoint.partials + 1)
+
+
+class ForgetsTheFinalBefore(Merge):
+    @property
+    def checkpoint(self) -> MergeCheckpoint | None:
+        checkpoint = super().checkpoint
+        return checkpoint and replace(checkpoint, answers=checkpoint.answers + 2)
 
 
 def a_window_is_filled_in_two_turns(pipeline: Pipeline) -> None:
@@ -418,6 +446,15 @@ def a_log_is_read_backwards(pipeline: Pipeline) -> None:
     pipeline.last_order = tuple(range(100, 0, -1))
 
 
+def a_merge_is_rebuilt_while_a_window_is_open(pipeline: Pipeline) -> None:
+    for report in range(3):
+        pipeline.batch_arrives(elapsed_ms=6, reports=(report,))
+        pipeline.owner_waits(silent_ms=30)
+    pipeline.batch_arrives(partition=1, elapsed_ms=1)
+    pipeline.batch_arrives(elapsed_ms=1)
+    pipeline.merge_is_rebuilt()
+
+
 def finals_outlive_their_partials(pipeline: Pipeline) -> None:
     for report in range(4):
         pipeline.batch_arrives(elapsed_ms=10, reports=(report,))
@@ -436,6 +473,8 @@ CONTROLS: list[tuple[dict[str, object], Callable[[Pipeline], None]]] = [
     ({"merging": TakesTheFurthestOfAnyOwner}, a_zombie_reads_on_in_a_window_that_silence_has_closed),
     ({"merging": TakesTheLastThatCame}, a_log_is_read_backwards),
     ({"finals_first": False}, finals_outlive_their_partials),
+    ({"merging": ForgetsWhatIsOpen}, a_merge_is_rebuilt_while_a_window_is_open),
+    ({"merging": ForgetsTheFinalBefore}, a_merge_is_rebuilt_while_a_window_is_open),
     ({"writers_share_keys": True}, a_zombie_writes_what_its_successor_knows_better),
 ]
 

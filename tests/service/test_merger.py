@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stream_ldp.kafka.memory import MemoryBroker, Stored, connected
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials
@@ -19,11 +20,14 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import merger as merger_module
 from stream_ldp.service.merger import Merger, PartitionsAdded
 from stream_ldp.service.metrics import Metrics
+from tests.machines import simulation
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    from aiokafka import TopicPartition
 
     from stream_ldp.kafka.producer import Record
     from stream_ldp.pipeline.answer import Answer
@@ -46,6 +50,10 @@ class Published:
     async def publish(self, records: Iterable[Record]) -> None:
         self.records += records
         self._news.set()
+
+    async def write(self, record: Record) -> int:
+        await self.publish([record])
+        return len(self.records) - 1
 
     async def finals_of(self, collection: JointCollection, *, number: int) -> list[int]:
         """Wait for finals of a collection, and return their numbers of reports."""
@@ -78,12 +86,24 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Published:
 
 
 class ReportsTopics:
-    """A cluster whose reports topics have some partitions each."""
+    """A cluster whose reports topics have some partitions each, and which keeps commits."""
 
     partitions = 1
 
+    def __init__(self) -> None:
+        self._commits: dict[str, dict[TopicPartition, tuple[int, str]]] = {}
+
     async def topics(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: SimpleNamespace(partitions=self.partitions) for name in names}
+
+    async def commit(self, group: str, commits: dict[TopicPartition, tuple[int, str]]) -> None:
+        self._commits.setdefault(group, {}).update(commits)
+
+    async def commits(self, group: str, _: object) -> dict[TopicPartition, tuple[int, str]]:
+        return self._commits.get(group, {})
+
+    async def committed(self, *_: object) -> dict[TopicPartition, int]:
+        return {}
 
 
 @pytest.fixture
@@ -287,3 +307,89 @@ async def test_what_is_merged_and_each_final_answer_is_logged_once_with_its_fiel
             "small/bathing-mobility: final answer of 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z, from 2 reports, "
         )
     )
+
+
+class CountsReads(MemoryBroker):
+    """A broker in memory that counts the records which are read."""
+
+    reads = 0
+
+    async def read(self, topic: str, offset: int, timeout_ms: int, most: int | None = None) -> list[Stored]:
+        records = await super().read(topic, offset, timeout_ms, most)
+        self.reads += len(records)
+        return records
+
+
+class OnTheLog(Published):
+    """A producer that writes to a broker in memory."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        super().__init__()
+        self._broker = broker
+
+    async def write(self, record: Record) -> int:
+        self._broker.put(record.topic, record.value, key=record.key)
+        await super().write(record)
+        return self._broker.end(record.topic) - 1
+
+
+async def records_of_a_restart(windows: int, metrics: Metrics) -> int:
+    """Return the number of records that a merger reads when it starts after so many windows, and one open one."""
+    settings, spec, size_ms = Settings.load(), SMALL.estimates[0], SMALL.window.size_ms
+    broker = CountsReads(topics=set(), now_ms=1)
+    published, cluster = OnTheLog(broker), ReportsTopics()
+
+    def merger() -> Merger:
+        return Merger(
+            [SMALL],
+            settings=settings,
+            report_partitions={"small": 1},
+            producer=published,  # type: ignore[arg-type]
+            cluster=cluster,  # type: ignore[arg-type]
+            metrics=metrics,
+        )
+
+    async def tell(to: Merger, record: partials.Partial | partials.Watermark) -> None:
+        key, value = partials.encode(record, writer="w")
+        broker.put(settings.topic_names.partials, value, key=key)
+        await to.apply(entry(SMALL, broker.end(settings.topic_names.partials) - 1, key, value))
+
+    with connected(broker):
+        first = merger()
+        await first.take_over(set(range(64)))
+        await rebuilt(first)
+        for number in range(windows):
+            await tell(first, partial(number % 7 + 1, collection=SMALL, spec=spec, pane_ms=number * size_ms))
+            closes_ms = (number + 1) * size_ms + SMALL.window.grace_ms
+            await tell(first, watermark(closes_ms, collection=SMALL))
+            await asyncio.wait_for(published.finals_of(SMALL, number=number + 1), SOON)
+        await tell(first, partial(5, collection=SMALL, spec=spec, pane_ms=windows * size_ms))
+        async with asyncio.timeout(SOON):
+            while first._owned["small"].committed != first._owned["small"].merge.checkpoint:
+                await asyncio.sleep(0)
+        await first.on_stop()
+        broker.reads = 0
+        second = merger()
+        await second.take_over(set(range(64)))
+        await rebuilt(second)
+        closes_ms = (windows + 1) * size_ms + SMALL.window.grace_ms
+        await tell(second, watermark(closes_ms, collection=SMALL))
+        finals = await asyncio.wait_for(published.finals_of(SMALL, number=windows + 1), SOON)
+        assert finals == [*(number % 7 + 1 for number in range(windows)), 5]
+        await second.on_stop()
+    return broker.reads
+
+
+def quick_answer(collection: JointCollection, question: Question[Any, Any]) -> Answer:
+    answer = simulation.answer(collection, question)
+    about = {"collection": collection.name, "fingerprint": collection.fingerprint.hex(), "final": question.final}
+    return answer.model_copy(update=about)
+
+
+async def test_a_restart_reads_as_much_after_three_hundred_windows_as_after_ten(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merger_module, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    few, many = [await records_of_a_restart(windows, metrics) for windows in (10, 300)]
+    assert few == many < 10

@@ -1,0 +1,84 @@
+"""This module keeps from where windows can be rebuilt: commits of consumer groups without members.
+
+A commit that is lost, or refused, costs time at the next start and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
+
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+from stream_ldp.pipeline.partials import partition_of
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["begin_at_the_end", "commit_merge", "last_merge", "merge_places"]
+
+
+def merge_places(settings: Settings, collection: Collection) -> tuple[TopicPartition, TopicPartition]:
+    """Return the partitions of the partials and answers topics that have a collection."""
+    names = settings.topic_names
+    partition = partition_of(collection.name, partitions=settings.partials_partitions)
+    return TopicPartition(names.partials, partition), TopicPartition(names.answers(collection), 0)
+
+
+async def commit_merge(
+    cluster: Cluster, settings: Settings, collection: Collection, checkpoint: MergeCheckpoint
+) -> None:
+    """Commit from where the windows of a collection can be rebuilt.
+
+    Raises:
+        KafkaError: the brokers refuse it.
+    """
+    partials, answers = merge_places(settings, collection)
+    commits = {
+        partials: (checkpoint.partials, checkpoint.metadata(collection)),
+        answers: (checkpoint.answers, ""),
+    }
+    await cluster.commit(settings.merged_group(collection.name), commits)
+
+
+async def last_merge(cluster: Cluster, settings: Settings, collection: Collection) -> MergeCheckpoint | None:
+    """Return from where the windows of a collection can be rebuilt; None if that is from their whole logs.
+
+    Raises:
+        KafkaError, ClusterError: the brokers cannot be asked.
+    """
+    partials, answers = merge_places(settings, collection)
+    commits = await cluster.commits(settings.merged_group(collection.name), (partials, answers))
+    if partials not in commits or answers not in commits:
+        # Kafka forgets what was committed of a topic that is deleted.
+        return None
+    offset, metadata = commits[partials]
+    return MergeCheckpoint.parse(
+        answers=commits[answers][0], partials=offset, metadata=metadata, collection=collection
+    )
+
+
+async def begin_at_the_end(cluster: Cluster, settings: Settings, group: str) -> None:
+    """Let a group that has no members read on where the partials topic ends now.
+
+    What was written before is read by whoever rebuilds windows, as far as they need it. A group with members goes on
+    from its commits, which are some seconds old.
+
+    Raises:
+        KafkaError: the brokers cannot be asked, or refuse it.
+    """
+    topic = settings.topic_names.partials
+    places = [TopicPartition(topic, partition) for partition in range(settings.partials_partitions)]
+    consumer: Any = AIOKafkaConsumer(**settings.client_options())
+    await consumer.start()
+    try:
+        ends = await consumer.end_offsets(places)
+    finally:
+        await consumer.stop()
+    try:
+        await cluster.commit(group, {place: (end, "") for place, end in ends.items()})
+    except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
+        return

@@ -67,7 +67,7 @@ SUITES = {
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
     "sampled/test_wire.py": "the wire format of sampled collections, with a client written from its specification",
-    "service/test_access.py": "the access rules of docs/deploy.md, on a real broker",
+    "service/test_access.py": "the access rules of each kind of user, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
     "service/test_outages.py": "the service while its broker is away, on a real broker",

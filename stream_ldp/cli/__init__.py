@@ -97,7 +97,7 @@ class _Root(Commands):
         ),
         "topics": Command(
             Deferred("stream_ldp.cli.topics:app"),
-            "Create the topics that collections need, and list those that exist.",
+            "Create and list the topics that collections need, and say which access rules a user needs.",
         ),
     }
 

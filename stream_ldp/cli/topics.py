@@ -1,7 +1,8 @@
-"""These commands create the topics that collections need on a cluster, and list those that exist."""
+"""These commands create the topics that collections need on a cluster, list them, and say who needs what on them."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from rich.table import Table
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
 from stream_ldp.kafka.settings import Settings
@@ -63,6 +65,27 @@ def create(
 def list_(files: Files, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
     run_operation(_list(settings, load_collections(files)))
+
+
+@app.command()
+@with_settings((*TOPICS, "group"))
+def acls(
+    files: Files,
+    *,
+    role: Annotated[Role, typer.Option(help="What this user does.")],
+    principal: Annotated[
+        str, typer.Option(help="The user as the brokers know it, such as User:worker.", show_default=False)
+    ],
+    settings: Settings,
+) -> None:
+    """Print the commands that give a user the access rules that it needs for the collections, and no more.
+
+    They are of Kafka's own kafka-acls.sh, for a cluster that refuses what no rule allows. Nothing is changed here.
+    """
+    collections = load_collections(files).values()
+    for rule in access_rules(role, collections, settings=settings):
+        words = ["kafka-acls.sh", "--bootstrap-server", settings.brokers, *rule.arguments(principal)]
+        typer.echo(shlex.join(words))
 
 
 async def _create(

@@ -29,12 +29,13 @@ GROUPS = {
         "broker",
         "demo",
         "evaluate",
+        "schema",
         "topics",
     ],
     "dead-letters": ["list", "replay"],
     "evaluate": ["joint", "frequency", "mean", "places", "strings", "views", "synthesis", "heavy-hitters"],
     "quarantine": ["list", "release"],
-    "topics": ["create", "list"],
+    "topics": ["create", "list", "acls"],
 }
 
 

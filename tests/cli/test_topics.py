@@ -114,3 +114,12 @@ def test_an_unreachable_broker_gives_one_line_and_no_traceback(file: Path) -> No
     result = CliRunner().invoke(app, ["topics", "create", str(file), "--brokers", "127.0.0.1:1"])
     assert result.exit_code == 1
     assert result.stderr == "127.0.0.1:1: connection refused: no broker listens on this port\n"
+
+
+def test_the_access_rules_of_a_user_are_printed_as_commands_of_kafka(file: Path) -> None:
+    flags = ["--role", "reader", "--principal", "User:ada", "--brokers", "nowhere:1", "--topic-prefix", "p"]
+    result = CliRunner().invoke(app, ["topics", "acls", str(file), *flags])
+    assert result.stdout == (
+        "kafka-acls.sh --bootstrap-server nowhere:1 --add --allow-principal User:ada --operation Read "
+        "--topic p.care.estimates\n"
+    )

@@ -1,38 +1,55 @@
-"""Tests that the access rules in docs/deploy.md are enough for each kind of user, and that none can be left out."""
+"""Tests that the access rules of each kind of user are enough on a real broker, and that none can be left out."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterator
+import itertools
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import numpy as np
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from typer.testing import CliRunner
 
-from stream_ldp.client import Reporter, Subscriber
+from stream_ldp.cli import app
+from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Subscriber
+from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.gateway.limiter import Limiter
+from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.kafka.access import AccessRule, Role, access_rules
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from tests.kafka.secured import PASSWORD, SecuredKafka
-from tests.service.harness import JointDeployment, batches
-
-USERS = ("client", "worker", "subscriber")
+from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets
+from tests.service.harness import SURVEY, Deployment, JointDeployment, WorkerProcess, batches
+from tests.service.test_epochs import next_epoch
 
 #: Seconds in which a worker with all that it needs is ready and has published a final, and then some.
 WORKING_SECONDS = 40.0
 
-#: A rule: the kind of a resource, its name, whether it is the beginning of names, and what is allowed.
-Rule = tuple[ResourceType, str, ResourcePatternType, AclOperation]
+
+class Refused(StreamLDPError):
+    """A command did not do what it is there for."""
 
 
 @pytest.fixture(scope="module")
 def guarded(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
-    with SecuredKafka(certificates, users=USERS) as broker:
+    with SecuredKafka(certificates, users=list(Role)) as broker:
         yield broker
 
 
@@ -41,32 +58,13 @@ def administrator(guarded: SecuredKafka) -> AdminClient:
     return AdminClient({"bootstrap.servers": guarded.bootstrap})
 
 
-def rules(user: str, prefix: str) -> list[Rule]:
-    """Return what docs/deploy.md says that a user needs for a collection of records called `survey`."""
-    topic, group = ResourceType.TOPIC, ResourceType.GROUP
-    exact, prefixed = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
-    read, write, configs = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE_CONFIGS
-    reports, answers = f"{prefix}.survey.reports", f"{prefix}.survey.estimates"
-    letters, partials, collections = f"{prefix}.survey.dead-letters", f"{prefix}.partials", f"{prefix}.collections"
-    return {
-        "client": [(topic, reports, exact, write)],
-        "subscriber": [(topic, answers, exact, read)],
-        "worker": [
-            *((topic, name, exact, write) for name in (partials, answers, letters)),
-            *((topic, name, exact, read) for name in (reports, partials, answers, collections)),
-            *((topic, name, exact, configs) for name in (reports, partials, answers, letters, collections)),
-            *((group, f"{prefix}.{name}", prefixed, read) for name in ("survey.ingest", "survey.released", "merge.")),
-        ],
-    }[user]
-
-
-def allow(administrator: AdminClient, user: str, given: list[Rule]) -> None:
-    """Let a user do what is given, and nothing else."""
+def allow(administrator: AdminClient, role: Role, rules: Sequence[AccessRule]) -> None:
+    """Let a user follow the rules, and do nothing else."""
     every = AclBindingFilter(
         ResourceType.ANY,
         None,  # type: ignore[arg-type]  # of any name
         ResourcePatternType.ANY,
-        f"User:{user}",
+        f"User:{role}",
         None,  # type: ignore[arg-type]  # from any host
         AclOperation.ANY,
         AclPermissionType.ANY,
@@ -74,97 +72,303 @@ def allow(administrator: AdminClient, user: str, given: list[Rule]) -> None:
     for future in administrator.delete_acls([every]).values():
         future.result(30)
     bindings = [
-        AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
-        for kind, name, pattern, operation in given
+        AclBinding(
+            ResourceType[each.resource.name],
+            each.name,
+            ResourcePatternType.PREFIXED if each.prefixed else ResourcePatternType.LITERAL,
+            f"User:{role}",
+            "*",
+            AclOperation[each.operation.name],
+            AclPermissionType.ALLOW,
+        )
+        for each in rules
     ]
     for future in administrator.create_acls(bindings).values() if bindings else ():
         future.result(30)
 
 
 class Installation:
-    """A deployment on the guarded broker, with the users' settings."""
+    """A deployment on the guarded broker, and what each kind of user does there."""
 
-    def __init__(self, deployment: JointDeployment, guarded: SecuredKafka) -> None:
+    def __init__(self, deployment: Deployment, guarded: SecuredKafka) -> None:
         self.deployment, self.guarded = deployment, guarded
+        self.numbers = itertools.count()
 
-    def settings(self, user: str) -> Settings:
-        return Settings.load(**self.guarded.settings(user, topic_prefix=self.deployment.settings.topic_prefix))
+    @property
+    def deeds(self) -> Mapping[Role, Callable[[], Awaitable[None]]]:
+        """What each kind of user does."""
+        raise NotImplementedError
+
+    def rules(self, role: Role) -> Sequence[AccessRule]:
+        return access_rules(role, [self.deployment.collection], settings=self.deployment.settings)
+
+    def settings(self, role: Role) -> Settings:
+        return Settings.load(**self.guarded.settings(role, topic_prefix=self.deployment.settings.topic_prefix))
+
+    def environment(self, role: Role) -> dict[str, str]:
+        given = self.guarded.settings(role, topic_prefix=self.deployment.settings.topic_prefix)
+        return {f"{ENVIRONMENT_PREFIX}{name.upper()}": str(value) for name, value in given.items()}
+
+    def worker(self) -> WorkerProcess:
+        brokers = self.settings(Role.WORKER).brokers
+        through = replace(self.deployment, settings=self.deployment.settings.model_copy(update={"brokers": brokers}))
+        return through.worker(environment=self.environment(Role.WORKER))
+
+    async def until(self, done: Callable[[], Awaitable[bool]], worker: WorkerProcess) -> None:
+        """Wait while a worker works."""
+        async with asyncio.timeout(WORKING_SECONDS):
+            while not await done():
+                if worker.process.poll() is not None:
+                    raise Refused(f"ended with {worker.process.returncode}: {worker.log[-500:]}")
+                await asyncio.sleep(0.3)
+        assert PASSWORD not in worker.log
+
+    @asynccontextmanager
+    async def gateway(self) -> AsyncIterator[TestClient[aiohttp.web.Request, aiohttp.web.Application]]:
+        source = Source(collection=self.deployment.collection, text="")
+        door = Door(limiter=Limiter(rate=100, burst=100))
+        served = Gateway([source], settings=self.settings(Role.CLIENT), door=door, now_ms=now_ms)
+        async with TestClient(TestServer(served.application())) as client:
+            yield client
+
+    async def post(self, batch: bytes) -> None:
+        """Report through a gateway."""
+        async with self.gateway() as client, client.post("/v1/collections/survey/batches", data=batch) as answer:
+            if answer.status != 200:
+                raise Refused(await answer.text())
+
+    async def run(self, role: Role, *words: str | Path, says: Sequence[str] = (), code: int = 0) -> None:
+        """Run a command, which has to end with this status and to print this."""
+        environment = self.environment(role)
+        result = await asyncio.to_thread(CliRunner().invoke, app, list(map(str, words)), env=environment)
+        if result.exit_code != code or any(each not in result.output for each in says):
+            raise Refused(f"{words}: {result.exit_code}\n{result.output}")
+
+
+class RecordInstallation(Installation):
+    """One of a collection of records."""
+
+    deployment: JointDeployment
+
+    @property
+    def deeds(self) -> Mapping[Role, Callable[[], Awaitable[None]]]:
+        return {
+            Role.CLIENT: self.report,
+            Role.WORKER: self.work,
+            Role.READER: self.read,
+            Role.ANALYST: self.replay,
+            Role.DEPLOYER: self.deploy,
+            Role.OPERATOR: self.operate,
+        }
+
+    def batches(self, count: int) -> list[bytes]:
+        return batches(self.deployment.collection, [now_ms()] * count, reports=3, rng=np.random.default_rng(1))
 
     async def report(self) -> None:
-        """Do what a client does."""
-        async with Reporter(self.deployment.collection, settings=self.settings("client")) as reporter:
+        """Report as a client, and through a gateway."""
+        async with Reporter(self.deployment.collection, settings=self.settings(Role.CLIENT)) as reporter:
             await reporter.report_many(np.zeros((10, 2), dtype=np.int64), secrets=None)
             await reporter.flush()
-
-    async def listen(self) -> None:
-        """Do what a subscriber does."""
-        name, settings = self.deployment.collection.name, self.settings("subscriber")
-        async with Subscriber(name, settings=settings, from_beginning=True, follow=False) as answers:
-            assert [answer async for answer in answers]
+        await self.post(*self.batches(1))
 
     async def work(self) -> None:
-        """Do what a worker does: count, refuse a batch, publish a final, and stop in good order."""
-        guarded = self.guarded.settings("worker")
-        environment = {
-            f"STREAM_LDP_{name.upper()}": str(value) for name, value in guarded.items() if name != "brokers"
-        }
-        through = self.deployment.settings.model_copy(update={"brokers": guarded["brokers"]})
+        """Count, refuse batches and publish a final."""
         before = len(await self.deployment.finals())
-        deployment = JointDeployment(**{**vars(self.deployment), "settings": through})
-        now = time.time_ns() // 1_000_000
-        good = batches(self.deployment.collection, [now] * 8, reports=3, rng=np.random.default_rng(1))
-        await self.deployment.send([*good, b"no batch"])
-        with deployment.worker(environment=environment) as worker:
-            async with asyncio.timeout(WORKING_SECONDS):
-                while len(await self.deployment.finals()) <= before or "refused as too_short" not in worker.log:
-                    if worker.process.poll() is not None:
-                        raise StreamLDPError(f"ended with {worker.process.returncode}: {worker.log[-500:]}")
-                    await asyncio.sleep(0.3)
-            assert PASSWORD not in worker.log
+        of_another = wire.encode(
+            wire.Batch(
+                fingerprint=bytes(16),
+                batch_id=os.urandom(16),
+                time_ms=now_ms(),
+                rows=np.zeros((3, 1), dtype=np.uint8),
+            )
+        )
+
+        async def done(worker: WorkerProcess) -> bool:
+            refused = all(f"refused as {each}" in worker.log for each in ("too_short", "unknown_fingerprint"))
+            return refused and len(await self.deployment.finals()) > before
+
+        await self.deployment.send([*self.batches(8), b"no batch", of_another])
+        with self.worker() as worker:
+            await self.until(lambda: done(worker), worker)
+
+    async def read(self) -> None:
+        """Subscribe, query by file and by name, and look at a page."""
+        async with Subscriber(
+            "survey", settings=self.settings(Role.READER), from_beginning=True, follow=False
+        ) as answers:
+            assert [answer async for answer in answers]
+        for collection in (self.deployment.file, "survey"):
+            await self.run(Role.READER, "query", collection, says=["bathing"])
+        await self.look()
+
+    async def look(self) -> None:
+        """Read an answer from the page, as a browser does."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "stream_ldp.cli", "page", str(self.deployment.file), "--port", "0"),
+            env={**self.environment(Role.READER)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(20), aiohttp.ClientSession() as session:
+                (url,) = re.findall(r"http://\S+/", (await process.stdout.readline()).decode())
+                async with session.get(f"{url}events") as events:
+                    async for line in events.content:
+                        if b'"reports"' in line:
+                            return
+                raise Refused("the page has no answer")
+        except aiohttp.ClientError as error:
+            raise Refused("the page is gone") from error
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.communicate()
+
+    async def replay(self) -> None:
+        """Answer a window again."""
+        await self.run(Role.ANALYST, "replay", self.deployment.file, says=["equal, from"])
+
+    async def deploy(self) -> None:
+        """Create topics, look at them, and change a collection, but not while workers of it run."""
+        name = f"new-{next(self.numbers)}"
+        file = self.deployment.directory / f"{name}.yaml"
+        file.write_text(SURVEY.format(name=name), encoding="utf-8")
+        await self.run(Role.DEPLOYER, "topics", "create", file, says=["is registered"])
+        await self.run(Role.DEPLOYER, "topics", "list", file, says=["exists"])
+        file.write_text(SURVEY.format(name=name).replace("size: 2s", "size: 4s"), encoding="utf-8")
+        settings = self.deployment.settings
+        async with AIOKafkaConsumer(
+            settings.topic_names.reports(name),
+            **settings.client_options(),
+            group_id=settings.ingest_group(name),
+        ):
+            await self.run(Role.DEPLOYER, "topics", "create", file, says=["are running"], code=1)
+        await self.run(Role.DEPLOYER, "topics", "create", file, says=["registered anew"])
+
+    async def operate(self) -> None:
+        """Look at everything, send dead letters again, and release what holds finals back."""
+        file, role = self.deployment.file, Role.OPERATOR
+        answers, start_ms = self.deployment.names.estimates("survey"), now_ms() // 2_000 * 2_000
+        lost = answer_key("bathing-mobility", WindowBounds(start_ms=start_ms, end_ms=start_ms + 2_000), final=True)
+        await self.deployment.send([b"damaged"], topic=answers, key=lost)
+        await self.run(role, "doctor", file, says=[".ingest has no running worker", "may describe and read topic"])
+        await self.run(role, "dead-letters", "list", file, says=["too_short"])
+        again = ("dead-letters", "replay", file, "--reason", "unknown_fingerprint", "--hopeless")
+        await self.run(role, *again, says=["batches of 3 reports sent again"])
+        await self.run(role, "quarantine", "list", file, says=["holds finals back"])
+        await self.run(role, "quarantine", "release", file, says=["released"])
+
+
+class ItemInstallation(Installation):
+    """One of a collection of item sets, whose users are asked in rounds."""
+
+    deployment: ItemDeployment
+
+    @property
+    def deeds(self) -> Mapping[Role, Callable[[], Awaitable[None]]]:
+        return {Role.CLIENT: self.report, Role.WORKER: self.work}
+
+    async def report(self) -> None:
+        """Hold a set as a client; ask a gateway for rounds, and report through it."""
+        secret = bytes(32)
+        async with ItemReporter(
+            self.deployment.collection,
+            settings=self.settings(Role.CLIENT),
+            secret=secret,
+            ledger=PrivacyLedger.in_memory(secret=secret),
+        ) as reporter:
+            await reporter.hold({"1", "2"})
+        async with self.gateway() as client, client.get("/v1/collections/survey/rounds") as answer:
+            if answer.status != 200:
+                raise Refused(await answer.text())
+        users = Users(deployment=self.deployment, sets=film_sets(10, items=128, seed=1), seed=1)
+        await self.post(users.batches(await self.deployment.round(next_epoch(self.deployment), 1))[0])
+
+    async def work(self) -> None:
+        """Count both phases of an epoch."""
+        epoch = next_epoch(self.deployment) + next(self.numbers)
+        users = Users(deployment=self.deployment, sets=film_sets(500, items=128, seed=1), seed=1)
+
+        async def asked() -> bool:
+            return (epoch, 2) in await self.deployment.rounds()
+
+        async def counted() -> bool:
+            finals = await self.deployment.finals()
+            return (epoch, 2) in finals and finals[epoch, 2].reports > 0
+
+        with self.worker() as worker:
+            await users.answer(await self.deployment.round(epoch, 1))
+            await self.until(asked, worker)
+            await users.answer(await self.deployment.round(epoch, 2))
+            await self.until(counted, worker)
 
 
 @pytest.fixture
-async def installation(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> Installation:
+async def records(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> RecordInstallation:
     deployment = await JointDeployment.create(tmp_path, brokers=guarded.bootstrap, prefix=prefix)
-    return Installation(deployment, guarded)
+    return RecordInstallation(deployment, guarded)
 
 
-#: What each user does.
-DEEDS: dict[str, Callable[[Installation], Awaitable[None]]] = {
-    "client": Installation.report,
-    "worker": Installation.work,
-    "subscriber": Installation.listen,
-}
+@pytest.fixture
+async def items(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> ItemInstallation:
+    deployment = await ItemDeployment.create(tmp_path, brokers=guarded.bootstrap, prefix=prefix, text=FILMS)
+    return ItemInstallation(deployment, guarded)
 
 
-async def test_the_access_rules_are_enough_for_clients_workers_and_subscribers(
-    installation: Installation, administrator: AdminClient, prefix: str
+async def test_the_access_rules_are_enough_for_clients_workers_and_readers(
+    records: RecordInstallation, administrator: AdminClient
 ) -> None:
-    for user in USERS:
-        allow(administrator, user, rules(user, prefix))
-    for user in USERS:
-        await DEEDS[user](installation)
+    roles = (Role.CLIENT, Role.WORKER, Role.READER)
+    for role in roles:
+        allow(administrator, role, records.rules(role))
+    for role in roles:
+        await records.deeds[role]()
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("user", USERS)
-async def test_no_access_rule_can_be_left_out(
-    installation: Installation, administrator: AdminClient, prefix: str, user: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("role", Role)
+async def test_the_access_rules_are_enough_and_none_can_be_left_out(
+    records: RecordInstallation, administrator: AdminClient, role: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for each in (Role.WORKER, role):
+        allow(administrator, each, records.rules(each))
+    await records.work()
+    await _assert_none_is_spare(records, administrator, role, records.rules(role), monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("role", [Role.CLIENT, Role.WORKER])
+async def test_the_access_rules_about_rounds_are_enough_and_none_can_be_left_out(
+    items: ItemInstallation, administrator: AdminClient, role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about_rounds = [each for each in items.rules(role) if each.name.endswith(".rounds")]
+    assert about_rounds
+    await _assert_none_is_spare(items, administrator, role, about_rounds, monkeypatch)
+
+
+async def _assert_none_is_spare(
+    installation: Installation,
+    administrator: AdminClient,
+    role: Role,
+    tried: Sequence[AccessRule],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Do without each of the rules in turn, and with all of them at the end."""
     monkeypatch.setenv("STREAM_LDP_OUTAGE", "5s")
     monkeypatch.setattr("tests.service.test_access.WORKING_SECONDS", 20.0)
-    allow(administrator, user, rules(user, prefix))
-    if user == "subscriber":
-        allow(administrator, "worker", rules("worker", prefix))
-        await installation.work()
-    await DEEDS[user](installation)
+    rules, deed = installation.rules(role), installation.deeds[role]
     spare = []
-    for rule in rules(user, prefix):
-        allow(administrator, user, [each for each in rules(user, prefix) if each != rule])
+    for rule in tried:
+        allow(administrator, role, [each for each in rules if each != rule])
         try:
-            await DEEDS[user](installation)
+            await deed()
         except (StreamLDPError, KafkaError, TimeoutError):
             continue
         spare.append(rule)
     assert spare == []
+    allow(administrator, role, rules)
+    await deed()

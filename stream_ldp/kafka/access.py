@@ -1,0 +1,129 @@
+"""This module says what each kind of user may do on a cluster with access rules: enough, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from stream_ldp.collection import Collection, Topics
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.topics import TopicNames
+
+__all__ = ["AccessRule", "Operation", "Resource", "Role", "access_rules", "rules_of"]
+
+
+class Role(StrEnum):
+    """A kind of user, who needs an account of its own on the cluster."""
+
+    CLIENT = "client"
+    """Clients and gateways."""
+    WORKER = "worker"
+    """Workers."""
+    READER = "reader"
+    """Subscribers, pages, `query` and `watch`."""
+    ANALYST = "analyst"
+    """Whoever runs `replay` or `synthesize`: as much as the service sees."""
+    DEPLOYER = "deployer"
+    """Whoever runs `topics`."""
+    OPERATOR = "operator"
+    """Whoever runs `doctor`, `dead-letters` and `quarantine`."""
+
+
+class Resource(StrEnum):
+    """What a rule is about."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+
+
+class Operation(StrEnum):
+    """What a rule allows, in the words of Kafka; Read and Write allow Describe as well."""
+
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DESCRIBE = "Describe"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccessRule:
+    """A rule that allows one operation.
+
+    name: that of the resource, or if `prefixed`, the beginning of the names of several.
+    """
+
+    resource: Resource
+    name: str
+    operation: Operation
+    prefixed: bool = False
+
+    def arguments(self, principal: str) -> list[str]:
+        """Return the arguments of Kafka's kafka-acls.sh that add the rule, without those that reach the cluster.
+
+        principal: the user as brokers know it, such as User:worker.
+        """
+        pattern = ["--resource-pattern-type", "prefixed"] if self.prefixed else []
+        what = [f"--{self.resource}", self.name, *pattern]
+        return ["--add", "--allow-principal", principal, "--operation", self.operation, *what]
+
+
+def access_rules(role: Role, collections: Iterable[Collection], *, settings: Settings) -> tuple[AccessRule, ...]:
+    """Return what a kind of user needs for some collections, each rule once."""
+    names, group = settings.topic_names, settings.group
+    found = [
+        rule for each in collections for rule in rules_of(role, each.name, each.topics, names=names, group=group)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, group: str) -> Iterator[AccessRule]:
+    """Yield what a kind of user needs for one collection, given by name and the topics of its kind.
+
+    group: first part of the names of the workers' consumer groups, as in the settings.
+    """
+    read, write, configs = Operation.READ, Operation.WRITE, Operation.DESCRIBE_CONFIGS
+    reports, letters = names.reports(collection), names.dead_letters(collection)
+    answers = names.answers_of(collection, topics)
+    rounds = [names.rounds(collection)] if topics.rounds else []
+    match role:
+        case Role.CLIENT:
+            yield from _on_topics(write, reports)
+            yield from _on_topics(read, *rounds)
+        case Role.WORKER:
+            yield from _on_topics(read, names.collections, names.partials, reports, answers, *rounds)
+            yield from _on_topics(write, names.partials, answers, letters, *rounds)
+            yield from _on_topics(configs, names.collections, names.partials, reports, answers, letters, *rounds)
+            for part in ("ingest", "released"):
+                yield AccessRule(resource=Resource.GROUP, name=f"{group}.{collection}.{part}", operation=read)
+            # Its last part says which collections are merged together.
+            yield _on_all(Resource.GROUP, f"{group}.merge", read)
+        case Role.READER:
+            yield from _on_topics(read, answers)
+        case Role.ANALYST:
+            yield from _on_topics(read, reports, answers, letters)
+        case Role.DEPLOYER:
+            for operation in (Operation.CREATE, Operation.DESCRIBE, configs):
+                yield _on_all(Resource.TOPIC, names.prefix, operation)
+            yield from _on_topics(read, names.collections)
+            yield from _on_topics(write, names.collections)
+            yield _on_all(Resource.GROUP, group, Operation.DESCRIBE)
+        case Role.OPERATOR:
+            for operation in (read, configs):
+                yield _on_all(Resource.TOPIC, names.prefix, operation)
+            yield from _on_topics(write, reports)
+            yield _on_all(Resource.GROUP, group, read)
+
+
+def _on_topics(operation: Operation, *names: str) -> Iterator[AccessRule]:
+    for name in names:
+        yield AccessRule(resource=Resource.TOPIC, name=name, operation=operation)
+
+
+def _on_all(resource: Resource, first: str, operation: Operation) -> AccessRule:
+    """Return the rule for all names that begin with this part."""
+    return AccessRule(resource=resource, name=f"{first}.", operation=operation, prefixed=True)

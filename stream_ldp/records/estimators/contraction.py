@@ -42,6 +42,8 @@ _CACHED = 2**16
 #: The first attributes are contracted for all combinations of their patterns while these are at most so many times
 #: the rows: a matrix product takes less than half as long for a combination as a gather for one that occurs.
 _COMBINATIONS_A_ROW = 2
+#: Rows with the same patterns are added up if at most one of so many remains: of more, adding up costs what it saves.
+_ROWS_A_COMBINATION = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,12 +82,15 @@ class Patterns:
     def _narrow(cls, numbers: NDArray[np.int64], size: int, ratio: float) -> Self:
         every = 2**size - 1
         # As for wide ones: no bit set says as little as all bits set.
-        numbers = np.where(numbers == 0, every, numbers)
         occurs = np.bincount(numbers, minlength=every + 1) > 0
+        occurs[every] |= occurs[0]
+        occurs[0] = False
         distinct = np.flatnonzero(occurs)
+        place = np.cumsum(occurs) - 1
+        place[0] = place[every]
         return cls(
             bits=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8),
-            codes=(np.cumsum(occurs) - 1)[numbers],
+            codes=place[numbers],
             ratio=ratio,
         )
 
@@ -154,6 +159,10 @@ class Contraction(Protocol):
         """
         ...
 
+    def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:
+        """Return the patterns of some attributes, in ascending order, and how often each row of these came."""
+        ...
+
 
 def arrange(patterns: Sequence[Patterns], counts: FloatArray) -> Contraction:
     """Arrange rows, at least one.
@@ -172,6 +181,8 @@ class PatternTable:
         self._patterns, self._half = patterns, half
         self._sizes = tuple(each.size for each in patterns)
         self._A, self._B = self._factors([None] * len(patterns))
+        # A product with a transposed view takes a third longer.
+        self._transposed = np.ascontiguousarray(self._B.T)
 
     @classmethod
     def of(cls, patterns: Sequence[Patterns], counts: FloatArray) -> Self | None:
@@ -183,18 +194,22 @@ class PatternTable:
         entries = rows[0] * rows[1]
         if max(entries, rows[0] * cells[0], rows[1] * cells[1]) > _LARGEST_ARRAY or entries > len(counts) * cells[0]:
             return None
-        codes = np.ravel_multi_index([each.codes for each in patterns], distinct)
-        table = np.bincount(codes, weights=counts, minlength=entries).astype(np.float64)
-        return cls(patterns, half, table.reshape(rows))
+        return cls(patterns, half, _table(patterns, counts).reshape(rows))
 
     def forward(self, joint: FloatArray) -> FloatArray:
         """See `Contraction.forward`."""
-        return self._A @ joint.reshape(self._A.shape[1], -1) @ self._B.T
+        return self._A @ joint.reshape(self._A.shape[1], -1) @ self._transposed
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
         """See `Contraction.backward`."""
         A, B = (self._A, self._B) if not any(features) else self._factors(features)
         return (A.T @ weights @ B).reshape(self._sizes)
+
+    def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:
+        """See `Contraction.select`: what the table says of some attributes needs no row."""
+        others = tuple(j for j in range(len(self._patterns)) if j not in attributes)
+        table = self.counts.reshape([len(each) for each in self._patterns])
+        return _every_combination([self._patterns[j] for j in attributes]), table.sum(axis=others).ravel()
 
     def _factors(self, features: Sequence[Feature | None]) -> tuple[FloatArray, FloatArray]:
         tables = [each.likelihoods(feature) for each, feature in zip(self._patterns, features, strict=True)]
@@ -215,15 +230,14 @@ class PrefixTree:
     """
 
     def __init__(self, patterns: Sequence[Patterns], counts: FloatArray) -> None:
+        self._patterns, self._rows = patterns, counts
         # The fewer patterns come first, the more rows share a prefix.
         self._order = sorted(range(len(patterns)), key=lambda j: len(patterns[j]))
         self._sizes = tuple(patterns[j].size for j in self._order)
         ordered = [patterns[j] for j in self._order]
         depth, self._nodes = self._depth(ordered, rows=len(counts))
         self._head, below = ordered[:depth], ordered[depth:]
-        node = np.zeros(len(counts), dtype=np.intp)
-        for each in self._head:
-            node = node * len(each) + each.codes
+        node = _numbers(self._head) if self._head else np.zeros(len(counts), dtype=np.intp)
         step = max(1, _LARGEST_ARRAY // math.prod(self._sizes[depth:]))
         order = np.argsort(node, kind="stable")
         self._blocks = [
@@ -265,6 +279,14 @@ class PrefixTree:
         for head, feature in zip(self._head[::-1], chosen[:depth][::-1], strict=True):
             numbers = head.likelihoods(feature).T @ numbers.reshape(-1, len(head)).T
         return np.ascontiguousarray(np.transpose(numbers.reshape(self._sizes), np.argsort(self._order)))
+
+    def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:
+        """See `Contraction.select`: rows with the same patterns are added up if these are few."""
+        patterns = [self._patterns[j] for j in attributes]
+        combinations = math.prod(len(each) for each in patterns)
+        if _ROWS_A_COMBINATION * combinations > len(self._rows):
+            return patterns, self._rows
+        return _every_combination(patterns), _table(patterns, self._rows)
 
 
 class _Block:
@@ -339,6 +361,25 @@ class _Level:
         """Do what `backward` does for nodes that have one number each, without forming the products."""
         self._by_pattern.data = weights
         return np.asarray(self._by_pattern @ self._patterns.likelihoods(feature))
+
+
+def _numbers(patterns: Sequence[Patterns]) -> NDArray[np.intp]:
+    """Number the combination of patterns of each row, in the order of a table with an axis for each attribute."""
+    first, *others = patterns
+    return reduce(lambda number, each: number * len(each) + each.codes, others, first.codes)
+
+
+def _table(patterns: Sequence[Patterns], counts: FloatArray) -> FloatArray:
+    """Add up the counts of the rows of each combination of patterns, shape (combinations,)."""
+    combinations = math.prod(len(each) for each in patterns)
+    return np.bincount(_numbers(patterns), weights=counts, minlength=combinations).astype(np.float64, copy=False)
+
+
+def _every_combination(patterns: Sequence[Patterns]) -> list[Patterns]:
+    """Give rows the patterns that they have in a table with an entry for every combination."""
+    distinct = [len(each) for each in patterns]
+    every = np.unravel_index(np.arange(math.prod(distinct)), distinct)
+    return [replace(each, codes=codes) for each, codes in zip(patterns, every, strict=True)]
 
 
 def _all_products(a: FloatArray, b: FloatArray) -> FloatArray:

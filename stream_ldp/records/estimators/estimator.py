@@ -195,7 +195,7 @@ def _independence(problem: Problem) -> Independence:
     p_value = evidence.p_value()
     return Independence(
         marginals=problem.prior.marginals,
-        log_likelihood=problem.likelihood.score(basis.product).log_likelihood,
+        log_likelihood=problem.likelihood.log_likelihood(basis.product),
         statistic=evidence.statistic,
         degrees_of_freedom=_degrees_of_freedom(sizes),
         p_value=p_value,

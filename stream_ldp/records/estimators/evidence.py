@@ -24,6 +24,7 @@ __all__ = ["Evidence"]
 
 #: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100
+_EVENLY = np.linspace(0.0, 1.0, _GRID)
 #: The least of them, in units of 1 / N: a tenth of the sampling error of N users who tell the truth.
 _LEAST_VARIANCE = 0.01
 #: Number of groups of coefficients with about equal lambda, and of samples of the statistic without dependence: a
@@ -69,7 +70,7 @@ class Evidence:
         self._retained: FloatArray = basis.retained[open_]
         self._reports = N
         least = _LEAST_VARIANCE * min(1.0 / N, ceiling)
-        self._variances = np.geomspace(least, ceiling, _GRID)
+        self._variances = least * (ceiling / least) ** _EVENLY
         self._log_prior = -2.0 * np.log(np.maximum(self._variances / (usual or ceiling), 1.0))
         step = max(1, _LARGEST // max(1, len(self._retained)))
         self._log_ratio = np.concatenate(

@@ -9,7 +9,7 @@ support's ratio where it is not; `contraction` says how it is computed for many 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -27,16 +27,24 @@ __all__ = ["Feature", "FloatArray", "Likelihood", "Score"]
 _SMALLEST = 1e-100
 
 
-class Score(NamedTuple):
+class Score:
     """The log-likelihood and its gradient at one joint distribution.
 
-    log_likelihood: nats, of all reports; the likeliest value of each attribute counts as likelihood 1, which
-        leaves out a constant that no joint distribution changes.
     gradient: of the mean log-likelihood of a report, by cell; joint * gradient is the EM step.
     """
 
-    log_likelihood: float
-    gradient: FloatArray
+    def __init__(self, *, counts: FloatArray, z: FloatArray, gradient: FloatArray) -> None:
+        """Keep how often each row came and its likelihood z: the logarithms take longer than the gradient."""
+        self._counts, self._z = counts, z
+        self.gradient = gradient
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """Nats, of all reports; the likeliest value of each attribute counts as likelihood 1.
+
+        That leaves out a constant that no joint distribution changes.
+        """
+        return _log_likelihood(self._counts, self._z)
 
 
 class Likelihood:
@@ -74,14 +82,11 @@ class Likelihood:
         )
 
     def select(self, *attributes: int) -> Likelihood:
-        """Return the likelihood of the reports' bits of these attributes alone."""
+        """Return the likelihood of the reports' bits of these attributes alone, in ascending order."""
         if attributes == tuple(range(len(self.sizes))):
             return self
-        return Likelihood(
-            sizes=tuple(self.sizes[j] for j in attributes),
-            counts=self._counts,
-            patterns=[self._patterns[j] for j in attributes],
-        )
+        patterns, counts = self._contraction.select(attributes)
+        return Likelihood(sizes=tuple(self.sizes[j] for j in attributes), counts=counts, patterns=patterns)
 
     @property
     def rows(self) -> int:
@@ -92,9 +97,12 @@ class Likelihood:
         """Compute log-likelihood and gradient at `joint`, shape `sizes`; there must be at least one report."""
         counts = self._contraction.counts
         z = self._contraction.forward(np.maximum(joint, _SMALLEST))
-        log_likelihood = float(np.vdot(counts, np.log(z)))
         gradient = self._contraction.backward(counts / z, [None] * len(self.sizes))
-        return Score(log_likelihood, gradient / self.reports)
+        return Score(counts=counts, z=z, gradient=gradient / self.reports)
+
+    def log_likelihood(self, joint: FloatArray) -> float:
+        """Compute the log-likelihood alone, as in `Score`."""
+        return _log_likelihood(self._contraction.counts, self._contraction.forward(np.maximum(joint, _SMALLEST)))
 
     def mean_products(self, features: Sequence[Feature]) -> FloatArray:
         """Mean over the reports of the products of one feature of each attribute, shape `sizes`.
@@ -114,6 +122,10 @@ class Likelihood:
     @cached_property
     def _contraction(self) -> Contraction:
         return arrange(self._patterns, self._counts)
+
+
+def _log_likelihood(counts: FloatArray, z: FloatArray) -> float:
+    return float(np.vdot(counts, np.log(z)))
 
 
 def _possible(counts: RowCounts, *, sizes: Sequence[int], supports: Sequence[Support]) -> RowCounts:

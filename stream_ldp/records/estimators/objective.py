@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood, Score
 
 __all__ = ["Objective", "Point"]
 
@@ -20,24 +21,45 @@ _BELOW_POLE = 1.0 - 1e-9
 _CLOSE, _NEWTON_STEPS = 1e-6, 50
 
 
-class Point(NamedTuple):
+class Point:
     """The objective at one joint distribution.
 
     joint: the distribution.
-    step: the distribution that the EM step leads to.
-    value: the objective, nats.
-    log_likelihood: the likelihood part of it, nats.
     gradient: gradient of the mean log-likelihood of a report, by cell.
     """
 
-    joint: FloatArray
-    step: FloatArray
-    value: float
-    log_likelihood: float
-    gradient: FloatArray
+    def __init__(self, objective: Objective, joint: FloatArray, score: Score) -> None:
+        self.joint = joint
+        self.gradient = score.gradient
+        self._objective, self._score = objective, score
+
+    @cached_property
+    def step(self) -> FloatArray:
+        """The distribution that the EM step leads to."""
+        step: FloatArray = self._objective.weight * self.joint * self.gradient + self._objective.pull
+        total: float = np.add.reduce(step, axis=None)
+        return step / total
+
+    @property
+    def log_likelihood(self) -> float:
+        """The likelihood part of the value, nats."""
+        return self._score.log_likelihood
+
+    @cached_property
+    def value(self) -> float:
+        """The objective, nats."""
+        s = self._objective.strength
+        prior = s * float(np.vdot(self._objective.centre, np.log(self.joint))) if s else 0.0
+        return self.log_likelihood + prior
+
+    def slope(self, direction: FloatArray) -> float:
+        """Compute the derivative of the objective along a direction, shape of the joint."""
+        N, s = self._objective.likelihood.reports, self._objective.strength
+        slope = N * float(np.vdot(self.gradient, direction))
+        return slope + s * float(np.vdot(self._objective.centre / self.joint, direction)) if s else slope
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
     """The log-posterior of a joint distribution P, in nats:
 
@@ -55,15 +77,33 @@ class Objective:
     centre: FloatArray
     strength: float
 
+    @cached_property
+    def weight(self) -> float:
+        """N / (N + s): the part that the reports have in an EM step."""
+        return self.likelihood.reports / (self.likelihood.reports + self.strength)
+
+    @cached_property
+    def pull(self) -> FloatArray:
+        """s C / (N + s): what the prior adds to every EM step."""
+        return self.strength / (self.likelihood.reports + self.strength) * self.centre
+
     def at(self, joint: FloatArray) -> Point:
         """Evaluate the EM map once (Dempster, Laird and Rubin, 1977, section 4.1.1 with a Dirichlet prior)."""
-        N, s = self.likelihood.reports, self.strength
-        log_likelihood, gradient = self.likelihood.score(joint)
-        step = (N * joint * gradient + s * self.centre) / (N + s)
-        prior = s * float(np.vdot(self.centre, np.log(joint))) if s else 0.0
-        return Point(joint, step / step.sum(), log_likelihood + prior, log_likelihood, gradient)
+        return Point(self, joint, self.likelihood.score(joint))
 
-    def certificate(self, point: Point) -> float:
+    def falls(self, start: Point, end: Point) -> bool:
+        """Decide whether the objective is lower at the end than at the start.
+
+        It is concave, so it changes by no more than the slope at the start says, and no less than that at the end.
+        Nearly always one of them decides, and then the values, each of which takes as long as an evaluation of the
+        EM map, are not computed.
+        """
+        way = end.joint - start.joint
+        if end.slope(way) >= 0.0:
+            return False
+        return start.slope(way) < 0.0 or end.value < start.value
+
+    def certificate(self, point: Point, *, sought: float = math.inf) -> float:
         """Bound max F - F(point) from above, in nats; the bound holds at any point of the simplex.
 
         By Jensen's inequality, with N reports and g the gradient at P, for every joint Q
@@ -76,26 +116,36 @@ class Objective:
             F(Q) - F(P) <= N ln t + s sum_w C_w ln( s C_w / ((N + s - N g_w / t) P_w) ),
 
         tight where sum_w s C_w / (N + s - N g_w / t) = 1. The bound holds for an inexact t too.
+
+        sought: nats; infinity is returned at once where the right side at the EM step is already above it.
         """
         N, s = self.likelihood.reports, self.strength
         highest = float(point.gradient.max())
         if not s:
             return max(0.0, N * math.log(highest))
+        if sought < math.inf and self._at_step(point) > sought:
+            return math.inf
         sC, share = s * self.centre.ravel(), point.gradient.ravel() / highest
         # 1 / t = (1 + x s / N) / max g with x in [0, 1): in this form nothing cancels if s is far below N.
-        slack = N * (1.0 - share)
+        level, sloping = s + N * (1.0 - share), s * share
 
         x = 0.0
         for _ in range(_NEWTON_STEPS):
             # At 0 no term exceeds its C_w, and at 1 is the pole. One over the sum is concave and, near the pole,
             # nearly linear, so Newton's steps overshoot once and then come back to the root from above.
-            inverse = 1.0 / (s * (1.0 - x * share) + slack)
-            parts = sC * inverse
-            total = float(parts.sum())
-            slope = s * float(np.vdot(parts * inverse, share))
+            below = level - x * sloping
+            parts = sC / below
+            total = float(np.add.reduce(parts))
+            slope = float(np.vdot(parts, sloping / below))
             step = total * (1.0 - total) / slope if slope else 0.0
             x, before = min(max(x + step, 0.0), _BELOW_POLE), x
             if abs(x - before) <= _CLOSE * (1.0 - x):
                 break
-        terms = sC / (s * (1.0 - x * share) + slack) / point.joint.ravel()
-        return max(0.0, N * math.log(highest) - N * math.log1p(x * s / N) + float(sC @ np.log(terms)))
+        terms = sC / (level - x * sloping) / point.joint.ravel()
+        return max(0.0, N * math.log(highest) - N * math.log1p(x * s / N) + float(np.vdot(sC, np.log(terms))))
+
+    def _at_step(self, point: Point) -> float:
+        """Compute the right side of the bound at the EM step: no certificate is below it."""
+        N, s = self.likelihood.reports, self.strength
+        likelihood = N * math.log(float(np.vdot(point.step, point.gradient)))
+        return likelihood + s * float(np.vdot(self.centre, np.log(point.step / point.joint)))

@@ -51,10 +51,12 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
+    dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     """
 
     basis: ProductBasis
     moments: Moments
+    dependence: Evidence
     centre: FloatArray
     strength: float
     variances: FloatArray
@@ -69,15 +71,17 @@ class Prior:
             [AttributeBasis.of(each, level.fitted()) for each, level in zip(alone, marginals, strict=True)]
         )
         moments = basis.moments(likelihood)
-        pairs = {
-            pair: _Level.of_pair(likelihood.select(*pair), ProductBasis([basis.attributes[j] for j in pair]))
-            for pair in combinations(attributes, 2)
-        }
+        dependence = _dependence(basis, moments)
+        pairs: dict[tuple[int, ...], _Level] = {}
         if len(attributes) == 1:
             joint = marginals[0]
         elif len(attributes) == 2:
-            joint = pairs[0, 1]
+            joint = pairs[0, 1] = _Level.of(likelihood, dependence, basis.product)
         else:
+            pairs = {
+                pair: _Level.of_pair(likelihood.select(*pair), ProductBasis([basis.attributes[j] for j in pair]))
+                for pair in combinations(attributes, 2)
+            }
             joint = _Level.of_joint(likelihood, basis, moments, pairs)
         variances = np.full(likelihood.sizes, joint.variance)
         for j, level in enumerate(marginals):
@@ -87,6 +91,7 @@ class Prior:
         return cls(
             basis=basis,
             moments=moments,
+            dependence=dependence,
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
@@ -133,11 +138,6 @@ class Prior:
         prior_part = self.basis.coefficients(self.centre) * (1.0 - self.resolved)
         return self.basis.joint(prior_part + self.response * self.moments.means)
 
-    @property
-    def dependence(self) -> Evidence:
-        """Evidence of dependence between the attributes: of their joint against the product of the marginals."""
-        return _dependence(self.basis, self.moments)
-
 
 def _dependence(basis: ProductBasis, moments: Moments) -> Evidence:
     return Evidence(basis=basis, moments=moments, centre=basis.product, lowest=2, ceiling=_ceiling(basis))
@@ -169,11 +169,11 @@ class _Level:
         basis = ProductBasis([AttributeBasis.of(likelihood, uniform)])
         # The ceiling is 1, since the squares of the r - 1 coefficients add up to at most r - 1.
         evidence = Evidence(basis=basis, moments=basis.moments(likelihood), centre=uniform, lowest=1, ceiling=1.0)
-        return cls._of(likelihood, evidence, uniform)
+        return cls.of(likelihood, evidence, uniform)
 
     @classmethod
     def of_pair(cls, likelihood: Likelihood, basis: ProductBasis) -> Self:
-        return cls._of(likelihood, _dependence(basis, basis.moments(likelihood)), basis.product)
+        return cls.of(likelihood, _dependence(basis, basis.moments(likelihood)), basis.product)
 
     @classmethod
     def of_joint(
@@ -181,7 +181,7 @@ class _Level:
         likelihood: Likelihood,
         basis: ProductBasis,
         moments: Moments,
-        pairs: Mapping[tuple[int, int], _Level],
+        pairs: Mapping[tuple[int, ...], _Level],
     ) -> Self:
         tolerance = _FIT / likelihood.reports
         marginals = [each.marginal for each in basis.attributes]
@@ -199,10 +199,10 @@ class _Level:
         evidence = Evidence(
             basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
         )
-        return cls._of(likelihood, evidence, centre)
+        return cls.of(likelihood, evidence, centre)
 
     @classmethod
-    def _of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray) -> Self:
+    def of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray) -> Self:
         objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength)
         return cls(objective=objective, variance=evidence.doubtful_variance)
 

@@ -39,21 +39,22 @@ def ascend(objective: Objective, start: FloatArray, *, tolerance: float) -> Asce
     step that helped.
     """
     point = objective.at(start)
-    certificate = objective.certificate(point)
+    certificate = objective.certificate(point, sought=tolerance)
     evaluations, cap = 1, math.inf
     while certificate > tolerance and evaluations < _LIMIT:
         plain = objective.at(point.step)
         r = plain.joint - point.joint
         v = (plain.step - plain.joint) - r
-        curvature = float(np.linalg.norm(v))
-        wanted = max(1.0, float(np.linalg.norm(r)) / curvature) if curvature > 0.0 else 1.0
+        curvature = math.sqrt(np.vdot(v, v))
+        wanted = max(1.0, math.sqrt(np.vdot(r, r)) / curvature) if curvature > 0.0 else 1.0
         a = -min(wanted, cap)
         ahead = np.maximum(point.joint - 2.0 * a * r + a * a * v, _SHARE_LEFT * np.minimum(plain.joint, plain.step))
         extrapolated = objective.at(ahead / ahead.sum())
         evaluations += 2
-        if extrapolated.value < plain.value:
+        if objective.falls(plain, extrapolated):
             point, cap = plain, max(1.0, -a / _CAP_FACTOR)
         else:
             point, cap = extrapolated, cap * (_CAP_FACTOR if wanted > cap else 1.0)
-        certificate = objective.certificate(point)
-    return Ascent(point, certificate, evaluations)
+        certificate = objective.certificate(point, sought=tolerance)
+    # At the limit, only that it is above the tolerance may be known.
+    return Ascent(point, certificate if certificate < math.inf else objective.certificate(point), evaluations)

@@ -141,6 +141,7 @@ class TemporalPrior(Prior):
         return cls(
             basis=basis,
             moments=window.moments,
+            dependence=window.dependence,
             centre=centre,
             strength=strength,
             variances=variances,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
-from stream_ldp.records.estimators.likelihood import Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +20,13 @@ __all__ = ["DenseEM", "count_unpacked", "perturb_by_word", "score_by_row"]
 
 #: Entries of the largest array.
 _LARGEST_ARRAY = 2**22
+
+
+class Score(NamedTuple):
+    """The log-likelihood of all reports in nats, and the gradient of its mean, shape of the joint."""
+
+    log_likelihood: float
+    gradient: FloatArray
 
 
 def count_unpacked(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,6 +45,24 @@ def test_patterns_and_reports_give_the_same_score(sizes: tuple[int, ...], monkey
     assert wide.rows == len(counts.counts)
     assert narrow.score(joint).log_likelihood == pytest.approx(wide.score(joint).log_likelihood, rel=1e-12)
     np.testing.assert_allclose(narrow.score(joint).gradient, wide.score(joint).gradient, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (2, 3, 2), (6, 5, 6), (18, 2)], ids=str)
+def test_attributes_alone_have_the_likelihood_of_their_own_bits(sizes: tuple[int, ...]) -> None:
+    """From a table of patterns, or from the rows of a tree, of which a few or all differ."""
+    joint = np.random.default_rng(1).dirichlet(np.ones(int(np.prod(sizes)))).reshape(sizes)
+    counts, channel = draw(joint, 1_000, f=0.3, seed=1)
+    subject = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
+    parts = np.split(counts.unpacked(), np.cumsum(sizes)[:-1], axis=1)
+    for attributes in [*((j,) for j in range(len(sizes))), *combinations(range(len(sizes)), 2)]:
+        shape = tuple(sizes[j] for j in attributes)
+        bits = np.concatenate([parts[j] for j in attributes], axis=1)
+        rows = np.repeat(np.packbits(bits, axis=1, bitorder="little"), counts.counts.astype(np.int64), axis=0)
+        own = Likelihood.of(RowCounts.of(rows, bits=sum(shape)), sizes=shape, supports=[channel] * len(shape))
+        marginal = joint.sum(axis=tuple(j for j in range(len(sizes)) if j not in attributes))
+        found, expected = subject.select(*attributes).score(marginal), own.score(marginal)
+        assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
+        np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9)
 
 
 def test_rows_contracted_are_bounded_by_the_patterns_not_by_the_reports() -> None:

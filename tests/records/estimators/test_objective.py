@@ -46,6 +46,56 @@ def test_the_certificate_of_identical_reports_is_exactly_what_can_be_gained(stre
     assert objective.certificate(point) == pytest.approx(best - point.value, rel=0.01)
 
 
+@given(
+    data=st.data(),
+    sizes=st.sampled_from(TINY_SIZES),
+    channel=channels,
+    strength=st.sampled_from([0.0, 1e-3, 30.0]),
+    share=st.sampled_from([0.0, 1e-3, 0.5, 1.0]),
+)
+def test_slopes_say_of_two_points_what_their_values_do(
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support, strength: float, share: float
+) -> None:
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, supports=[channel] * len(sizes))
+    start, centre, far = (_inside(data.draw(joints(sizes))) for _ in range(3))
+    objective = Objective(likelihood=subject, centre=centre, strength=strength)
+    begin, end = objective.at(start), objective.at((1.0 - share) * start + share * far)
+    least = 1e-9 * max(1.0, abs(begin.value))
+    if objective.falls(begin, end):
+        assert end.value < begin.value + least
+    else:
+        assert end.value > begin.value - least
+
+
+def test_values_of_two_points_on_either_side_of_the_maximum_are_compared() -> None:
+    """Neither slope decides there: away from one the objective rises, and towards the other it falls."""
+    counts = RowCounts(bits=2, rows=np.array([[1], [2]], dtype=np.uint8), counts=np.array([5, 5], dtype=np.int64))
+    subject = Likelihood.of(counts, sizes=(2,), supports=[Support.of_bits(one=0.75, zero=0.25)])
+    objective = Objective(likelihood=subject, centre=np.array([0.5, 0.5]), strength=1.0)
+    near, far = objective.at(np.array([0.4, 0.6])), objective.at(np.array([0.7, 0.3]))
+    assert objective.falls(near, far)
+    assert not objective.falls(far, near)
+
+
+@given(
+    data=st.data(),
+    sizes=st.sampled_from(TINY_SIZES),
+    channel=channels,
+    strength=st.sampled_from([0.0, 1e-3, 30.0]),
+    share=st.sampled_from([0.1, 0.9, 1.001, 10.0]),
+)
+def test_a_certificate_is_left_out_only_where_it_is_above_what_is_sought(
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support, strength: float, share: float
+) -> None:
+    subject = Likelihood.of(data.draw(drawn_rows(sizes)), sizes=sizes, supports=[channel] * len(sizes))
+    point_of, centre = (_inside(data.draw(joints(sizes))) for _ in range(2))
+    objective = Objective(likelihood=subject, centre=centre, strength=strength)
+    point = objective.at(point_of)
+    exact = objective.certificate(point)
+    found = objective.certificate(point, sought=share * exact + 1e-9)
+    assert found == exact or (found == np.inf and share < 1.0)
+
+
 @settings(max_examples=30)
 @given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels, strength=st.sampled_from([1.0, 30.0]))
 def test_the_certificate_vanishes_at_the_maximum(

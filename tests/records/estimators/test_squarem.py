@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stream_ldp.records.estimators import squarem
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.objective import Objective, Point
 from stream_ldp.records.estimators.squarem import ascend
@@ -23,14 +24,24 @@ def test_the_ascent_never_goes_down(strength: float, monkeypatch: pytest.MonkeyP
     kept: list[float] = []
     certificate = Objective.certificate
 
-    def seen(self: Objective, point: Point) -> float:
+    def seen(self: Objective, point: Point, *, sought: float) -> float:
         kept.append(point.value)
-        return certificate(self, point)
+        return certificate(self, point, sought=sought)
 
     monkeypatch.setattr(Objective, "certificate", seen)
     ascend(objective, objective.centre, tolerance=1e-3)
     assert len(kept) > 10
     assert np.all(np.diff(kept) >= 0)
+
+
+def test_an_ascent_that_reaches_its_limit_still_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(squarem, "_LIMIT", 3)
+    counts, channel = draw(np.diag([0.9, 0.1]), 5_000, f=0.5, seed=4)
+    likelihood = Likelihood.of(counts, sizes=(2, 2), supports=[channel, channel])
+    objective = Objective(likelihood=likelihood, centre=np.full((2, 2), 0.25), strength=1.0)
+    ascent = ascend(objective, objective.centre, tolerance=1e-9)
+    assert ascent.evaluations == 3
+    assert 1e-9 < ascent.certificate == objective.certificate(ascent.point) < np.inf
 
 
 def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:

@@ -37,6 +37,7 @@ _PLACES = {
     "NotAnEstimate": "stream_ldp.client.errors",
     "NotMarginals": "stream_ldp.client.errors",
     "NotPlaceCounts": "stream_ldp.client.errors",
+    "NotSyntheticRecords": "stream_ldp.client.errors",
     "ParameterError": "stream_ldp.errors",
     "PlaceCollection": "stream_ldp.places.collection",
     "PlaceCounts": "stream_ldp.places.answer",
@@ -45,6 +46,7 @@ _PLACES = {
     "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
     "Ranking": "stream_ldp.sets.answer",
     "RankingSubscriber": "stream_ldp.client.subscriber",
+    "RecordsSubscriber": "stream_ldp.client.subscriber",
     "ReportRefused": "stream_ldp.privacy.ledger.terms",
     "Reporter": "stream_ldp.client.reporter",
     "SampledCollection": "stream_ldp.sampled.collection",
@@ -61,6 +63,7 @@ _PLACES = {
     "SyncItemReporter": "stream_ldp.client.synchronous",
     "SyncReporter": "stream_ldp.client.synchronous",
     "SyncSubscriber": "stream_ldp.client.synchronous",
+    "SyntheticChunk": "stream_ldp.synthesis.chunk",
     "Terms": "stream_ldp.privacy.ledger.terms",
     "TooManyValues": "stream_ldp.privacy.ledger.terms",
     "UnreadableAnswer": "stream_ldp.client.errors",
@@ -100,6 +103,7 @@ __all__ = [
     "NotAnEstimate",
     "NotMarginals",
     "NotPlaceCounts",
+    "NotSyntheticRecords",
     "ParameterError",
     "PlaceCollection",
     "PlaceCounts",
@@ -108,6 +112,7 @@ __all__ = [
     "PrivacyLedger",
     "Ranking",
     "RankingSubscriber",
+    "RecordsSubscriber",
     "ReportRefused",
     "Reporter",
     "SampledCollection",
@@ -124,6 +129,7 @@ __all__ = [
     "SyncItemReporter",
     "SyncReporter",
     "SyncSubscriber",
+    "SyntheticChunk",
     "Terms",
     "TooManyValues",
     "UnreadableAnswer",
@@ -147,6 +153,7 @@ if TYPE_CHECKING:
         NotAStringRanking,
         NotMarginals,
         NotPlaceCounts,
+        NotSyntheticRecords,
         UnreadableAnswer,
         WrongCollection,
     )
@@ -160,6 +167,7 @@ if TYPE_CHECKING:
         MarginalsSubscriber,
         PlaceSubscriber,
         RankingSubscriber,
+        RecordsSubscriber,
         StringSubscriber,
         Subscriber,
     )
@@ -192,6 +200,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.synthesis.chunk import SyntheticChunk
     from stream_ldp.views.collection import ViewsCollection
 
     __version__: str

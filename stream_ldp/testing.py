@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.collection.synthesis import synthesis_of
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -33,6 +34,8 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.dead_letters import dead_letter
+from stream_ldp.synthesis.publication import are_due, published
+from stream_ldp.synthesis.window import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,6 +170,8 @@ class _Worker:
                 continue
             answer = solve(self._collection, question)
             self._broker.put(topic, answer.to_bytes(), key=answer.key)
+            if not self._merge.has_final(question.window_ms):
+                self._publish_records(answer)
             if self._kind.rounds is not None:
                 asked = self._kind.rounds.after(self._collection, answer)
                 if asked is not None:
@@ -176,3 +181,12 @@ class _Worker:
             self._merge.decide(answer)
             yield answer
         self._merge.forget()
+
+    def _publish_records(self, final: Any) -> None:
+        collection: Any = self._collection
+        if synthesis_of(collection) is None:
+            return
+        question = self._merge.question(final.window.start_ms, whole(collection), final=True)
+        if are_due(question, final):
+            for chunk in published(collection, question, final):
+                self._broker.put(self._names.records(collection.name), chunk.to_bytes(), key=chunk.key)

@@ -14,15 +14,18 @@ import pytest
 import stream_ldp.testing
 from stream_ldp import (
     DataError,
+    Estimate,
     JointCollection,
     MarginalsSubscriber,
     RankingSubscriber,
+    RecordsSubscriber,
     Reporter,
     SampledReporter,
     Subscriber,
     WrongCollection,
     query,
 )
+from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.rejection import Reason
@@ -46,6 +49,26 @@ async def test_reports_are_answered_when_the_windows_close() -> None:
             assert [each async for each in estimates] == answers
         assert kafka.clock() >= START_MS + 65_000
         assert kafka.close_windows() == []
+
+
+async def test_records_are_published_with_the_finals_of_a_collection_that_asks_for_them() -> None:
+    survey = collection_of().model_copy(update={"synthesis": SynthesisSpec(records=40, seed=9)})
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        for seed in (1, 2):
+            await report(kafka, survey, 500, seed=seed)
+            kafka.close_windows()
+        records = RecordsSubscriber("care-survey", settings=kafka.settings, from_beginning=True, follow=False)
+        async with records as chunks:
+            first, second = [chunk async for chunk in chunks]
+        estimates = list(query("care-survey", settings=kafka.settings, last=None))
+    assert [each.window for each in (first, second)] == sorted(
+        {each.window for each in estimates}, key=lambda each: each.start_ms
+    )
+    assert (first.reports, len(first.columns()["mobility"])) == (500, 40)
+    assert set(first.columns()["mobility"]) <= {"none", "some", "full"}
+    (privacy,) = {each.privacy for each in estimates if isinstance(each, Estimate) and each.window == first.window}
+    assert first.privacy == privacy
+    assert first.records != second.records
 
 
 async def test_windows_follow_each_other_and_late_reports_are_refused() -> None:

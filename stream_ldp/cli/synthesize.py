@@ -1,4 +1,4 @@
-"""This command makes synthetic records from the reports of a window."""
+"""This command makes synthetic records from the reports of a window, or takes those that were published."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
 from stream_ldp.cli.replay import NOT_REPLAYED
 from stream_ldp.cli.running import run_client
+from stream_ldp.client.subscriber import RecordsSubscriber
+from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.service.replay import NotReplayed, recounted
-from stream_ldp.synthesis.records import Synthesis
-from stream_ldp.synthesis.records import synthesize as synthetic
-from stream_ldp.synthesis.window import all_pairs, labels_of, marginals_of
+from stream_ldp.synthesis.publication import synthetic
+from stream_ldp.synthesis.window import counting_all, labels_of, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import IO
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from stream_ldp.synthesis.chunk import SyntheticChunk
 
 __all__ = ["synthesize"]
 
@@ -50,18 +50,36 @@ def synthesize(
     ] = None,
     records: Annotated[
         int | None,
-        typer.Option(min=1, max=_MOST_RECORDS, help="Number of records.", show_default="one for each report"),
+        typer.Option(
+            min=1,
+            max=_MOST_RECORDS,
+            help="Number of records.",
+            show_default="that of the file, or one for each report",
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed; the same one makes the same records of the same window.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Seed; the same one makes the same records of the same window.",
+            show_default="that of the file, or 0",
+        ),
+    ] = None,
     method: Annotated[
-        Synthesis,
+        Synthesis | None,
         typer.Option(
             help="How attributes may depend on each other: as far as the evidence goes, as LoPub has it, in a tree, "
-            "or not at all."
+            "or not at all.",
+            show_default="that of the file, or auto",
         ),
-    ] = Synthesis.AUTO,
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Take the records that a worker has published with the final, which needs no access to reports.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -79,36 +97,81 @@ def synthesize(
     They are records of nobody: a function of the estimates and the seed, so they cost no more privacy than the
     reports have. What the estimates do not know, such as how three attributes depend on each other beyond
     their pairs, the records do not have either.
+
+    Where the collection file asks for records (`synthesis`), workers publish the same ones with each final.
     """
     (collection,) = load_collections([file]).values()
-    other = all_pairs(collection)
+    other = counting_all(collection)
     window_ms = None if window is None else round(window.timestamp() * 1000)
+    if published:
+        if any(each is not None for each in (records, seed, method)):
+            fail("--published takes the records as they are: leave --records, --seed and --method out", code=2)
+        run_client(_take(collection.name, settings, window_ms=window_ms, output=output))
+        return
 
     async def run() -> None:
         try:
             question, start_ms = await recounted(collection, other, settings=settings, window_ms=window_ms)
         except NotReplayed as error:
             fail(str(error), code=NOT_REPLAYED)
-        reports = question(other.series[0]).reports
-        found = synthetic(marginals_of(other, question), records=records or reports, seed=seed, method=method)
-        _write(labels_of(other, found.records), output)
+        everything = question(whole(other))
+        # Of a file that asks for none, `other` asks for a number that says nothing.
+        asked = None if other is not collection else other.synthesis
+        spec = SynthesisSpec(
+            records=records or (everything.reports if asked is None else asked.records),
+            seed=(0 if asked is None else asked.seed) if seed is None else seed,
+            method=method or (Synthesis.AUTO if asked is None else asked.method),
+        )
+        found = synthetic(other, everything, spec=spec)
+        columns = labels_of(other, found.records)
+        _write({name: column.tolist() for name, column in columns.items()}, output)
         widest = max(map(len, found.cliques))
         typer.echo(
-            f"{collection.name} {moment(start_ms)}: {len(found.records):,} records from {reports:,} reports; "
-            f"structure: {found.structure}, up to {widest} attributes drawn together",
+            f"{collection.name} {moment(start_ms)}: {len(found.records):,} records from {everything.reports:,} "
+            f"reports; structure: {found.structure}, up to {widest} attributes drawn together",
             err=True,
         )
 
     run_client(run())
 
 
-def _write(columns: Mapping[str, NDArray[np.str_]], output: Path | None) -> None:
+async def _take(name: str, settings: Settings, *, window_ms: int | None, output: Path | None) -> None:
+    """Write the records of a window that have been published."""
+    windows: dict[int, dict[str, dict[int, SyntheticChunk]]] = {}
+    async with RecordsSubscriber(name, settings=settings, from_beginning=True, follow=False) as chunks:
+        async for each in chunks:
+            made = windows.setdefault(each.window.start_ms, {})
+            made.setdefault(each.series.rpartition("-")[0], {})[each.chunk] = each
+    # Those that are being published may not be complete yet.
+    complete = {
+        start_ms: [whole[number] for number in sorted(whole)]
+        for start_ms, made in windows.items()
+        for whole in made.values()
+        if len(whole) == next(iter(whole.values())).chunks
+    }
+    start_ms = max(complete, default=None) if window_ms is None else window_ms
+    if start_ms is None or start_ms not in complete:
+        fail(
+            f"{name}: no records of {'any' if window_ms is None else 'this'} window are published", code=NOT_REPLAYED
+        )
+    found: Sequence[SyntheticChunk] = complete[start_ms]
+    columns: dict[str, list[str]] = {axis.attribute: [] for axis in found[0].attributes}
+    for chunk in found:
+        for attribute, values in chunk.columns().items():
+            columns[attribute] += values
+    _write(columns, output)
+    typer.echo(
+        f"{name} {moment(start_ms)}: {found[0].total:,} records from {found[0].reports:,} reports, as published; "
+        f"structure: {found[0].structure}",
+        err=True,
+    )
+
+
+def _write(columns: Mapping[str, list[str]], output: Path | None) -> None:
     """Write records to a file, or to standard output."""
     try:
         if output is not None and output.suffix == ".parquet":
-            table = imported("pyarrow", extra="analysis").table(
-                {name: column.tolist() for name, column in columns.items()}
-            )
+            table = imported("pyarrow", extra="analysis").table(dict(columns))
             imported("pyarrow.parquet", extra="analysis").write_table(table, str(output))
         elif output is not None:
             with output.open("w", encoding="utf-8", newline="") as file:
@@ -119,7 +182,7 @@ def _write(columns: Mapping[str, NDArray[np.str_]], output: Path | None) -> None
         fail(f"{output}: cannot be written: {error.strerror}")
 
 
-def _write_csv(columns: Mapping[str, NDArray[np.str_]], file: IO[str]) -> None:
+def _write_csv(columns: Mapping[str, list[str]], file: IO[str]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    writer.writerows(zip(*columns.values(), strict=True))

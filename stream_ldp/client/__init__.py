@@ -8,6 +8,7 @@ from stream_ldp.client.errors import (
     NotAStringRanking,
     NotMarginals,
     NotPlaceCounts,
+    NotSyntheticRecords,
     UnreadableAnswer,
     WrongCollection,
 )
@@ -21,6 +22,7 @@ from stream_ldp.client.subscriber import (
     MarginalsSubscriber,
     PlaceSubscriber,
     RankingSubscriber,
+    RecordsSubscriber,
     StringSubscriber,
     Subscriber,
 )
@@ -61,10 +63,12 @@ __all__ = [
     "NotAnEstimate",
     "NotMarginals",
     "NotPlaceCounts",
+    "NotSyntheticRecords",
     "PlaceReporter",
     "PlaceSubscriber",
     "PrivacyLedger",
     "RankingSubscriber",
+    "RecordsSubscriber",
     "ReportRefused",
     "Reporter",
     "SampledReporter",

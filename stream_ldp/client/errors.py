@@ -96,6 +96,12 @@ class NotMarginals(UnreadableAnswer):
     what = "marginals"
 
 
+class NotSyntheticRecords(UnreadableAnswer):
+    """A record of a records topic holds no synthetic records, or those of a later release."""
+
+    what = "synthetic records"
+
+
 def require_topic(topic: str, existing: Container[str], settings: Settings) -> None:
     """Check that a topic exists, since aiokafka would wait without end for one that does not.
 

@@ -15,6 +15,7 @@ from stream_ldp.client.errors import (
     NotAStringRanking,
     NotMarginals,
     NotPlaceCounts,
+    NotSyntheticRecords,
     UnreadableAnswer,
     require_topic,
 )
@@ -27,6 +28,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.strings.answer import StringRanking
+from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,7 @@ __all__ = [
     "MarginalsSubscriber",
     "PlaceSubscriber",
     "RankingSubscriber",
+    "RecordsSubscriber",
     "StringSubscriber",
     "Subscriber",
 ]
@@ -79,6 +82,12 @@ _STRINGS = AnswerSource(
 )
 _PLACES = AnswerSource(
     topic=TopicNames.places, read=PlaceCounts.from_bytes, unreadable=NotPlaceCounts, reader="PlaceSubscriber"
+)
+_RECORDS = AnswerSource(
+    topic=TopicNames.records,
+    read=SyntheticChunk.from_bytes,
+    unreadable=NotSyntheticRecords,
+    reader="RecordsSubscriber",
 )
 
 #: Every kind of answers, each with its own topic.
@@ -380,6 +389,29 @@ class PlaceSubscriber(WindowSubscriber[PlaceCounts]):
     """
 
     _source = _PLACES
+
+
+class RecordsSubscriber(WindowSubscriber[SyntheticChunk]):
+    """A subscriber to the synthetic records of a collection, some thousands at a time.
+
+        async with RecordsSubscriber("care-survey", settings=Settings.load()) as records:
+            async for chunk in records:
+                print(chunk.window, chunk.chunk, chunk.chunks, chunk.columns()["bathing"][:10])
+
+    Every chunk of a window is handed out once, in order, also if a worker has published it again after a crash.
+    Iteration raises NotSyntheticRecords for a record that holds none; the next step continues after that record.
+    """
+
+    _source = _RECORDS
+
+    def _require_topic(self, existing: Container[str]) -> None:
+        """Check that the topic exists; a collection has answers on another topic whether or not it has records."""
+        if self._topic not in existing:
+            raise MissingTopic(
+                f"topic {self._topic} does not exist, or this user may not describe it\n"
+                "  -> a collection has it whose file asks for synthetic records, by `synthesis: {records: 10000}`; "
+                f"create it: stream-ldp topics create COLLECTION.yaml {self._settings.flags()}"
+            )
 
 
 def _explanation(error: ValidationError) -> str:

@@ -266,10 +266,13 @@ class Topics:
 
     answers: last part of the name of the topic of answers.
     rounds: whether the kind has a topic on which rounds are published.
+    records: whether there is one for synthetic records; it depends on the collection, not on its kind. See
+        `stream_ldp.collection.synthesis.topics_of`.
     """
 
     answers: str
     rounds: bool = False
+    records: bool = False
 
 
 class Collection(Part):

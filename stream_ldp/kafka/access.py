@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection.synthesis import topics_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -24,7 +26,7 @@ class Role(StrEnum):
     WORKER = "worker"
     """Workers."""
     READER = "reader"
-    """Subscribers, pages, `query` and `watch`."""
+    """Subscribers, pages, `query`, `watch`, and `synthesize --published`."""
     ANALYST = "analyst"
     """Whoever runs `replay` or `synthesize`: as much as the service sees."""
     DEPLOYER = "deployer"
@@ -76,13 +78,13 @@ def access_rules(role: Role, collections: Iterable[Collection], *, settings: Set
     """Return what a kind of user needs for some collections, each rule once."""
     names, group = settings.topic_names, settings.group
     found = [
-        rule for each in collections for rule in rules_of(role, each.name, each.topics, names=names, group=group)
+        rule for each in collections for rule in rules_of(role, each.name, topics_of(each), names=names, group=group)
     ]
     return tuple(dict.fromkeys(found))
 
 
 def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, group: str) -> Iterator[AccessRule]:
-    """Yield what a kind of user needs for one collection, given by name and the topics of its kind.
+    """Yield what a kind of user needs for one collection, given by name and its topics.
 
     group: first part of the names of the workers' consumer groups, as in the settings.
     """
@@ -90,20 +92,23 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
     reports, letters = names.reports(collection), names.dead_letters(collection)
     answers = names.answers_of(collection, topics)
     rounds = [names.rounds(collection)] if topics.rounds else []
+    records = [names.records(collection)] if topics.records else []
     match role:
         case Role.CLIENT:
             yield from _on_topics(write, reports)
             yield from _on_topics(read, *rounds)
         case Role.WORKER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers, *rounds)
-            yield from _on_topics(write, names.partials, answers, letters, *rounds)
-            yield from _on_topics(configs, names.collections, names.partials, reports, answers, letters, *rounds)
+            yield from _on_topics(write, names.partials, answers, letters, *rounds, *records)
+            yield from _on_topics(
+                configs, names.collections, names.partials, reports, answers, letters, *rounds, *records
+            )
             for part in ("ingest", "released"):
                 yield AccessRule(resource=Resource.GROUP, name=f"{group}.{collection}.{part}", operation=read)
             # Its last part says which collections are merged together.
             yield _on_all(Resource.GROUP, f"{group}.merge", read)
         case Role.READER:
-            yield from _on_topics(read, answers)
+            yield from _on_topics(read, answers, *records)
         case Role.ANALYST:
             yield from _on_topics(read, reports, answers, letters)
         case Role.DEPLOYER:

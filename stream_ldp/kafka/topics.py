@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection.synthesis import topics_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -24,8 +26,13 @@ OUTAGE_MS = 7 * DAY_MS
 ESTIMATES_MS = 30 * DAY_MS
 #: Operators have this long to look at refused batches, weekends included.
 DEAD_LETTERS_MS = 14 * DAY_MS
+#: Subscribers may be down this long and still find the synthetic records that they have not read; older ones can be
+#: made again as long as the log has the reports.
+RECORDS_MS = 7 * DAY_MS
 #: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
 SEGMENT_BYTES = 64 * 2**20
+#: Room of a topic of synthetic records, which would fill a disk otherwise: a window has up to a segment of them.
+RECORDS_BYTES = 16 * SEGMENT_BYTES
 #: A segment is deleted when its newest record has expired, so a record outlives its retention by this and a little.
 SEGMENT_MS = _HOUR_MS
 #: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
@@ -37,7 +44,7 @@ REPORTS_PARTITIONS = 4
 #: Settings that must have the declared value, in whatever way it is written.
 _EXACT = frozenset({"cleanup.policy", "message.timestamp.type"})
 #: Settings that may be larger than declared; -1 means no limit.
-_AT_LEAST = frozenset({"retention.ms", "max.message.bytes"})
+_AT_LEAST = frozenset({"retention.ms", "retention.bytes", "max.message.bytes"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +76,10 @@ class TopicNames:
     def places(self, collection: str) -> str:
         """Name the topic of the counts of one collection of places."""
         return f"{self.prefix}.{collection}.places"
+
+    def records(self, collection: str) -> str:
+        """Name the topic of the synthetic records of one collection."""
+        return f"{self.prefix}.{collection}.records"
 
     def rounds(self, collection: str) -> str:
         """Name the topic of the rounds of one item collection."""
@@ -195,6 +206,7 @@ def _own(
     collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
 ) -> tuple[TopicSpec, ...]:
     asked = [_rounds(collection, names)] if collection.topics.rounds else []
+    made = [_records(collection, names)] if topics_of(collection).records else []
     return (
         TopicSpec(
             name=names.reports(collection.name),
@@ -214,6 +226,7 @@ def _own(
             outlives=names.partials,
             config=_compacted_and_deleted(estimates_ms),
         ),
+        *made,
         TopicSpec(
             name=names.dead_letters(collection.name),
             partitions=1,
@@ -234,6 +247,14 @@ def _rounds(collection: Collection, names: TopicNames) -> TopicSpec:
         config=_compacted_and_deleted(rounds_kept_ms(collection.window))
         # A writer's own time could be so far ahead that workers would forget all other rounds.
         | {"message.timestamp.type": "LogAppendTime"},
+    )
+
+
+def _records(collection: Collection, names: TopicNames) -> TopicSpec:
+    return TopicSpec(
+        name=names.records(collection.name),
+        partitions=1,
+        config=_compacted_and_deleted(RECORDS_MS) | {"retention.bytes": str(RECORDS_BYTES)},
     )
 
 

@@ -218,6 +218,18 @@ class Merge:
         """Take note that there is a final answer to the window with this end, although it cannot be read."""
         self._undecided.decide(series, end_ms)
 
+    def holds(self, window_ms: int) -> bool:
+        """Decide whether all that the answer to a window depends on is held, if it has come; see `forget`."""
+        window = self.collection.window
+        first_ms = window_ms - (window.memory_windows - 1) * window.size_ms
+        return self._forgotten_before is None or first_ms >= self._forgotten_before
+
+    def has_final(self, window_ms: int) -> bool:
+        """Decide whether any series has its final answer to a window, or to a later one."""
+        end_ms = window_ms + self.collection.window.size_ms
+        decided = (self._undecided.decided_ms(each) for each in self._series)
+        return any(each is not None and each >= end_ms for each in decided)
+
     def is_decided(self, pane: int) -> bool:
         """Decide whether all windows of a pane have their final answers."""
         return all(self._undecided.is_decided(pane, series) for series in self._series)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, one_of, require_distinct
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
-from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
@@ -35,6 +36,9 @@ EstimatesT = TypeVar("EstimatesT", bound=Collection)
 
 #: Name of an estimate that no collection file has.
 AD_HOC = "ad-hoc"
+
+#: Name of what synthetic records are made from.
+WHOLE = "records"
 
 
 class Attribute(Part):
@@ -74,7 +78,7 @@ class Attribute(Part):
         return encode_value(value, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
 
 
-class JointCollection(CollectionOfRecords):
+class JointCollection(SynthesizingCollection):
     """A collection of records, as a collection file describes it.
 
     mechanism: what perturbs records.
@@ -117,6 +121,14 @@ class JointCollection(CollectionOfRecords):
             cells = math.prod(self.sizes_of(estimate))
             if cells > MAX_CELLS:
                 raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
+        for one, other in combinations(self.attributes, 2) if self.synthesis is not None else ():
+            cells = len(one.values) * len(other.values)
+            if cells > MAX_CELLS:
+                raise Misplaced(
+                    f"records are made of all pairs of attributes, and {one.name} and {other.name} have {cells:,} "
+                    f"cells together; at most {MAX_CELLS:,} can be solved",
+                    "synthesis",
+                )
         return self
 
     @cached_property
@@ -127,6 +139,11 @@ class JointCollection(CollectionOfRecords):
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(len(attribute.values) for attribute in self.attributes)
+
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """See `SynthesizingCollection.record_sizes`."""
+        return self.sizes
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -178,6 +195,16 @@ class JointCollection(CollectionOfRecords):
     def series(self) -> tuple[EstimateSpec, ...]:
         """The estimates."""
         return self.estimates
+
+    @property
+    def whole(self) -> EstimateSpec:
+        """All attributes at once: no estimate that is published, but the counts that records are made from."""
+        return EstimateSpec(name=WHOLE, of=tuple(attribute.name for attribute in self.attributes))
+
+    @property
+    def counted(self) -> tuple[EstimateSpec, ...]:
+        """All that has counts of its own: the estimates, and the whole reports where records are made of them."""
+        return self.estimates if self.synthesis is None else (*self.estimates, self.whole)
 
     @property
     def _meaning(self) -> list[Any]:

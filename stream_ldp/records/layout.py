@@ -27,7 +27,7 @@ class JointLayout:
         self.fingerprint = collection.fingerprint
         self._mechanism = collection.mechanism
         self.bits = self._mechanism.bits
-        columns = {estimate.of: collection.bits_of(estimate.of) for estimate in collection.estimates}
+        columns = {estimate.of: collection.bits_of(estimate.of) for estimate in collection.counted}
         self._widths = {of: len(bits) for of, bits in columns.items()}
         self._selections = {of: BitSelection(bits) for of, bits in columns.items()}
         self._reports_per_user = collection.window.reports_per_user

@@ -15,10 +15,11 @@ import logging
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mode import Service
 
+from stream_ldp.collection.synthesis import synthesis_of
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
@@ -33,6 +34,8 @@ from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.solver import Solver
 from stream_ldp.service.windows_log import partials_log, read_answers
+from stream_ldp.synthesis.publication import are_due, published
+from stream_ldp.synthesis.window import whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -45,8 +48,11 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.collection import JointCollection
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.solver import Solved
+    from stream_ldp.views.collection import ViewsCollection
 
 __all__ = ["Merger", "PartitionsAdded"]
 
@@ -226,6 +232,9 @@ class Merger(Service):
         merge = owned.merge
         for answer in merge.decided:
             await self._ask_next(merge.collection, answer)
+        # A window that is forgotten has its records: they are published before it is.
+        if merge.decided and merge.holds(merge.decided[-1].window.start_ms):
+            await self._publish_records(merge, merge.decided[-1])
         provisionals = [Provisionals(merge, each, now=time.monotonic()) for each in merge.collection.series]
         while not self.should_stop:
             owned.wake.clear()
@@ -234,8 +243,11 @@ class Merger(Service):
                 await asyncio.sleep(0)
             elif not held and (question := merge.due()) is not None:
                 owned.due_since = time.monotonic()
-                await self._publish_final(merge, question)
+                is_first = not merge.has_final(question.window_ms)
+                final = await self._publish_final(merge, question)
                 owned.due_since = None
+                if final is not None and is_first:
+                    await self._publish_records(merge, final)
                 merge.forget()
                 await self._commit(owned)
             elif not await self._publish_provisional(merge, provisionals):
@@ -249,7 +261,8 @@ class Merger(Service):
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
-    async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> None:
+    async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> Answer | None:
+        """Publish the answer to a question, and return it; None if there are too few reports for one."""
         collection = merge.collection
         if _too_few(collection, question):
             log.info(
@@ -257,7 +270,7 @@ class Merger(Service):
             )
             self._metrics.windows_withheld.labels(collection.name).inc()
             merge.skip(question.series.name, question.window_ms + collection.window.size_ms)
-            return
+            return None
         answer = (await self._solve(merge.collection, question)).answer
         offset = await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
@@ -266,7 +279,7 @@ class Merger(Service):
             name = merge.collection.name
             self._metrics.windows_silent.labels(name).inc()
             log.warning("%s/%s: nobody reported in %s", name, answer.series, answer.window)
-            return
+            return answer
         self._observe_plausibility(answer)
         closed_s = max(0.0, time.time() - answer.window.end_ms / 1_000)
         self._metrics.window_close_delay.labels(merge.collection.name).observe(closed_s)
@@ -281,6 +294,34 @@ class Merger(Service):
                 "delay_seconds": round(closed_s, 3),
             },
         )
+        return answer
+
+    async def _publish_records(self, merge: Merge, final: Answer) -> None:
+        """Publish the synthetic records of a window with its first final, if the collection asks for some.
+
+        They are published after the final, which they would hold up, and before the merge forgets the window. After
+        a start those of the last window are published again unless it is forgotten, since an earlier owner may have
+        died before: they have the same keys and the same content.
+        """
+        collection = merge.collection
+        if synthesis_of(collection) is None:
+            return
+        joint = cast("JointCollection | ViewsCollection", collection)
+        question = merge.question(final.window.start_ms, whole(joint), final=True)
+        if not are_due(question, final):
+            log.info(
+                "%s: no records are made of %s: %d of %d reports are counted for them",
+                *(collection.name, final.window, question.reports, final.reports),
+            )
+            return
+        estimate = cast("Estimate", final)
+        topic = self._names.records(collection.name)
+
+        def records() -> list[Record]:
+            chunks = published(joint, question, estimate)
+            return [Record(topic=topic, key=each.key, value=each.to_bytes(), partition=0) for each in chunks]
+
+        await self._producer.publish((await self._solver.work(collection, question, records)).answer)
 
     async def _is_held(self, owned: _Owned) -> bool:
         """Decide whether something that cannot be read holds the finals of a collection back, and say so."""
@@ -334,7 +375,7 @@ class Merger(Service):
                 return True
         return False
 
-    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Solved:
+    async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Solved[Answer]:
         solved = await self._solver.solve(collection, question)
         fit_of = kind_of(collection).fit
         if fit_of is not None and solved.answer.status is Status.ANSWERED:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.estimators import Stop
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.synthesis.marginals import OfPairs, OfViews
-from stream_ldp.synthesis.records import MOST_CELLS, Synthesis, synthesize
+from stream_ldp.synthesis.records import MOST_CELLS, synthesize
 from stream_ldp.views.design import ranked
 from stream_ldp.views.evaluation import PerturbedRecords, Views
 from stream_ldp.views.expected import DEPENDENCE

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.synthesis.graph import cliques_of, mutual_information, spanning_forest
 from stream_ldp.synthesis.junction_tree import JunctionTree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.synthesis.graph import Edge
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["MOST_CELLS", "SIGNIFICANCE", "Structure", "Synthesis", "SyntheticRecords", "synthesize", "tree_of"]
+__all__ = ["MOST_CELLS", "SIGNIFICANCE", "Structure", "SyntheticRecords", "synthesize", "tree_of"]
 
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.
 MOST_CELLS = 5_000
@@ -30,18 +31,6 @@ MOST_CELLS = 5_000
 SIGNIFICANCE = 0.05
 #: Least correlation that LoPub takes for a dependence (Ren et al., 2018, section 6).
 _LOPUB_PHI = 0.2
-
-
-class Synthesis(StrEnum):
-    """How the attributes of synthetic records depend on each other."""
-
-    AUTO = "auto"
-    """As far as the evidence goes: if the pairs together show dependence, those that stand out have an edge."""
-    LOPUB = "lopub"
-    """Pairs whose mutual information is at least that of a correlation of 0.2, noise or not (Ren et al., 2018)."""
-    TREE = "tree"
-    """The most likely tree of the pairs that stand out (Chow and Liu, 1968)."""
-    INDEPENDENT = "independent"
 
 
 class Structure(StrEnum):
@@ -66,12 +55,17 @@ class SyntheticRecords:
 
 
 def synthesize(
-    marginals: Marginals, *, records: int, seed: int, method: Synthesis = Synthesis.AUTO, most_cells: int = MOST_CELLS
+    marginals: Marginals,
+    *,
+    records: int,
+    seed: int | Sequence[int],
+    method: Synthesis = Synthesis.AUTO,
+    most_cells: int = MOST_CELLS,
 ) -> SyntheticRecords:
     """Draw records whose attributes have the estimated distributions (LoPub; Ren et al., 2018, algorithm 4).
 
     records: how many.
-    seed: determines them, together with the estimates.
+    seed: one number or several, which determine them, together with the estimates.
     most_cells: most cells of the joint distribution of attributes that are drawn together.
     """
     tree = tree_of(marginals, method=method, most_cells=most_cells)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from stream_ldp.collection.located import parse_values
+from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.errors import ParameterError
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
+from stream_ldp.records.bit_selection import BitSelection, Pieces
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
 from stream_ldp.views.collection import ViewsCollection
-from stream_ldp.views.fitting import Fit
-from stream_ldp.views.tables import view_tables
+from stream_ldp.views.solve import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["all_pairs", "labels_of", "marginals_of"]
+__all__ = ["all_pairs", "counting_all", "labels_of", "marginals_of", "whole"]
 
 
-def all_pairs(collection: Collection) -> Collection:
-    """Make a collection with the same reports that asks for all that records are made from.
+def counting_all(collection: Collection) -> JointCollection | ViewsCollection:
+    """Make a collection with the same reports of which all is counted that records are made from.
 
     Raises:
         ParameterError: the collection has no records, or its pairs have too many cells.
@@ -42,23 +44,40 @@ def all_pairs(collection: Collection) -> Collection:
             f"{collection.name} has no records: synthetic ones are made of collections of joint distributions, by "
             "rr-ldp, by k-rr, or by `kind: sampled` with `ask`"
         )
+    if collection.synthesis is not None:
+        return collection
+    return parse_values(JointCollection, _fields(collection) | {"synthesis": SynthesisSpec(records=1)})
+
+
+def whole(collection: JointCollection | ViewsCollection) -> Series:
+    """Return the series whose questions hold all that records are made from."""
+    return collection.whole if isinstance(collection, JointCollection) else collection.series[0]
+
+
+def all_pairs(collection: JointCollection) -> JointCollection:
+    """Make a collection with the same reports that asks for every attribute and every pair, of a window alone."""
     names = [attribute.name for attribute in collection.attributes]
-    fields = {name: getattr(collection, name) for name in JointCollection.model_fields}
     asked = [(name,) for name in names] + list(combinations(names, 2))
     estimates = [{"name": f"of-{number}", "of": of, "prior": "window"} for number, of in enumerate(asked)]
-    return parse_values(JointCollection, fields | {"estimates": estimates})
+    return parse_values(JointCollection, _fields(collection) | {"estimates": estimates, "synthesis": None})
 
 
-def marginals_of(collection: Collection, question: Callable[[Series], Question[Any, Any]]) -> Marginals:
+def marginals_of(collection: JointCollection | ViewsCollection, question: Question[Any, Any]) -> Marginals:
     """Estimate the distributions of a window.
 
-    collection: one that `all_pairs` has made.
-    question: makes the question about one of its series.
+    question: about `whole`.
     """
     if isinstance(collection, ViewsCollection):
-        return OfViews(fit=_fit(collection, question(collection.series[0])))
-    asked = cast("JointCollection", collection)
-    answers = {asked.positions_of(each.of): records.solve(asked, question(each)) for each in asked.series}
+        _, fit = fitted(collection, question)
+        return OfViews(fit=fit)
+    asked = all_pairs(collection)
+    answers = {
+        asked.positions_of(each.of): records.solve(
+            asked,
+            replace(question, series=each, windows=_selected(question, asked.bits_of(each.of)), before=None),
+        )
+        for each in asked.series
+    }
     pairs = {(of[0], of[1]): answer for of, answer in answers.items() if len(of) == 2}
     return OfPairs(
         attributes=[answers[place,].joint() for place in range(len(asked.attributes))],
@@ -70,11 +89,17 @@ def marginals_of(collection: Collection, question: Callable[[Series], Question[A
     )
 
 
-def _fit(collection: ViewsCollection, question: Question[Any, Any]) -> Fit:
-    questions = collection.questions
-    windows = weighted_sums(question, counters=questions.counters)
-    tables = view_tables(questions, windows, reports_per_user=collection.window.reports_per_user)
-    return Fit(tables, sizes=[len(attribute.labels) for attribute in collection.attributes])
+def _fields(collection: JointCollection) -> dict[str, Any]:
+    return {name: getattr(collection, name) for name in JointCollection.model_fields}
+
+
+def _selected(question: Question[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
+    """Return the counts of some bits of whole reports."""
+    selection = BitSelection(bits)
+    return tuple(
+        (weight, tuple(part.mapped(selection.of(Pieces(part.rows)), bits=len(bits)) for part in parts))
+        for weight, parts in question.counts(RowCounts)
+    )
 
 
 def labels_of(collection: Collection, synthetic: NDArray[np.int64]) -> dict[str, NDArray[np.str_]]:

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.errors import ParameterError
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
 from stream_ldp.sampled.collection import AskingCollection
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["ViewsCollection", "about"]
 
 
-class ViewsCollection(AskingCollection):
+class ViewsCollection(SynthesizingCollection, AskingCollection):
     """A collection of joint distributions that users tell in views, as a collection file describes it.
 
     estimates: the joint distributions to estimate.
@@ -75,6 +76,11 @@ class ViewsCollection(AskingCollection):
     def questions(self) -> QuestionSet:
         """See `AskingCollection.questions`: one for each view."""
         return self.mechanism_spec.questions(self.attributes)
+
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """See `SynthesizingCollection.record_sizes`."""
+        return tuple(len(attribute.labels) for attribute in self.attributes)
 
     @property
     def series(self) -> tuple[ViewEstimateSpec, ...]:

@@ -18,9 +18,12 @@ __all__ = ["VIEWS", "is_of_views"]
 
 
 def is_of_views(document: Mapping[str, Any]) -> bool:
-    """Say whether a sampled collection is of views: it has estimates, or asks about more than single attributes."""
+    """Say whether a sampled collection is of views.
+
+    It has estimates, or synthetic records, or asks about more than single attributes.
+    """
     asked = document["mechanism"].get("ask", "attributes")
-    return "estimates" in document or asked != "attributes"
+    return "estimates" in document or "synthesis" in document or asked != "attributes"
 
 
 VIEWS = Kind(

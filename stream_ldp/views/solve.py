@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import ViewTable
 
-__all__ = ["SIGNIFICANCE", "solve"]
+__all__ = ["SIGNIFICANCE", "fitted", "solve"]
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05
@@ -44,15 +44,9 @@ _KEPT_FITS = 8
 def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]) -> Estimate:
     """Answer a question about one window of one estimate."""
     spec, window, questions = question.series, collection.window, collection.questions
-    windows = weighted_sums(question, counters=questions.counters)
-    _, current = windows[0]
+    _, current = weighted_sums(question, counters=questions.counters)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
-    tables, fit = _fitted(
-        questions,
-        tuple((weight, sums.tobytes()) for weight, sums in windows),
-        reports_per_user=window.reports_per_user,
-        sizes=tuple(len(attribute.labels) for attribute in collection.attributes),
-    )
+    tables, fit = fitted(collection, question)
     joint = fit.joint(of)
     return Estimate(
         collection=collection.name,
@@ -78,6 +72,19 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
     )
 
 
+def fitted(
+    collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]
+) -> tuple[list[ViewTable], Fit]:
+    """Fit the window of a question, once for all estimates and records that are made of it."""
+    questions, window = collection.questions, collection.window
+    return _fitted(
+        questions,
+        tuple((weight, sums.tobytes()) for weight, sums in weighted_sums(question, counters=questions.counters)),
+        reports_per_user=window.reports_per_user,
+        sizes=collection.record_sizes,
+    )
+
+
 @lru_cache(maxsize=_KEPT_FITS)
 def _fitted(
     questions: QuestionSet,
@@ -86,7 +93,7 @@ def _fitted(
     reports_per_user: float,
     sizes: tuple[int, ...],
 ) -> tuple[list[ViewTable], Fit]:
-    """Fit the sums of some windows, once for all estimates that are asked of them."""
+    """Fit the sums of some windows."""
     sums = [(weight, np.frombuffer(values, dtype=np.int64)) for weight, values in windows]
     tables = view_tables(questions, sums, reports_per_user=reports_per_user)
     return tables, Fit(tables, sizes=sizes)

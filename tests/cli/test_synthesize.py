@@ -14,6 +14,8 @@ from typer.testing import Result
 from stream_ldp import SampledReporter
 from stream_ldp.cli.synthesize import synthesize
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.answer import moment
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS, report
@@ -79,6 +81,31 @@ def test_views_make_records_as_well(command_line: Run, tmp_path: Path) -> None:
     # Four of five do; the noise of a sixth of 3,000 users at epsilon 4 is a tenth of the distance to a half.
     assert sum(row["walks"] == row["bathes"] for row in rows) / 3_000 == pytest.approx(0.8, abs=0.1)
     assert "structure: tree, up to 2 attributes drawn together" in result.stderr
+
+
+def test_published_records_are_those_that_the_log_makes_again(command_line: Run, survey: Path) -> None:
+    survey.write_text(survey.read_text() + "synthesis: {records: 70, seed: 3, method: tree}\n")
+    collection = JointCollection.load(survey)
+    with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        asyncio.run(report(kafka, collection, 600))
+        kafka.close_windows()
+        asyncio.run(report(kafka, collection, 900, seed=2))
+        (*_, final) = kafka.close_windows()
+        found = {
+            options: command_line(synthesize, survey, *options)
+            for options in [("--published",), (), ("--published", "--window", moment(START_MS))]
+        }
+        nothing = command_line(synthesize, survey, "--published", "--window", moment(final.window.end_ms))
+        both = command_line(synthesize, survey, "--published", "--seed", "4")
+    last, again, first = found.values()
+    assert last.exit_code == again.exit_code == first.exit_code == 0, first.output
+    assert len(last.stdout.splitlines()) == 71
+    assert last.stdout == again.stdout != first.stdout
+    assert "70 records from 900 reports, as published; structure: " in last.stderr
+    assert "70 records from 600 reports, as published" in first.stderr
+    assert (nothing.exit_code, both.exit_code) == (3, 2)
+    assert "care-survey: no records of this window are published" in nothing.stderr
+    assert "leave --records, --seed and --method out" in both.stderr
 
 
 def test_a_window_without_reports_ends_with_3(command_line: Run, survey: Path) -> None:

@@ -8,14 +8,24 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.client import MissingTopic, NotAnEstimate, NotARanking, RankingSubscriber, Subscriber, subscriber
+from stream_ldp.client import (
+    MissingTopic,
+    NotAnEstimate,
+    NotARanking,
+    RankingSubscriber,
+    RecordsSubscriber,
+    Subscriber,
+    subscriber,
+)
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
+from tests.synthesis.examples import chunk_of
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 TOPIC = "stream-ldp.care-survey.estimates"
@@ -68,7 +78,7 @@ class Topic:
         self.existing = {name}
         self.consumers: list[FakeConsumer] = []
 
-    def write(self, *answers: Estimate | Ranking) -> None:
+    def write(self, *answers: Estimate | Ranking | SyntheticChunk) -> None:
         self.log += [answer.to_bytes() for answer in answers]
 
     def consumer(self, **options: Any) -> FakeConsumer:
@@ -86,6 +96,11 @@ class Topic:
             "films", settings=SETTINGS, from_beginning=True, follow=False, **options
         ) as rankings:
             return [ranking async for ranking in rankings]
+
+    async def records(self) -> list[SyntheticChunk]:
+        subscriber = RecordsSubscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False)
+        async with subscriber as chunks:
+            return [chunk async for chunk in chunks]
 
 
 def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
@@ -208,6 +223,20 @@ async def test_every_other_kind_of_subscriber_is_named(topic: Topic, answers: st
     topic.existing = {f"stream-ldp.care-survey.{answers}"}
     with pytest.raises(MissingTopic, match=rf"estimates does not exist, but .*{answers} does: .* {reader}"):
         await topic.read()
+
+
+async def test_each_chunk_of_records_is_handed_out_once_in_order(topic: Topic) -> None:
+    chunks = [chunk_of(of_minute(minute), chunk=number) for minute in (0, 1) for number in (0, 1)]
+    first, second, third, fourth = chunks
+    # One worker died after the first chunk of the second window, and a delayed one repeats the first window.
+    topic.write(first, second, third, third, fourth, first, second)
+    topic.existing = {"stream-ldp.care-survey.records"}
+    assert await topic.records() == chunks
+
+
+async def test_a_collection_without_records_has_no_topic_of_them(topic: Topic) -> None:
+    with pytest.raises(MissingTopic, match=r"records does not exist, .*\n.* file asks for .* `synthesis: "):
+        await topic.records()
 
 
 def test_a_group_member_that_does_not_follow_is_refused() -> None:

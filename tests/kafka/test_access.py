@@ -21,7 +21,7 @@ LETTERS = {
 
 def table() -> list[str]:
     """Write the rules of all kinds of users as a table, for a collection that has every topic."""
-    names, topics = TopicNames(prefix="<prefix>"), Topics(answers="<answers>", rounds=True)
+    names, topics = TopicNames(prefix="<prefix>"), Topics(answers="<answers>", rounds=True, records=True)
     cells: dict[str, dict[Role, list[str]]] = {}
     for role in Role:
         for rule in rules_of(role, "<collection>", topics, names=names, group="<group>"):

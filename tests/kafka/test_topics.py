@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.kafka.topics import DAY_MS, OUTAGE_MS, SEGMENT_MS, ExistingTopic, TopicNames, TopicSpec, topic_specs
+from stream_ldp.collection.synthesis import SynthesisSpec
+from stream_ldp.kafka.topics import (
+    DAY_MS,
+    OUTAGE_MS,
+    RECORDS_BYTES,
+    SEGMENT_MS,
+    ExistingTopic,
+    TopicNames,
+    TopicSpec,
+    topic_specs,
+)
 from stream_ldp.records.collection import JointCollection
 
 
@@ -165,3 +175,15 @@ def test_another_number_of_partials_partitions_is_a_problem() -> None:
     spec = _specs(_collection())["p.partials"]
     existing = {spec.name: replace(_as_declared(spec), partitions=8)}
     assert spec.problems(existing) == ["topic p.partials has 8 partitions, needs 4"]
+
+
+def test_a_collection_that_asks_for_records_has_a_topic_of_them_of_bounded_size() -> None:
+    asking = _collection().model_copy(update={"synthesis": SynthesisSpec(records=10)})
+    assert set(_specs(asking)) - set(_specs(_collection())) == {"p.care.records"}
+    spec = _specs(asking)["p.care.records"]
+    assert (spec.partitions, spec.config["retention.bytes"]) == (1, str(RECORDS_BYTES))
+    smaller = _as_declared(spec, retention_bytes=str(RECORDS_BYTES - 1))
+    assert spec.problems({spec.name: smaller}) == [
+        f"topic p.care.records has retention.bytes={RECORDS_BYTES - 1}, needs {RECORDS_BYTES} or more"
+    ]
+    assert not spec.problems({spec.name: _as_declared(spec, retention_bytes="-1")})

@@ -122,6 +122,7 @@ estimates:
 sample: 0.5
 min_reports: 10
 delta: 1e-9
+synthesis: {records: 1000, seed: 7, method: lopub}
 """,
     """
 collection: remembered
@@ -209,6 +210,7 @@ mechanism: {kind: sampled, epsilon: 2, ask: auto, users: 1000, dependence: 0.1, 
 attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
 window: {size: 60s}
 estimates: [{name: both, of: [diet, smokes], every: 1s}]
+synthesis: {records: 1000}
 min_reports: 10
 delta: 1e-9
 """,

@@ -16,11 +16,13 @@ from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
 from stream_ldp.strings.answer import StringRanking
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
 from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.strings import examples as strings
+from tests.synthesis.examples import chunk_of
 
 
 def asked(phase: int) -> Round:
@@ -38,6 +40,7 @@ EXAMPLES: dict[type[BaseModel], list[BaseModel]] = {
         places.counts_of(places.collection_of(), 100),
         places.counts_of(places.collection_of(), 1, final=False),
     ],
+    SyntheticChunk: [chunk_of(estimate_of())],
     StringRanking: [
         strings.ranking_of(strings.collection_of(), 2_000),
         strings.ranking_of(strings.collection_of(), 1, final=False),
@@ -48,6 +51,7 @@ DAMAGE: dict[type[BaseModel], list[dict[str, Any]]] = {
     Ranking: [{"phase": 0}, {"items": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Marginals: [{"reports": -1}, {"attributes": [{"attribute": "diet"}]}, {"fingerprint": "xyz"}],
     PlaceCounts: [{"reports": -1}, {"raw": ["many"]}, {"fingerprint": "xyz"}],
+    SyntheticChunk: [{"reports": 0}, {"records": [[0.5, 1]]}, {"final": False}, {"fingerprint": "xyz"}],
     StringRanking: [{"reports": -1}, {"strings": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Round: [{"phase": 0}, {"epsilon": 0}, {"candidates": [0.5]}, {"collection_fingerprint": "xyz"}],
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from stream_ldp.kafka.memory import MemoryBroker, Stored, connected
@@ -17,9 +19,11 @@ from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
 from stream_ldp.service import merger as merger_module
 from stream_ldp.service.merger import Merger, PartitionsAdded
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.machines import simulation
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
@@ -31,9 +35,14 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.producer import Record
     from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.question import Question
 
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
+MAKING = JointCollection.parse(
+    SURVEY.format(name="making")
+    + "  - {name: mobility, of: [mobility], every: 1ms}\nsynthesis: {records: 30, seed: 2, method: tree}\n"
+)
 SHY = JointCollection.parse(SURVEY.format(name="shy") + "min_reports: 3\n")
 
 #: Longest wait, in seconds, before a test fails.
@@ -62,7 +71,8 @@ class Published:
             answers = [
                 answer.reports
                 for record in self.records
-                if not is_provisional(record.key or b"")
+                if record.topic.endswith(".estimates")
+                and not is_provisional(record.key or b"")
                 and (answer := Estimate.from_bytes(record.value)).collection == collection.name
             ]
             if len(answers) >= number:
@@ -96,6 +106,9 @@ class ReportsTopics:
     async def topics(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: SimpleNamespace(partitions=self.partitions) for name in names}
 
+    def forget_commits(self) -> None:
+        self._commits.clear()
+
     async def commit(self, group: str, commits: dict[TopicPartition, tuple[int, str]]) -> None:
         self._commits.setdefault(group, {}).update(commits)
 
@@ -113,15 +126,15 @@ def reports_topics() -> ReportsTopics:
 
 @pytest.fixture
 def metrics() -> Metrics:
-    return Metrics(["small", "wide", "shy"])
+    return Metrics(["small", "wide", "shy", "making"])
 
 
 @pytest.fixture
 async def merger(published: Published, reports_topics: ReportsTopics, metrics: Metrics) -> AsyncIterator[Merger]:
     merger = Merger(
-        [SMALL, WIDE, SHY],
+        [SMALL, WIDE, SHY, MAKING],
         settings=Settings.load(),
-        report_partitions={"small": 1, "wide": 1, "shy": 1},
+        report_partitions={"small": 1, "wide": 1, "shy": 1, "making": 1},
         producer=published,  # type: ignore[arg-type]
         cluster=reports_topics,  # type: ignore[arg-type]
         metrics=metrics,
@@ -393,3 +406,97 @@ async def test_a_restart_reads_as_much_after_three_hundred_windows_as_after_ten(
     monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
     few, many = [await records_of_a_restart(windows, metrics) for windows in (10, 300)]
     assert few == many < 10
+
+
+def counted(collection: JointCollection, *, reports: int, pane_ms: int) -> list[partials.Partial]:
+    """All partials of a pane: those of the estimates, and of the whole reports."""
+    rows = np.random.default_rng(pane_ms).integers(2, size=(reports, collection.bits), dtype=np.uint8)
+    layout = JointLayout(collection)
+    tallies = layout.tallies()
+    layout.count(tallies, np.packbits(rows, axis=1, bitorder="little"))
+    return [
+        replace(
+            partial(reports, collection=collection, spec=collection.estimates[0], pane_ms=pane_ms),
+            of=of,
+            counts=tally.take_changed(closing=True)[0],
+        )
+        for of, tally in tallies.items()
+    ]
+
+
+async def chunks_of(published: Published, *, number: int) -> list[tuple[bytes, bytes]]:
+    async with asyncio.timeout(SOON):
+        while True:
+            found = [(each.key, each.value) for each in published.records if each.topic.endswith(".making.records")]
+            if len(found) >= number:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def test_records_follow_the_first_final_of_a_window_and_nothing_else(
+    merger: Merger, published: Published
+) -> None:
+    size_ms = MAKING.window.size_ms
+    await read(merger, MAKING, *counted(MAKING, reports=40, pane_ms=0), *counted(MAKING, reports=50, pane_ms=size_ms))
+    closes_ms = size_ms + MAKING.window.grace_ms
+    await read(merger, MAKING, watermark(closes_ms, collection=MAKING))
+    ((key, value),) = await chunks_of(published, number=1)
+    chunk = SyntheticChunk.from_bytes(value)
+    assert key == chunk.key == b"tree-30-2-0|final|0"
+    assert (chunk.reports, len(chunk.records), chunk.window.end_ms) == (40, 30, size_ms)
+    finals = await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    assert finals == [40, 40]
+    keys = [each.key for each in published.records if not is_provisional(each.key or b"")]
+    assert keys == [b"bathing-mobility|final|0", key, b"mobility|final|0"]
+    provisional = [each for each in published.records if is_provisional(each.key or b"")]
+    assert {each.topic for each in provisional} <= {"stream-ldp.making.estimates"}
+
+
+async def test_records_whose_owner_died_before_publishing_them_are_published_by_the_next(
+    merger: Merger, published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size_ms = MAKING.window.size_ms
+    parts: list[partials.Partial | partials.Watermark] = [
+        *counted(MAKING, reports=40, pane_ms=0),
+        watermark(size_ms + MAKING.window.grace_ms, collection=MAKING),
+    ]
+    await read(merger, MAKING, *parts)
+    before = await chunks_of(published, number=1)
+    await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    finals = [each for each in published.records if each.topic.endswith(".making.estimates")]
+
+    async def answers(merge: Merge, *_: object, **__: object) -> AsyncIterator[Any]:
+        if merge.collection is MAKING:
+            merge.decide(Estimate.from_bytes(finals[0].value))
+        return
+        yield
+
+    async def log(name: str, **_: object) -> AsyncIterator[LogEntry]:
+        for offset, record in enumerate(parts if name == "making" else []):
+            yield entry(MAKING, offset, *partials.encode(record, writer="w"))
+
+    monkeypatch.setattr(merger_module, "read_answers", answers)
+    monkeypatch.setattr(merger_module, "partials_log", log)
+    await merger.give_up(set(range(64)))
+    reports_topics.forget_commits()
+    published.records.clear()
+    await merger.take_over(set(range(64)))
+    assert await chunks_of(published, number=1) == before
+    assert await asyncio.wait_for(published.finals_of(MAKING, number=1), SOON) == [40]
+    assert [each.topic for each in published.records] == ["stream-ldp.making.records", "stream-ldp.making.estimates"]
+
+
+async def test_records_of_a_window_that_is_forgotten_are_not_published_again(
+    merger: Merger, published: Published
+) -> None:
+    size_ms = MAKING.window.size_ms
+    await read(merger, MAKING, *counted(MAKING, reports=40, pane_ms=0))
+    await read(merger, MAKING, watermark(5 * size_ms, collection=MAKING))
+    await chunks_of(published, number=1)
+    await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    merge = merger._owned["making"].merge
+    async with asyncio.timeout(SOON):
+        while merge.panes:
+            await asyncio.sleep(0)
+    assert not merge.holds(0)
+    assert merge.holds(5 * size_ms)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client import SampledReporter, Subscriber
+from stream_ldp.client import RecordsSubscriber, SampledReporter, Subscriber
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.synthesis.publication import published
 from stream_ldp.views.collection import ViewsCollection
 from tests.service.harness import Deployment
-from tests.views.examples import TEXT, joint_of, solved, users
+from tests.views.examples import TEXT, joint_of, question_of, solved, users
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
     from stream_ldp.records.answer import Estimate
+    from stream_ldp.synthesis.chunk import SyntheticChunk
 
 CARE = (
     TEXT.replace("collection: care", "collection: {name}")
@@ -33,6 +35,8 @@ CARE = (
     .replace("{mechanism}", "epsilon: 4, ask: pairs")
     .replace("{window}", ", idle_timeout: 2s")
     .replace("{estimates}", "[{{name: care, of: [bathes, walks]}}, {{name: all, of: [diet, walks, bathes]}}]")
+    # In two chunks.
+    + "synthesis: {{records: 60000, seed: 3}}\n"
 )
 
 
@@ -57,18 +61,44 @@ class ViewsDeployment(Deployment):
         async with subscriber:
             return [estimate async for estimate in subscriber]
 
-    async def computed(self) -> list[Estimate]:
-        """The finals as one computation gives them from all batches on the log."""
+    async def chunks(self) -> list[SyntheticChunk]:
+        """What an ordinary subscriber to records receives, of the windows that have a final."""
+        subscriber = RecordsSubscriber(
+            self.collection.name, settings=self.settings, from_beginning=True, follow=False
+        )
+        async with subscriber:
+            return [chunk async for chunk in subscriber]
+
+    async def windows(self) -> dict[int, NDArray[np.int64]]:
+        """The sums of each window, as one computation gives them from all batches on the log."""
         windows: dict[int, list[NDArray[np.uint8]]] = defaultdict(list)
         formats = {self.collection.fingerprint: SampledLayout(self.collection)}
         for record in await self.records(self.names.reports(self.collection.name)):
             decoded = wire.decode([record.value], formats=formats)
             windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])
         questions = self.collection.questions
+        return {start: questions.sums(np.concatenate(rows)) for start, rows in sorted(windows.items())}
+
+    async def computed(self) -> list[Estimate]:
+        """The finals that follow from these sums."""
+        windows = await self.windows()
         return [
-            solved(self.collection, series, questions.sums(np.concatenate(rows)), window_ms=start)
+            solved(self.collection, series, sums, window_ms=start)
             for series in sorted(self.collection.series, key=lambda each: each.name)
-            for start, rows in sorted(windows.items())
+            for start, sums in windows.items()
+        ]
+
+    async def synthesized(self) -> list[tuple[bytes, bytes]]:
+        """The keys and values of the records that follow from these sums."""
+        series = self.collection.series[0]
+        return [
+            (chunk.key, chunk.to_bytes())
+            for start, sums in (await self.windows()).items()
+            for chunk in published(
+                self.collection,
+                question_of(self.collection, series, sums, window_ms=start),
+                solved(self.collection, series, sums, window_ms=start),
+            )
         ]
 
 
@@ -78,7 +108,7 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> Views
 
 
 @pytest.mark.long
-async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computation(
+async def test_the_finals_and_records_of_a_worker_that_is_killed_are_those_of_one_computation(
     deployment: ViewsDeployment,
 ) -> None:
     people = users(6_000)
@@ -99,7 +129,15 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
                 await reporter.report_many(part, secrets=None)
                 await asyncio.sleep(0.5)
         finals = await deployment.finals_of(6_000, within=90 - (time.monotonic() - begun))
+        expected = await deployment.synthesized()
+        async with asyncio.timeout(20):
+            while len(chunks := await deployment.chunks()) < len(expected):
+                await asyncio.sleep(0.3)
     assert finals == await deployment.computed()
+    assert [(each.key, each.to_bytes()) for each in chunks] == expected
+    assert {each.chunks for each in chunks} == {2}
+    log = await deployment.records(deployment.names.records(deployment.collection.name))
+    assert {(record.key, record.value) for record in log} == set(expected), "each copy of a chunk has the same bytes"
     care = [each for each in finals if each.estimate == "care"]
     assert sum(each.reports for each in care) == 6_000
     found = np.average([each.joint() for each in care], axis=0, weights=[each.reports for each in care])

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.collection.synthesis import Synthesis
+from stream_ldp.records.answer import Estimate
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.marginals import OfPairs
+from stream_ldp.synthesis.records import Structure
 
-__all__ = ["SIZES", "TRUTH", "exact"]
+__all__ = ["SIZES", "TRUTH", "chunk_of", "exact"]
 
 #: A chain: the second depends on the first, the third on the second; the last on nothing.
 SIZES = (2, 3, 2, 4)
@@ -33,3 +37,22 @@ def exact(p_values: Mapping[tuple[int, int], float]) -> OfPairs:
 def _over(of: tuple[int, ...]) -> NDArray[np.float64]:
     found: NDArray[np.float64] = TRUTH.sum(axis=tuple(place for place in range(4) if place not in of))
     return found
+
+
+def chunk_of(final: Estimate, *, chunk: int = 0) -> SyntheticChunk:
+    """One of two chunks of the records of a final."""
+    return SyntheticChunk(
+        collection=final.collection,
+        fingerprint=final.fingerprint,
+        window=final.window,
+        reports=final.reports,
+        method=Synthesis.AUTO,
+        seed=7,
+        total=4,
+        chunk=chunk,
+        chunks=2,
+        structure=Structure.TREE,
+        attributes=final.axes,
+        records=((0, 1), (1, chunk)),
+        privacy=final.privacy,
+    )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.synthesis.window import all_pairs, labels_of
+from stream_ldp.records.layout import JointLayout
+from stream_ldp.synthesis.window import all_pairs, counting_all, labels_of, whole
 from tests.client.examples import collection_of
 from tests.sampled.examples import collection_of as sampled_collection
 from tests.views.examples import collection_of as views_collection
@@ -16,21 +16,28 @@ from tests.views.examples import collection_of as views_collection
 def test_all_attributes_and_pairs_of_records_are_asked_for_without_another_fingerprint() -> None:
     survey = collection_of()
     asked = all_pairs(survey)
-    assert isinstance(asked, JointCollection)
     attributes = len(survey.attributes)
     assert len(asked.series) == attributes + attributes * (attributes - 1) // 2
     assert asked.fingerprint == survey.fingerprint
     assert {each.prior for each in asked.series} == {"window"}
 
 
-def test_views_hold_all_that_is_needed() -> None:
+def test_whole_reports_are_counted_for_records_without_another_fingerprint() -> None:
+    counting = counting_all(collection_of())
+    assert counting.fingerprint == collection_of().fingerprint
+    assert whole(counting).statistic(None) == ("bathing", "mobility")
+    assert set(JointLayout(counting).tallies()) == {("bathing", "mobility"), ("mobility",)}  # type: ignore[arg-type]
+
+
+def test_what_views_count_holds_all_that_is_needed() -> None:
     care = views_collection()
-    assert all_pairs(care) is care
+    assert counting_all(care) is care
+    assert whole(care) is care.series[0]
 
 
 def test_a_collection_without_records_is_refused() -> None:
     with pytest.raises(ParameterError, match="has no records: synthetic ones are made of collections of joint"):
-        all_pairs(sampled_collection())
+        counting_all(sampled_collection())
 
 
 def test_values_have_their_names() -> None:

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.questions import QuestionSet, Table
     from stream_ldp.views.series import ViewEstimateSpec
 
-__all__ = ["SIZES", "TEXT", "collection_of", "estimated", "joint_of", "solved", "sums_of", "users"]
+__all__ = [
+    "SIZES",
+    "TEXT",
+    "collection_of",
+    "estimated",
+    "joint_of",
+    "question_of",
+    "solved",
+    "sums_of",
+    "users",
+]
 
 TEXT = """
 collection: care
@@ -68,15 +78,21 @@ def solved(
     collection: ViewsCollection, series: ViewEstimateSpec, values: NDArray[np.int64], *, window_ms: int = 20_000
 ) -> Estimate:
     """The final estimate of a series from the sums of a window."""
+    return solve(collection, question_of(collection, series, values, window_ms=window_ms))
+
+
+def question_of(
+    collection: ViewsCollection, series: ViewEstimateSpec, values: NDArray[np.int64], *, window_ms: int = 20_000
+) -> Question[ViewEstimateSpec, Estimate]:
+    """The question about the sums of a window."""
     reports = int(collection.questions.draws(values).sum())
-    question: Question[ViewEstimateSpec, Estimate] = Question(
+    return Question(
         series=series,
         window_ms=window_ms,
         final=True,
         windows=((1.0, (ReportSums(reports=reports, values=values),)),),
         before=None,
     )
-    return solve(collection, question)
 
 
 def estimated(collection: ViewsCollection, count: int = 20_000, *, name: str = "care") -> Estimate:

@@ -20,9 +20,9 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
+from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.synthesis.evaluation import MAJORITY, REAL, TEST_SHARE, WAYS, scores, trials
-from stream_ldp.synthesis.records import Synthesis
 from stream_ldp.views.evaluation import drawn_sets
 from stream_ldp.views.expected import DEPENDENCE
 

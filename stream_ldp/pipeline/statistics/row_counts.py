@@ -92,6 +92,10 @@ class RowCounts:
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
 
+    def mapped(self, rows: NDArray[np.uint8], *, bits: int) -> Self:
+        """Return the counts of what each distinct row has become, such as some of its bits; see `of`."""
+        return self._grouped(bits, rows, self.counts)
+
     def scaled(self, weight: float) -> RowCounts:
         """Return the same rows with every count multiplied by `weight` > 0, as float64."""
         return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts.astype(np.float64) * weight)

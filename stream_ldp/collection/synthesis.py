@@ -1,0 +1,105 @@
+"""Synthetic records that are published with the finals of a collection, as its file asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection.collection import Collection, Part, Topics
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.records import CollectionOfRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "WINDOW_BYTES",
+    "Synthesis",
+    "SynthesisSpec",
+    "SynthesizingCollection",
+    "record_bytes",
+    "synthesis_of",
+    "topics_of",
+]
+
+#: Most bytes of the synthetic records of a window. They fit one segment of their topic, which keeps 16 of them (see
+#: `stream_ldp.kafka.topics`), so that those of several windows are there even if some are published again; and a
+#: worker holds eight bytes for each of their values, some hundreds of megabytes, while it draws them.
+WINDOW_BYTES = 64 * 2**20
+
+
+class Synthesis(StrEnum):
+    """How the attributes of synthetic records depend on each other."""
+
+    AUTO = "auto"
+    """As far as the evidence goes: if the pairs together show dependence, those that stand out have an edge."""
+    LOPUB = "lopub"
+    """Pairs whose mutual information is at least that of a correlation of 0.2, noise or not (Ren et al., 2018)."""
+    TREE = "tree"
+    """The most likely tree of the pairs that stand out (Chow and Liu, 1968)."""
+    INDEPENDENT = "independent"
+
+
+class SynthesisSpec(Part):
+    """The synthetic records that are published with each final.
+
+    records: how many.
+    seed: determines them, together with the reports of a window.
+    method: how their attributes may depend on each other.
+    """
+
+    records: int = Field(ge=1)
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    method: Synthesis = Synthesis.AUTO
+
+
+class SynthesizingCollection(CollectionOfRecords):
+    """A collection whose estimates are enough to make records of.
+
+    synthesis: the synthetic records that are published with each final; without it, there are none.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    synthesis: SynthesisSpec | None = None
+
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """Number of values of each attribute of a record."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _a_topic_holds_the_records(self) -> Self:
+        if self.synthesis is None:
+            return self
+        most = WINDOW_BYTES // record_bytes(self.record_sizes)
+        if self.synthesis.records > most:
+            raise Misplaced(
+                f"{self.synthesis.records:,} records of up to {record_bytes(self.record_sizes)} bytes are more than "
+                f"the topic holds of a window, which is {WINDOW_BYTES // 2**20} MiB: at most {most:,}",
+                "synthesis",
+                "records",
+            )
+        return self
+
+
+def record_bytes(sizes: Sequence[int]) -> int:
+    """Return the most bytes of a published record, which is a JSON list of the numbers of values, and a comma.
+
+    sizes: number of values of each attribute.
+    """
+    return sum(len(str(size - 1)) for size in sizes) + len(sizes) - 1 + len("[],")
+
+
+def topics_of(collection: Collection) -> Topics:
+    """Return the topics of a collection, beside those that every collection has."""
+    return replace(collection.topics, records=synthesis_of(collection) is not None)
+
+
+def synthesis_of(collection: Collection) -> SynthesisSpec | None:
+    """Return the synthetic records that a collection publishes; None if it publishes none."""
+    return collection.synthesis if isinstance(collection, SynthesizingCollection) else None

@@ -1,0 +1,76 @@
+"""The message that publishes some of the synthetic records of a window."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.collection.synthesis import Synthesis
+from stream_ldp.pipeline.answer import AnswerMessage, Plausibility, Status, StatusField, WindowBounds, answer_key
+from stream_ldp.records.answer import Axis, Privacy
+from stream_ldp.synthesis.records import Structure
+
+__all__ = ["SyntheticChunk"]
+
+
+class SyntheticChunk(AnswerMessage):
+    """Some of the synthetic records of a window, in order; the message of a records topic.
+
+    Chunk 0, 1, ... of a window follow each other on the topic. Chunks of one number are a series of answers, one a
+    window, each of which is final.
+    """
+
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    window: WindowBounds
+    status: StatusField = Status.ANSWERED
+    final: Literal[True] = Field(default=True, description="records never change")
+    reports: int = Field(ge=1, description="reports of the window that the records are made from, each once")
+    method: Synthesis = Field(description="how attributes might depend on each other, as the collection file says")
+    seed: int = Field(ge=0, description="of the collection file; it and the reports determine the records")
+    total: int = Field(ge=1, description="records of the window, in all of its chunks")
+    chunk: int = Field(ge=0, description="number of this chunk, from 0")
+    chunks: int = Field(ge=1, description="number of chunks of the window")
+    structure: Structure = Field(description="what the graph of dependence came to")
+    attributes: tuple[Axis, ...]
+    records: tuple[tuple[int, ...], ...] = Field(
+        description="for each record, the number of its value of each attribute, from 0"
+    )
+    privacy: Privacy
+
+    @model_validator(mode="after")
+    def _records_have_values_of_the_attributes(self) -> Self:
+        sizes = [len(axis.values) for axis in self.attributes]
+        if any(len(record) != len(sizes) for record in self.records):
+            raise ValueError(f"a record has another number of values than the {len(sizes)} attributes")
+        values = np.array(self.records, dtype=np.int64).reshape(-1, len(sizes))
+        if ((values < 0) | (values >= sizes)).any():
+            raise ValueError("a record has a value that its attribute does not have")
+        return self
+
+    @property
+    def series(self) -> str:
+        """Name of the series of the chunks with this number; other records of a window have other names."""
+        return f"{self.method}-{self.total}-{self.seed}-{self.chunk}"
+
+    @property
+    def key(self) -> bytes:
+        """Record key; see `answer_key`."""
+        return answer_key(self.series, self.window, final=True)
+
+    @property
+    def plausibility(self) -> Plausibility | None:
+        """None: the estimates of the window say how its reports look."""
+        return None
+
+    def columns(self) -> dict[str, list[str]]:
+        """Return the values of the records, by the name of the attribute, as a data frame takes them."""
+        values = np.array(self.records, dtype=np.int64).reshape(-1, len(self.attributes))
+        return {
+            axis.attribute: np.array(axis.values, dtype=object)[column].tolist()
+            for axis, column in zip(self.attributes, values.T, strict=True)
+        }

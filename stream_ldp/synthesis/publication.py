@@ -1,0 +1,89 @@
+"""The records that are published with a final: a function of the reports of its window and a seed alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.collection.synthesis import record_bytes
+from stream_ldp.pipeline.answer import Status
+from stream_ldp.records.answer import Axis, Estimate
+from stream_ldp.synthesis.chunk import SyntheticChunk
+from stream_ldp.synthesis.records import synthesize
+from stream_ldp.synthesis.window import marginals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.collection.synthesis import SynthesisSpec
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.synthesis.records import SyntheticRecords
+    from stream_ldp.views.collection import ViewsCollection
+
+__all__ = ["CHUNK_BYTES", "are_due", "published", "synthetic"]
+
+#: Most bytes of the records of a chunk: with what is said beside them, it is within the 1 MiB that consumers fetch
+#: at a time unless they are told otherwise.
+CHUNK_BYTES = 2**19
+
+
+def synthetic(
+    collection: JointCollection | ViewsCollection, question: Question[Any, Any], *, spec: SynthesisSpec
+) -> SyntheticRecords:
+    """Make the records of a window.
+
+    question: about `stream_ldp.synthesis.window.whole`.
+    """
+    return synthesize(
+        marginals_of(collection, question),
+        records=spec.records,
+        # Each window has draws of its own, or what chance does to one would be done to all.
+        seed=(spec.seed, max(0, question.window_ms)),
+        method=spec.method,
+    )
+
+
+def are_due(question: Question[Any, Any], final: Answer) -> bool:
+    """Decide whether records are made with a final.
+
+    They are not made of nobody, nor of a part of the reports: of a window that was still open when its collection
+    began to ask for records, or whose counts have expired, there may be less than the final has seen.
+    """
+    return final.status is Status.ANSWERED and question.reports == final.reports > 0
+
+
+def published(
+    collection: JointCollection | ViewsCollection, question: Question[Any, Any], final: Estimate
+) -> Iterator[SyntheticChunk]:
+    """Make the records of a window, and yield the chunks that are published with its first final, in order.
+
+    question: about `stream_ldp.synthesis.window.whole`.
+    final: a final of the window, whose reports and privacy are those of the records.
+
+    Raises:
+        ValueError: the collection asks for no records.
+    """
+    spec = collection.synthesis
+    if spec is None:
+        raise ValueError(f"{collection.name} asks for no records")
+    found = synthetic(collection, question, spec=spec)
+    length = max(1, CHUNK_BYTES // record_bytes(collection.record_sizes))
+    parts = [found.records[begin : begin + length] for begin in range(0, spec.records, length)]
+    axes = tuple(Axis(attribute=each.name, values=each.labels) for each in collection.attributes)
+    for number, part in enumerate(parts):
+        yield SyntheticChunk(
+            collection=final.collection,
+            fingerprint=final.fingerprint,
+            window=final.window,
+            reports=final.reports,
+            method=spec.method,
+            seed=spec.seed,
+            total=spec.records,
+            chunk=number,
+            chunks=len(parts),
+            structure=found.structure,
+            attributes=axes,
+            records=part.tolist(),
+            privacy=final.privacy,
+        )

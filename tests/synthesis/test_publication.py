@@ -1,0 +1,158 @@
+"""Laws of the records that are published with a final: a function of the window's reports and a seed, and no more."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.collection.synthesis import SynthesisSpec
+from stream_ldp.kinds import solve
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.synthesis import publication
+from stream_ldp.synthesis.publication import are_due, published
+from stream_ldp.synthesis.window import whole
+from stream_ldp.views.collection import ViewsCollection
+from tests.views.examples import TEXT, sums_of, users
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.pipeline.statistics import Statistic
+    from stream_ldp.records.answer import Estimate
+
+CARE = ViewsCollection.parse(
+    TEXT.format(mechanism="epsilon: 4, ask: pairs", estimates="[{name: care, of: [walks, bathes]}]", window="")
+    + "synthesis: {records: 100, seed: 5}\n"
+)
+SURVEY = JointCollection.parse(
+    """
+collection: survey
+mechanism: {kind: k-rr, epsilon: 3}
+attributes:
+  - {name: walks, values: [no, yes]}
+  - {name: bathes, values: [no, yes]}
+  - {name: diet, values: [meat, fish, plants]}
+  - {name: region, values: [north, south]}
+estimates: [{name: walks, of: [walks]}]
+window: {size: 10s}
+synthesis: {records: 100, seed: 5}
+"""
+)
+
+
+def parts_of_views(sizes: Sequence[int]) -> list[Statistic]:
+    """The sums of as many source partitions, each of so many users."""
+    return [
+        ReportSums(reports=size, values=sums_of(CARE.questions, users(size, seed=size), seed=size)) for size in sizes
+    ]
+
+
+def parts_of_records(sizes: Sequence[int]) -> list[Statistic]:
+    """The counts of whole reports of as many source partitions, each of so many users."""
+    mechanism = SURVEY.mechanism
+    parts: list[Statistic] = []
+    for size in sizes:
+        table = np.array([users(size, seed=size)[str(place)] for place in range(4)]).T
+        symbols = mechanism.permanent(table, SeededEntropy(size))
+        parts.append(RowCounts.of(mechanism.packed(symbols), bits=mechanism.bits))
+    return parts
+
+
+def question_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> Question[Any, Any]:
+    return Question(
+        series=whole(collection), window_ms=window_ms, final=True, windows=((1.0, tuple(parts)),), before=None
+    )
+
+
+def final_of(question: Question[Any, Any]) -> Estimate:
+    """A final of the same reports."""
+    answer = solve(CARE, question_of(CARE, parts_of_views([300]), window_ms=question.window_ms))
+    return answer.model_copy(update={"reports": question.reports})  # type: ignore[attr-defined,no-any-return]
+
+
+def bytes_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> list[tuple[bytes, bytes]]:
+    question = question_of(collection, parts, window_ms=window_ms)
+    return [(each.key, each.to_bytes()) for each in published(collection, question, final_of(question))]
+
+
+PARTS: dict[str, tuple[Any, list[Statistic]]] = {
+    "views": (CARE, parts_of_views([300, 500, 40])),
+    "records": (SURVEY, parts_of_records([300, 500, 40])),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_any_order_of_the_partitions_makes_the_same_bytes(name: str) -> None:
+    collection, parts = PARTS[name]
+    assert len({tuple(bytes_of(collection, order)) for order in permutations(parts)}) == 1
+
+
+def test_reports_that_have_been_added_up_make_the_same_bytes_as_their_parts() -> None:
+    views, records = PARTS["views"][1], PARTS["records"][1]
+    sums = ReportSums.sum(views, counters=CARE.questions.counters)  # type: ignore[arg-type]
+    assert bytes_of(CARE, [sums]) == bytes_of(CARE, views)
+    counts = RowCounts.sum(records, bits=SURVEY.mechanism.bits)  # type: ignore[arg-type]
+    assert bytes_of(SURVEY, [counts]) == bytes_of(SURVEY, records)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_records_have_the_distributions_of_the_users(name: str) -> None:
+    collection, _ = PARTS[name]
+    parts = parts_of_views([20_000]) if name == "views" else parts_of_records([20_000])
+    question = question_of(collection, parts)
+    spec = SynthesisSpec(records=5_000, seed=1)
+    (chunk,) = published(collection.model_copy(update={"synthesis": spec}), question, final_of(question))
+    columns = chunk.columns()
+    assert (chunk.total, chunk.reports, len(columns["diet"])) == (5_000, 20_000, 5_000)
+    alike = np.mean([walks == bathes for walks, bathes in zip(columns["walks"], columns["bathes"], strict=True)])
+    # Four of five are; the noise of 20,000 users at these epsilons is .01, seldom three times as much.
+    assert alike == pytest.approx(0.8, abs=0.04)
+    assert chunk.structure != "independent"
+
+
+def test_each_seed_and_each_window_has_draws_of_its_own() -> None:
+    collection, parts = PARTS["views"]
+    other = collection.model_copy(update={"synthesis": SynthesisSpec(records=100, seed=6)})
+    records = [
+        tuple(chunk.records for chunk in published(each, question, final_of(question)))
+        for each, question in (
+            (collection, question_of(collection, parts)),
+            (other, question_of(collection, parts)),
+            (collection, question_of(collection, parts, window_ms=30_000)),
+        )
+    ]
+    assert len(set(records)) == 3
+
+
+def test_chunks_hold_all_records_in_order_under_keys_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection, parts = PARTS["views"]
+    question = question_of(collection, parts)
+    (together,) = published(collection, question, final_of(question))
+    monkeypatch.setattr(publication, "CHUNK_BYTES", 40 * 10)
+    chunks = list(published(collection, question, final_of(question)))
+    assert [(each.chunk, each.chunks, len(each.records)) for each in chunks] == [(0, 3, 40), (1, 3, 40), (2, 3, 20)]
+    assert sum((each.records for each in chunks), ()) == together.records
+    assert [each.key for each in chunks] == [f"auto-100-5-{chunk}|final|20000".encode() for chunk in range(3)]
+
+
+def test_records_are_made_of_all_reports_of_a_final_or_not_at_all() -> None:
+    collection, parts = PARTS["views"]
+    question = question_of(collection, parts)
+    final = final_of(question)
+    assert are_due(question, final)
+    assert not are_due(question_of(collection, parts[:1]), final)
+    nobody = final.model_copy(update={"reports": 0})
+    assert not are_due(question_of(collection, []), nobody.without_reports(until_ms=30_000))
+
+
+def test_a_collection_that_asks_for_no_records_gets_none() -> None:
+    collection, parts = PARTS["views"]
+    question = question_of(collection, parts)
+    with pytest.raises(ValueError, match="care asks for no records"):
+        list(published(collection.model_copy(update={"synthesis": None}), question, final_of(question)))

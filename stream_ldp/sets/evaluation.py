@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.epoch import run_epoch
-from stream_ldp.sets.metrics import f1_score, mean_squared_error, ndcg, relative_error
+from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +30,7 @@ class Measures:
     re: float
     f1: float
     mse: float
+    coverage: float
     seconds: float
 
 
@@ -120,6 +121,7 @@ def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, s
         re=relative_error(frequency, truth, k=k),
         f1=f1_score(published, truth, k=k),
         mse=mean_squared_error(frequency, truth, k=k),
+        coverage=coverage(estimate, truth, k=k),
         seconds=seconds,
     )
 

@@ -9,7 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["f1_score", "mean_squared_error", "ndcg", "relative_error", "top"]
+    from stream_ldp.sets.phases import RankingEstimate
+
+__all__ = ["coverage", "f1_score", "mean_squared_error", "ndcg", "relative_error", "top"]
 
 
 def top(frequency: NDArray[np.float64], k: int) -> NDArray[np.int64]:
@@ -50,6 +52,15 @@ def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *,
 def f1_score(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
     """Compute the harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
     return 2.0 * len(np.intersect1d(published, top(truth, k))) / (len(published) + k)
+
+
+def coverage(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the part of the k best items whose estimate is within 1.96 standard errors of the truth, in [0, 1].
+
+    truth: frequency of each item, shape (d,).
+    """
+    off = np.abs(estimate.frequency[:k] - truth[estimate.items[:k]])
+    return float(np.mean(off <= 1.96 * estimate.standard_error[:k]))
 
 
 def mean_squared_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:

@@ -26,7 +26,7 @@ def test_measures_are_of_the_published_items_and_frequencies() -> None:
 
 def test_a_score_summarises_all_repeats_of_one_method_epsilon_and_k() -> None:
     def trial(ndcg: float, *, epsilon: float = 1.0, k: int = 2) -> Trial:
-        found = Measures(ndcg=ndcg, re=2 * ndcg, f1=1.0, mse=0.0, seconds=ndcg)
+        found = Measures(ndcg=ndcg, re=2 * ndcg, f1=1.0, mse=0.0, coverage=1.0, seconds=ndcg)
         return Trial(method="svim", epsilon=epsilon, k=k, measures=found)
 
     first, second, third = scores([trial(0.25), trial(0.5, epsilon=2.0), trial(0.75), trial(0.5, k=3)])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.sets.metrics import f1_score, mean_squared_error, ndcg, relative_error, top
+from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error, top
+from stream_ldp.sets.phases import RankingEstimate
 
 #: Of 8 items; the true top 3 are items 2, 0 and 5.
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0, 0.2, 0.4, 0.1, 0.3])
@@ -16,6 +17,15 @@ TRUTH = np.array([0.5, 0.1, 0.8, 0.0, 0.2, 0.4, 0.1, 0.3])
 
 def _published(*items: int) -> NDArray[np.int64]:
     return np.array(items, dtype=np.int64)
+
+
+def test_coverage_is_of_the_published_items_alone() -> None:
+    # Off by 0.1, 0.2 and 0.2; 1.96 errors are 0.102.
+    estimate = RankingEstimate(
+        items=np.array([2, 0, 7, 1]), frequency=np.array([0.7, 0.7, 0.5, 9.0]), standard_error=np.full(4, 0.052)
+    )
+    assert coverage(estimate, TRUTH, k=3) == pytest.approx(1 / 3)
+    assert coverage(estimate, TRUTH, k=1) == 1.0
 
 
 def test_of_equally_frequent_items_the_lower_one_comes_first() -> None:

@@ -28,6 +28,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS, parse_spec
+from stream_ldp.sets.methods.oracle_choice import telling_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +63,11 @@ def _flag(option: str) -> inspect.Parameter:
     kind: Any = next((part for part in get_args(annotation) if part is not NoneType), annotation)
     if get_origin(kind) is Annotated:
         kind, *_ = get_args(kind)
-    default = "what 90 % of the sets do not exceed; 0 for svim without it" if option == "set_size" else False
+    default = (
+        "what 90 % of the sets do not exceed, of svim the most telling size; 0 for svim without it"
+        if option == "set_size"
+        else False
+    )
     return inspect.Parameter(
         option,
         inspect.Parameter.KEYWORD_ONLY,
@@ -122,7 +127,8 @@ def heavy_hitters(
 
     The items are those that occur in the file. NDCG, relative error (re), F1 and mean squared error (mse) compare the
     published k items with the true top k of the users drawn; an item that is not a candidate has the estimate 0, and
-    one that is not published has no gain. Seconds are those of a whole epoch, for all users and the server.
+    one that is not published has no gain. Coverage is the part of the published items whose frequency is within 1.96
+    standard errors of the truth. Seconds are those of a whole epoch, for all users and the server.
     """
     kinds = _kinds(methods, options)
     sizes = numbers(k, int, "--k")
@@ -133,7 +139,8 @@ def heavy_hitters(
         fail(str(error), code=2)
     size = options["set_size"]
     options["set_size"] = transactions.usual_size if size is None else size or None
-    chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options)
+    telling = transactions if size is None else None
+    chosen = _methods(kinds, sizes, epsilons, domain=transactions.domain, options=options, telling=telling)
     users = users or len(transactions.sets)
     outcomes = trials(
         transactions.sets, methods=chosen, users=users, repeats=repeats, seed=seed, clock=time.perf_counter
@@ -169,14 +176,26 @@ def _kinds(methods: str, options: dict[str, Any]) -> list[str]:
 
 
 def _methods(
-    kinds: Sequence[str], sizes: Sequence[int], epsilons: Sequence[float], *, domain: int, options: dict[str, Any]
+    kinds: Sequence[str],
+    sizes: Sequence[int],
+    epsilons: Sequence[float],
+    *,
+    domain: int,
+    options: dict[str, Any],
+    telling: Transactions | None,
 ) -> list[tuple[float, Method]]:
+    """Make the methods to compare.
+
+    telling: the sets for which to find svim's set size, which corrects for larger sets; None to take the given one.
+    """
     given = {option: value for option, value in options.items() if value is not None}
     chosen = []
     for k in sizes:
         for epsilon in epsilons:
             for kind in kinds:
                 own = {option: value for option, value in given.items() if option in METHODS[kind].model_fields}
+                if telling is not None and kind == "svim":
+                    own["set_size"] = telling_size(telling.sets.sizes, domain=domain, epsilon=epsilon)
                 spec = parse_spec({"kind": kind, "k": k, "epsilon": epsilon, **own})
                 chosen.append((epsilon, spec.method(domain=domain)))
     return chosen
@@ -228,7 +247,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
     )
     table = Table(box=box.SIMPLE, title="Published against the true top k of the users drawn")
     table.add_column("method")
-    for column in ("k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "seconds"):
+    for column in ("k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "coverage", "seconds"):
         table.add_column(column, justify="right")
     for each in results:
         table.add_row(
@@ -241,6 +260,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
             f"{each.deviation.re:.3f}",
             f"{each.mean.f1:.3f}",
             f"{each.mean.mse:.1e}",
+            f"{each.mean.coverage:.2f}",
             f"{each.mean.seconds:.3f}",
         )
     console.print(table)

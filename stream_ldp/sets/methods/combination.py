@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms import frequencies, standard_errors
+from stream_ldp.sets.methods.shrinkage import drawn_together
 from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Inquiry
 
-__all__ = ["Combine", "combined_estimate", "most_frequent", "phase_estimate"]
+__all__ = ["Combine", "combined_estimate", "first_candidates", "most_frequent", "phase_estimate"]
+
+#: Parts of a frequency that an earlier phase may have counted; the rest is lost in sets larger than its padding.
+_PARTS = np.linspace(0.05, 1.0, 191)
+#: What is lost if nothing is seen of it: where sizes fall geometrically, nine sets in ten that are no larger than l
+#: hold nine tenths of all that sets hold.
+_USUALLY_LOST = 0.1
+#: Standard errors of the difference of two estimates above which an item's frequency tells the part.
+_CLEAR = 3.0
+#: By how much an item's loss differs from the mean loss, as a share of it: with sizes of 1 to 267, losses of the top
+#: ten were .18 to .45.
+_UNLIKE = 0.5
 
 
 class Combine(StrEnum):
@@ -26,7 +37,7 @@ class Combine(StrEnum):
     PAPER = "paper"
     """The combined estimate is (before + (l - 1) now) / l, for sets of l items (Zhu, Yang and Bai, 2021, eq. 2)."""
     VARIANCE = "variance"
-    """Each estimate has the inverse of its variance as weight; the bias by the selection of candidates is removed."""
+    """Each estimate has the inverse of its variance as weight; luck in the choice of candidates does not count."""
 
 
 def phase_estimate(
@@ -40,22 +51,27 @@ def phase_estimate(
     return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)
 
 
+def first_candidates(every: RankingEstimate, count: int, *, combine: Combine) -> RankingEstimate:
+    """Select the `count` most frequent of all items, as the later phases combine their estimates."""
+    best = most_frequent(every, count)
+    chosen = count < len(every.items)
+    return drawn_together(best, every) if chosen and combine is Combine.VARIANCE else best
+
+
 def combined_estimate(
-    before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int, pool: int
+    before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int
 ) -> RankingEstimate:
     """Combine two estimates for the items of `now`, all of which must be among those of `before`.
 
     now: an estimate from at least one report.
-    pool: number of items from which those of `before` were selected as the best.
     """
-    # The least frequency with which an item was selected; there is none if all items were.
-    bar = float(before.frequency.min()) if len(before.items) < pool else -math.inf
     before = _select(before, now.items)
     match combine:
         case Combine.PAPER:
             return _weighted(before, now, np.full(len(now.items), 1.0 / set_size))
         case Combine.VARIANCE:
-            return _without_selection_bias(before, now, bar=bar)
+            before = _on_the_scale_of(now, before)
+            return _weighted(before, now, 1.0 / (1.0 + (before.standard_error / now.standard_error) ** 2))
 
 
 def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:
@@ -69,30 +85,31 @@ def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.
     )
 
 
-def _without_selection_bias(before: RankingEstimate, now: RankingEstimate, *, bar: float) -> RankingEstimate:
-    """Compute the mean of least variance, corrected for the bias by selection.
+def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> RankingEstimate:
+    """Undo what sets larger than the padding have cost the estimate before, as far as the later one tells.
 
-    The earlier estimate of an item that was selected because this estimate is above a bar is too high on average.
-    Given the selection, and normal errors s1 before and s2 now, the unbiased estimate of least variance is
-    z - m s2^2 / r, with z the inverse-variance mean, r^2 = s1^2 + s2^2, m = phi(w) / Phi(w) and
-    w = (z - bar) r / s1^2 (Cohen and Sackrowitz, 1989; Bowden and Glimm, 2008); its variance is
-    s2^2 - s2^4 / r^2 (1 - m (w + m)). Far above the bar that is the mean itself, far below it the later estimate
-    alone.
+    Of the candidates, such a set holds fewer than of all items, so that a later phase counts its items in full. With
+    the same part c of every frequency in `before`, the likelihood of c over all clear items, each with its likeliest
+    frequency, is that of x - c y with variance s_x^2 + c^2 s_y^2 (Deming, 1943). The error grows by the doubt about c
+    and by how much single items differ from it.
     """
-    # Imported here: a client never combines, and must not wait for the import of SciPy.
-    from scipy.special import log_ndtr  # noqa: PLC0415
-
-    old, new = before.standard_error**2, now.standard_error**2
-    mean = _weighted(before, now, 1.0 / (1.0 + old / new))
-    if not np.isfinite(old).all() or bar == -math.inf:
-        return mean
-    both = old + new
-    w = (mean.frequency - bar) * np.sqrt(both) / old
-    m = np.exp(-0.5 * w**2 - log_ndtr(w)) / math.sqrt(2.0 * math.pi)
+    x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
+    if not (np.isfinite(s_x).all() and np.isfinite(s_y).all()):
+        return before
+    weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
+    # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
+    clear = weight * x + (1.0 - weight) * y > _CLEAR * np.hypot(s_x, s_y)
+    x_clear, y_clear, s_x_clear, s_y_clear = (each[clear, None] for each in (x, y, s_x, s_y))
+    squares = (x_clear - _PARTS * y_clear) ** 2 / (s_x_clear**2 + (_PARTS * s_y_clear) ** 2)
+    log_posterior = -0.5 * (((1.0 - _PARTS) / _USUALLY_LOST) ** 2 + squares.sum(axis=0))
+    best = int(np.argmax(log_posterior))
+    likely = np.exp(log_posterior - log_posterior[best])
+    part = float(_PARTS[best])
+    doubt = float(likely @ (_PARTS - part) ** 2 / likely.sum() + (_UNLIKE * (1.0 - part)) ** 2)
     return RankingEstimate(
-        items=now.items,
-        frequency=mean.frequency - m * new / np.sqrt(both),
-        standard_error=np.sqrt(new - new**2 / both * (1.0 - m * (w + m))),
+        items=before.items,
+        frequency=x / part,
+        standard_error=np.sqrt(s_x**2 + doubt * np.maximum(x, 0.0) ** 2) / part,
     )
 
 

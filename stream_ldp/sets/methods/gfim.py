@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
+from stream_ldp.sets.methods.combination import (
+    Combine,
+    combined_estimate,
+    first_candidates,
+    most_frequent,
+    phase_estimate,
+)
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize, Whole, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -115,13 +121,11 @@ class GFIM:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            estimate = now
-        elif reports:
-            pool = self.domain if inquiry.phase == 2 else self.k_max
-            estimate = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, pool=pool)
+            estimate = first_candidates(now, self.k_max, combine=self.combine)
         else:
-            estimate = before
-        estimate = most_frequent(estimate, self.k_max if inquiry.phase == 1 else self.finalists)
+            if reports:
+                before = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
+            estimate = most_frequent(before, self.finalists)
         if inquiry.phase == 3:
             return estimate, None
         # A set of at most l items has at most l of the candidates.

@@ -7,7 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
-from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
+from stream_ldp.sets.methods.combination import (
+    Combine,
+    combined_estimate,
+    first_candidates,
+    most_frequent,
+    phase_estimate,
+)
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -68,21 +74,14 @@ class LDPMiner:
     def solve(
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
-        """Solve as `Method.solve` says; the estimate holds the candidates.
-
-        The bias by the selection of candidates is not removed: if noise exceeds the frequencies, the estimates are
-        too high and their errors too small.
-        """
+        """Solve as `Method.solve` says; the estimate holds the candidates."""
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            candidates = most_frequent(now, self.k_max)
+            candidates = first_candidates(now, self.k_max, combine=self.combine)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None
-        # With the candidates as the pool, the bias by selection stays in: padding to all candidates makes the later
-        # estimate so inaccurate that a mean without that bias would be little but noise.
-        pool = len(before.items)
-        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, pool=pool)
+        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
         return most_frequent(both, self.k_max), None
 
 

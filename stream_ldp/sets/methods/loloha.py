@@ -11,7 +11,7 @@ from pydantic import Field
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
 from stream_ldp.sets.cost import SignCost
-from stream_ldp.sets.methods.combination import most_frequent, phase_estimate
+from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
 from stream_ldp.sets.methods.spec import MOST_EPSILON, MethodSpec, SetSize, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
@@ -79,7 +79,8 @@ class Loloha:
         before: RankingEstimate | None,  # noqa: ARG002
     ) -> tuple[RankingEstimate, None]:
         """Solve as `Method.solve` says; the estimate holds the k best items."""
-        return most_frequent(phase_estimate(inquiry, self._oracle, sums, reports=reports), self.k), None
+        every = phase_estimate(inquiry, self._oracle, sums, reports=reports)
+        return first_candidates(every, self.k, combine=Combine.VARIANCE), None
 
     @cached_property
     def _oracle(self) -> LolohaResponse:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
-from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent, phase_estimate
+from stream_ldp.sets.methods.combination import (
+    Combine,
+    combined_estimate,
+    first_candidates,
+    most_frequent,
+    phase_estimate,
+)
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.spec import HashBits, MethodSpec
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -82,7 +88,10 @@ class SVIM:
         """
         oracle = self.oracle(inquiry)
         if inquiry.candidates is None or before is None:
-            candidates = most_frequent(phase_estimate(inquiry, oracle, sums, reports=reports), self.k_max)
+            every = phase_estimate(inquiry, oracle, sums, reports=reports)
+            # Without a set size, frequencies are those of one item drawn from each set, and are not combined.
+            combine = Combine.PAPER if self.set_size is None else Combine.VARIANCE
+            candidates = first_candidates(every, self.k_max, combine=combine)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
             # Without reports, a set may hold all candidates.
@@ -96,10 +105,10 @@ class SVIM:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
-            now = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size, pool=self.domain)
-        # The correction may be wrong by half of what it adds. That error is the same for all items, so it is added
+            now = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
+        # The correction may be wrong by as much as it adds. That error is the same for all items, so it is added
         # after the combination and does not change its weights.
-        doubt = 0.5 * (1.0 - 1.0 / inquiry.correction) * now.frequency
+        doubt = (1.0 - 1.0 / inquiry.correction) * now.frequency
         now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
         return most_frequent(now, self.k_max), None
 

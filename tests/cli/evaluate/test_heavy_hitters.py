@@ -84,7 +84,7 @@ def test_the_json_gives_every_setting_that_determines_the_numbers(sets: Path) ->
         (k, epsilon, kind) for k in (2, 3) for epsilon in (1.0, 2.5) for kind in METHODS if kind != "loloha"
     ]
     for each in document["results"]:
-        metrics = ["ndcg", "re", "f1", "mse", "seconds"]
+        metrics = ["ndcg", "re", "f1", "mse", "coverage", "seconds"]
         pairs = [name for metric in metrics for name in (metric, f"{metric}_sd")]
         assert list(each) == ["method", "epsilon", "k", *pairs]
         assert all(0.0 <= each[name] <= 1.0 for name in ("ndcg", "f1", "mse"))
@@ -148,8 +148,8 @@ def test_the_table_shows_every_method_with_its_numbers(sets: Path) -> None:
     result = _run(sets, "--k-max", "4")
     assert result.exit_code == 0, result.output
     assert "sets.txt: 5 items; 200 users, repeats: 10; set-size 3, k-max 4." in result.stdout
-    rows = {words[0]: words for line in result.stdout.splitlines() if len(words := line.split()) == 10}
-    assert rows["method"] == ["method", "k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "seconds"]
+    rows = {words[0]: words for line in result.stdout.splitlines() if len(words := line.split()) == 11}
+    assert rows["method"] == ["method", "k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "coverage", "seconds"]
     for each in _json(sets, "--k-max", "4")["results"]:
         shown = rows[each["method"]]
         numbers = [each["ndcg"], each["ndcg_sd"], each["re"], each["re_sd"], each["f1"]]

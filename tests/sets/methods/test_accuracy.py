@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stream_ldp.cli.evaluate.heavy_hitters import read_transactions
@@ -61,6 +62,20 @@ def test_on_zipf_sets_splitting_users_beats_splitting_epsilon_which_beats_the_pa
         )
     }
     assert found["users"] > found["budget"] > 0.65 > 0.3 > found["paper"]
+
+
+@pytest.mark.parametrize("max_size", [8, 30])
+@pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
+def test_nine_in_ten_published_frequencies_are_within_their_intervals(kind: str, max_size: int) -> None:
+    """Where all sets fit the set size, and where one in ten is larger and a tenth of all items are lost.
+
+    Of 160 intervals, .91 to 1 hold the truth with eight other seeds, on average .96 to .99. .85 is three standard
+    errors below a share of .92. Without regard to how candidates were chosen, those of ldpminer held .1 to .5.
+    """
+    sets = zipf_sets(users=20_000, domain=512, mean_size=5.0, max_size=max_size)
+    usual = int(np.quantile(sets.sizes, 0.9))
+    found = mean(sets, kind, epsilon=2.0, users=20_000, k=32, set_size=usual)
+    assert found.coverage >= 0.85
 
 
 #: NDCG at epsilon 1, 3 and 6 of a first implementation with 100,000 users and 30 candidates, the best of several |E|.

@@ -11,7 +11,7 @@ from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardRespo
 from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle, variance
+from stream_ldp.sets.methods.oracle_choice import item_oracle, telling_size, value_oracle, variance
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import method
@@ -89,3 +89,13 @@ def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> No
     assert _of(64, 8, 2.0).scale(padding=8) == 8
     assert _of(4_096, 8, 2.0).scale(padding=8) == 1
     assert Inquiry(phase=1, candidates=None, padding=8).correction == 1.0
+
+
+def test_the_most_telling_set_size_is_that_of_equal_sets_and_far_below_the_largest_of_unequal_ones() -> None:
+    assert telling_size(np.full(50, 23), domain=119, epsilon=1.0) == 23
+    geometric = np.minimum(np.random.default_rng(0).geometric(1 / 7, 10_000), 30)
+    assert 5 <= telling_size(geometric, domain=4_096, epsilon=1.0) <= 10
+    # Two sets in three hold one item, and the largest 200.
+    tiny = np.array([1] * 20 + [3] * 5 + [20, 60, 200])
+    assert telling_size(tiny, domain=1_000, epsilon=1.0) <= 3
+    assert telling_size(np.zeros(5, dtype=np.int64), domain=10, epsilon=1.0) == 1

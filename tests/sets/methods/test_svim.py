@@ -83,11 +83,12 @@ def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None
     both, _ = knowing.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
     first = both.frequency[both.items.tolist().index(0)]
     assert 0.3 < first < fresh[0]
-    assert (both.standard_error <= 0.01).all()
+    # Of an item that the phases see so differently, the error tells.
+    assert (both.standard_error <= 0.03).all()
 
 
 def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -> None:
-    """Half of what the correction adds is in doubt: of 1.5 times a frequency, a sixth."""
+    """What the correction adds is in doubt: of 1.5 times a frequency, a third."""
     subject = method("svim", domain=40, k=2, epsilon=2.0)
     candidates = np.arange(4)
     before = RankingEstimate(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
@@ -100,7 +101,7 @@ def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -
     plain, _ = subject.solve(certain, sums=sums, reports=len(rows), before=before)
     doubtful, _ = subject.solve(corrected, sums=sums, reports=len(rows), before=before)
     assert doubtful.frequency == pytest.approx(1.5 * plain.frequency)
-    expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 6)
+    expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 3)
     assert doubtful.standard_error == pytest.approx(expected)
 
 

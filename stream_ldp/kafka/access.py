@@ -103,7 +103,7 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
             yield from _on_topics(
                 configs, names.collections, names.partials, reports, answers, letters, *rounds, *records
             )
-            for part in ("ingest", "released"):
+            for part in ("ingest", "merged", "released"):
                 yield AccessRule(resource=Resource.GROUP, name=f"{group}.{collection}.{part}", operation=read)
             # Its last part says which collections are merged together.
             yield _on_all(Resource.GROUP, f"{group}.merge", read)

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDi
 from stream_ldp.collection import milliseconds
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.kafka.redaction import hide_secrets
 
 if TYPE_CHECKING:
     from faust.types.auth import CredentialsT
@@ -355,6 +356,7 @@ class Settings(BaseSettings):
 
     def connection_options(self) -> dict[str, Any]:
         """Return the arguments of aiokafka's AIOKafkaConnection, which are part of `client_options`."""
+        hide_secrets()
         options: dict[str, Any] = {
             "client_id": self.client_id,
             "security_protocol": self.security_protocol.value,
@@ -456,12 +458,20 @@ def _read(path: str | Path | None) -> dict[str, Any]:
         # The base loader keeps every scalar a string: the password 0123 is not the number 83.
         document = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from error
+        raise SettingsError(f"{path} is not YAML: {_about(error)}") from None
     if document is None:
         return {}
     if not isinstance(document, dict):
         raise SettingsError(f"{path} holds no settings: expected lines such as `brokers: 127.0.0.1:9092`")
     return document
+
+
+def _about(error: Exception) -> str:
+    """Say what is wrong with a file, and where, without the line itself, which may hold a password."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{type(error).__name__}"
+    return f"{getattr(error, 'problem', None)}, in line {mark.line + 1}, column {mark.column + 1}"
 
 
 def _flag(name: str) -> str:

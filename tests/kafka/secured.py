@@ -61,7 +61,12 @@ class SecuredKafka(EmbeddedKafka):
             "listener.security.protocol.map": (
                 "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,ELSEWHERE:PLAINTEXT"
             ),
-            "sasl.enabled.mechanisms": "SCRAM-SHA-512,OAUTHBEARER",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": (
+                "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                + " ".join(f'user_{user}="{PASSWORD}"' for user in self.users)
+                + ";"
+            ),
             "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": believing,
             "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": login,
             "ssl.keystore.type": "PEM",

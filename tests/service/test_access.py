@@ -42,6 +42,8 @@ from tests.service.test_epochs import next_epoch
 #: Seconds in which a worker with all that it needs is ready and has published a final, and then some.
 WORKING_SECONDS = 40.0
 
+LOUD_WORKER = Path(__file__).with_name("loud_worker.py")
+
 
 class Refused(StreamLDPError):
     """A command did not do what it is there for."""
@@ -112,7 +114,9 @@ class Installation:
     def worker(self) -> WorkerProcess:
         brokers = self.settings(Role.WORKER).brokers
         through = replace(self.deployment, settings=self.deployment.settings.model_copy(update={"brokers": brokers}))
-        return through.worker(environment=self.environment(Role.WORKER))
+        # PLAIN sends the password itself, which a log of all that is sent would show.
+        environment = {**self.environment(Role.WORKER), f"{ENVIRONMENT_PREFIX}SASL_MECHANISM": "PLAIN"}
+        return through.worker(program=LOUD_WORKER, environment=environment)
 
     async def until(self, done: Callable[[], Awaitable[bool]], worker: WorkerProcess) -> None:
         """Wait while a worker works."""
@@ -121,6 +125,7 @@ class Installation:
                 if worker.process.poll() is not None:
                     raise Refused(f"ended with {worker.process.returncode}: {worker.log[-500:]}")
                 await asyncio.sleep(0.3)
+        assert "SaslAuthenticate" in worker.log
         assert PASSWORD not in worker.log
 
     @asynccontextmanager

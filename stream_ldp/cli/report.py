@@ -126,12 +126,22 @@ def report(
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = None,
+    linked: Annotated[
+        bool | None,
+        typer.Option(
+            "--linked/--unlinked",
+            help="Whether reports may carry a pseudonym by which those of a period are linked, if the collection "
+            "asks for it; else they are refused.",
+            show_default="that in the ledger, unlinked for a new user",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
     change_terms: Annotated[
         bool,
         typer.Option(
             "--change-terms",
-            help="Agree to --budget, --per-day, --assume and --max-values although they allow more than before. "
-            "Stricter ones need no agreement.",
+            help="Agree to --budget, --per-day, --assume, --max-values and --linked although they allow more than "
+            "before. Stricter ones need no agreement.",
             rich_help_panel=_LEDGER_PANEL,
         ),
     ] = False,
@@ -173,7 +183,13 @@ def report(
     first bad line ends the command with status 1: the lines before it are published, those after it are not.
     """
     (collection,) = load_collections([file]).values()
-    given = {"budget": budget, "per_day": per_day, "assumption": assume, "max_values": max_values}
+    given = {
+        "budget": budget,
+        "per_day": per_day,
+        "assumption": assume,
+        "max_values": max_values,
+        "linked": linked,
+    }
     face_of(collection).report(
         collection,
         ReportOptions(

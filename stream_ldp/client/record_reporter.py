@@ -175,7 +175,7 @@ class RecordReporter(Sender):
 
         Raises:
             ValueError: the record does not fit the collection, or there is no secret.
-            TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
+            LinkingRefused, TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
             LedgerError: the ledger cannot be read or written; the report is not sent.
             DeliveryError: reports were lost; this one is not sent, nor counted in the ledger unless the loss came
                 in between.
@@ -203,7 +203,7 @@ class RecordReporter(Sender):
         if not len(table) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
             return False
         memoises = self._ledger.terms.memoises
-        rows = self._perturbed(table, secrets=[self._secret] * len(table), memoises=memoises)
+        rows = self._rows(table, secrets=[self._secret] * len(table), memoises=memoises, time_ms=time_ms)
         reports = self._charged(table, secret=self._secret, ledger=self._ledger)
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
         await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
@@ -240,7 +240,7 @@ class RecordReporter(Sender):
             ValueError: an encoded value is not one of its attribute's (the batches before it are sent), there is not
                 one secret and one ledger for each user, a ledger is of a user with another secret, or a secret
                 belongs to the user of `report`, whose ledger would not count it.
-            TooManyValues, BudgetExceeded, LedgerError: see `on_refused`.
+            LinkingRefused, TooManyValues, BudgetExceeded, LedgerError: see `on_refused`.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
@@ -259,12 +259,13 @@ class RecordReporter(Sender):
             time_ms = self._clock()
             if secrets is None:
                 users = known.asks_some(len(table[part]), entropy=self._entropy)
-                rows = self._perturbed(table[part][users], secrets=None, memoises=True)
+                rows = self._rows(table[part][users], secrets=None, memoises=True, time_ms=time_ms)
             else:
                 users = known.asks(secrets[part], time_ms=time_ms)
                 places = [start + place for place, asked in enumerate(users.tolist()) if asked]
                 if ledgers is None:
-                    rows = self._perturbed(table[places], secrets=[secrets[each] for each in places], memoises=True)
+                    of_places = [secrets[each] for each in places]
+                    rows = self._rows(table[places], secrets=of_places, memoises=True, time_ms=time_ms)
                 else:
                     asked_users = [_User(place=each, secret=secrets[each], ledger=ledgers[each]) for each in places]
                     rows, told = await self._counted(table, asked_users, time_ms=time_ms)
@@ -309,7 +310,8 @@ class RecordReporter(Sender):
         for memoises in (True, False):
             alike = [each for each in users if each.ledger.terms.memoises is memoises]
             places = [each.place for each in alike]
-            rows.append(self._perturbed(table[places], secrets=[each.secret for each in alike], memoises=memoises))
+            secrets = [each.secret for each in alike]
+            rows.append(self._rows(table[places], secrets=secrets, memoises=memoises, time_ms=time_ms))
             for each in alike:
                 record = table[each.place : each.place + 1]
                 charges.append((each, tuple(self._charged(record, secret=each.secret, ledger=each.ledger))))
@@ -329,6 +331,17 @@ class RecordReporter(Sender):
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
         allowed, refused = await asyncio.to_thread(spend)
         return np.concatenate(rows)[np.array(allowed, dtype=np.bool_)], sorted(refused, key=itemgetter(0))
+
+    def _rows(
+        self,
+        table: NDArray[Any],
+        *,
+        secrets: Sequence[bytes] | None,
+        memoises: bool,
+        time_ms: int,  # noqa: ARG002  a collection that links reports needs it
+    ) -> NDArray[np.uint8]:
+        """Make the rows of a batch, one of each record, at an event time; see `_perturbed`."""
+        return self._perturbed(table, secrets=secrets, memoises=memoises)
 
     @abstractmethod
     def _perturbed(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stream_ldp.client.record_reporter import RecordReporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.privacy.ledger.ledger import AttributeReport
@@ -35,6 +36,14 @@ class Reporter(RecordReporter):
         self._mechanism = collection.mechanism
         self._joint = collection
         self._words = collection.permanent_words()
+
+    def _rows(
+        self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool, time_ms: int
+    ) -> NDArray[np.uint8]:
+        # Reports without permanent noise in common have nothing to be linked for.
+        known = secrets if memoises else None
+        names = self._joint.pseudonyms(len(table), secrets=known, time_ms=time_ms, entropy=self._entropy)
+        return np.concatenate([names, self._perturbed(table, secrets=secrets, memoises=memoises)], axis=1)
 
     def _perturbed(
         self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool

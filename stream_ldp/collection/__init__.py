@@ -2,6 +2,7 @@
 
 from stream_ldp.collection.collection import (
     MAX_BITS,
+    MAX_LINKED_WINDOWS,
     Collection,
     CollectionError,
     Label,
@@ -17,10 +18,12 @@ from stream_ldp.collection.collection import (
     milliseconds,
     one_of,
     require_distinct,
+    shown_duration,
 )
 
 __all__ = [
     "MAX_BITS",
+    "MAX_LINKED_WINDOWS",
     "Collection",
     "CollectionError",
     "Label",
@@ -36,4 +39,5 @@ __all__ = [
     "milliseconds",
     "one_of",
     "require_distinct",
+    "shown_duration",
 ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_BITS",
+    "MAX_LINKED_WINDOWS",
     "Collection",
     "CollectionError",
     "Label",
@@ -43,6 +44,7 @@ __all__ = [
     "milliseconds",
     "one_of",
     "require_distinct",
+    "shown_duration",
 ]
 
 #: Bytes of a fingerprint: any two of a billion collections share one with probability below 10^-20.
@@ -53,6 +55,10 @@ MAX_BITS = 8 * (2**16 - 1)
 
 #: Most panes of one window: a day of minutes. All of them are added up for every window, once a hop.
 MAX_PANES = 1_440
+
+#: Most windows of a period in which reports are linked: a week of minutes. All of the period until then are added up
+#: for every window.
+MAX_LINKED_WINDOWS = 10_080
 
 #: Largest memory: with it, 459 windows are remembered, and all of them are added up for every estimate.
 MAX_MEMORY = 0.99
@@ -91,6 +97,14 @@ def milliseconds(value: object) -> Any:
     if milliseconds > _MAX_DURATION_MS:
         raise ParameterError(f"{value!r} is too long; at most {_MAX_DURATION}")
     return milliseconds
+
+
+def shown_duration(duration_ms: int) -> str:
+    """Write a duration as `milliseconds` reads it, in the largest unit of which it is a whole number."""
+    unit, length_ms = max(
+        (each for each in _UNITS_MS.items() if duration_ms % each[1] == 0), key=lambda each: each[1]
+    )
+    return f"{duration_ms // length_ms}{unit}"
 
 
 def _milliseconds_or_never(value: object) -> object:
@@ -315,6 +329,25 @@ class Collection(Part):
     def _meaning(self) -> list[Any]:
         """All that changes the meaning of a report, as plain data; name and kind of mechanism come first."""
         raise NotImplementedError
+
+    def windows_before(self, window_ms: int) -> tuple[tuple[float, int], ...]:
+        """List the earlier windows whose reports the answer to a window is made of as well, the newest first.
+
+        window_ms: start of the window, event time in milliseconds.
+
+        Returns:
+            The weight of each, relative to the window's own, and its start.
+        """
+        window = self.window
+        return tuple(
+            ((window.memory or 1.0) ** age, window_ms - age * window.size_ms)
+            for age in range(1, window.memory_windows)
+        )
+
+    @property
+    def most_windows(self) -> int:
+        """Largest number of windows, the one itself included, that an answer is made of."""
+        return self.window.memory_windows
 
     @cached_property
     def document(self) -> dict[str, Any]:

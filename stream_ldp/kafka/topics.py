@@ -182,7 +182,7 @@ def topic_specs(
         collection being merged by one.
     """
     names, collections = TopicNames(prefix=prefix), tuple(collections)
-    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each.window) for each in collections), default=0))
+    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each) for each in collections), default=0))
     # A final estimate shows that its window is finished. If it expired before the window's partials, a merge that
     # rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
     estimates_ms = max(ESTIMATES_MS, partials_ms + DAY_MS)
@@ -276,12 +276,12 @@ def _open_ms(window: Window) -> int:
     return window.ahead_ms + window.size_ms + window.grace_ms + window.max_age_ms + idle_ms
 
 
-def _remembered_ms(window: Window) -> int:
+def _remembered_ms(collection: Collection) -> int:
     """Return the longest time that a window's counts are needed, in milliseconds.
 
     They are needed while the window is open and while later windows use them.
     """
-    return _open_ms(window) + (window.memory_windows - 1) * window.size_ms
+    return _open_ms(collection.window) + (collection.most_windows - 1) * collection.window.size_ms
 
 
 def _compacted_and_deleted(retention_ms: int) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import model_validator
 
 from stream_ldp.collection import Part
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import GivenWords
 
@@ -182,6 +183,28 @@ class Mechanism(ABC):
         It is the squared maximal correlation of the permanent and the sent symbols of a record: no more of the
         variance of any function of a report comes from its permanent response (Witsenhausen, 1975).
         """
+
+    def linked_odds(
+        self,
+        ones: NDArray[np.int64],  # noqa: ARG002
+        reports: NDArray[np.int64],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Compute the odds that all reports of each user give to each value; float64, shape of `ones`.
+
+        They are P(ones | the user has the value) / P(ones | another one), and tell all that the reports tell.
+
+        ones: how many of a user's reports support each value, shape (users, sum of sizes).
+        reports: number of reports of each user, at least 1, shape (users,).
+
+        Raises:
+            ParameterError: `links` is false.
+        """
+        raise ParameterError(f"all {self.title} reports of a user are one: there is nothing to link")
+
+    @property
+    def links(self) -> bool:
+        """Whether several reports of a user tell more together than one of them does."""
+        return self.permanent_share < 1.0
 
     @property
     @abstractmethod

@@ -32,6 +32,9 @@ __all__ = ["RRLDP", "RRLDPSpec"]
 #: Users whose one-hot codes are set at a time: the places of their bits stay in a core's cache.
 _BLOCK = 2**12
 
+#: Log-odds, in nats, at which a permanent bit is known: odds of e^40 move no estimate.
+_SURE = 40.0
+
 
 class RRLDPSpec(MechanismSpec):
     """RR-LDP as a collection file writes it; see `RRLDP` for what its parameters mean."""
@@ -272,6 +275,26 @@ class RRLDP(Mechanism):
         channel = self.channel()
         covariance = self.flip * (1 - self.flip) * (q - p) ** 2
         return max(covariance / (rate * (1 - rate)) for rate in (channel.one, channel.zero))
+
+    def linked_odds(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `Mechanism.linked_odds`: T ones among the W reports of a bit tell all that the reports tell.
+
+        With L = q^T (1 - q)^(W - T) / (p^T (1 - p)^(W - T)), the odds of a permanent 1, and c the chance that the
+        permanent bit is inverted, they are ((1 - c) L + c) / (c L + 1 - c): the more reports, the nearer to those of
+        the permanent bit itself.
+        """
+        if not self.links:
+            return super(RRLDP, self).linked_odds(ones, reports)
+        p, q = self.response
+        zeros = reports[:, None] - ones
+        # Where p is 0 or q is 1, one report may settle the permanent bit; what cannot be, settles nothing.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_ones = np.where(ones > 0, ones * (np.log(q) - np.log(p)), 0.0)
+            of_zeros = np.where(zeros > 0, zeros * (np.log1p(-q) - np.log1p(-p)), 0.0)
+            odds = np.exp(np.clip(np.nan_to_num(of_ones + of_zeros, nan=0.0), -_SURE, _SURE))
+        c = self.flip
+        linked: NDArray[np.float64] = ((1.0 - c) * odds + c) / (c * odds + 1.0 - c)
+        return linked
 
     @property
     def symbol_sizes(self) -> tuple[int, ...]:

@@ -220,8 +220,7 @@ class Merge:
 
     def holds(self, window_ms: int) -> bool:
         """Decide whether all that the answer to a window depends on is held, if it has come; see `forget`."""
-        window = self.collection.window
-        first_ms = window_ms - (window.memory_windows - 1) * window.size_ms
+        first_ms = min([window_ms, *(start for _, start in self.collection.windows_before(window_ms))])
         return self._forgotten_before is None or first_ms >= self._forgotten_before
 
     def has_final(self, window_ms: int) -> bool:
@@ -360,7 +359,6 @@ class Merge:
 
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """Put together all that the answer to one window depends on, as of now."""
-        window = self.collection.window
         before = self._before(window_ms, series)
         of = series.statistic(before)
         return Question(
@@ -368,8 +366,8 @@ class Merge:
             window_ms=window_ms,
             final=final,
             windows=tuple(
-                ((window.memory or 1.0) ** age, self._parts(window_ms - age * window.size_ms, of))
-                for age in range(window.memory_windows)
+                (weight, self._parts(start, of))
+                for weight, start in ((1.0, window_ms), *self.collection.windows_before(window_ms))
             ),
             before=before,
         )
@@ -387,7 +385,7 @@ class Merge:
             return
         self._refresh()
         window = self.collection.window
-        remembered_ms = (window.memory_windows - 1) * window.size_ms
+        remembered_ms = (self.collection.most_windows - 1) * window.size_ms
         # The first open window is the one whose last pane closes at the first multiple of a pane that is still ahead.
         first_open = watermark - window.grace_ms - window.size_ms
         first_open += window.pane_ms - first_open % window.pane_ms

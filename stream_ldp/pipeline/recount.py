@@ -43,11 +43,10 @@ class Recount:
         partitions: numbers of all partitions of the reports topic.
         """
         own, *rounds = layouts
-        window = collection.window
         self._collection = collection
         self._window_ms = window_ms
-        self._begin_ms = window_ms - (window.memory_windows - 1) * window.size_ms
-        self._end_ms = window_ms + window.size_ms
+        self._begin_ms = min([window_ms, *(start for _, start in collection.windows_before(window_ms))])
+        self._end_ms = window_ms + collection.window.size_ms
         self._sources = {each: SourcePartition(collection, own, partition=each) for each in partitions}
         for source in self._sources.values():
             for layout in rounds:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import Cell
 
-__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Privacy", "Temporal", "View"]
+__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Linked", "Privacy", "Temporal", "View"]
 
 
 def _as_list(value: object) -> object:
@@ -112,6 +112,22 @@ class Privacy(MessagePart):
     for_ever: float
     assumption: str
     published: PublishedField = None
+    linked: str | None = Field(
+        default=None, description="what the pseudonyms of the reports tell; null where they have none"
+    )
+
+
+class Linked(MessagePart):
+    """The users of a window of a collection that links reports, told apart by their pseudonyms."""
+
+    users: int = Field(ge=0, description="users who reported in the window")
+    reports: int = Field(ge=0, description="reports that they have sent in the period until the window's end")
+    reports_per_user: Finite = Field(
+        ge=1, description="sum m^2 / sum m over the users with m reports each in the window"
+    )
+    returning: Probability | None = Field(
+        description="share of the users who reported in the window before; null in the first window of a period"
+    )
 
 
 class Estimate(AnswerMessage):
@@ -129,7 +145,8 @@ class Estimate(AnswerMessage):
     effective_reports: Finite = Field(
         ge=0,
         description="number of reports of different users, all of one window, that would say as much: with memory, "
-        "Kish's effective number over the windows remembered; with reports_per_user, less for their permanent noise",
+        "Kish's effective number over the windows remembered; with reports_per_user, less for their permanent noise; "
+        "where reports are linked, of all that the window's users have sent in the period",
     )
     axes: tuple[Axis, ...]
     probability: list[Any] = Field(description="nested lists, one level an axis; sums to 1")
@@ -138,6 +155,7 @@ class Estimate(AnswerMessage):
     independence: Independence
     plausibility: PlausibilityField
     privacy: Privacy
+    linked: Linked | None = Field(default=None, description="null where reports have no pseudonyms")
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")
     views: tuple[View, ...] | None = Field(
         default=None, description="the views that the estimate is made of; null where users tell all attributes"

@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Collection, Label, Part, Sample, Topics, one_of, require_distinct
+from stream_ldp.collection import (
+    MAX_BITS,
+    MAX_LINKED_WINDOWS,
+    Collection,
+    Label,
+    Part,
+    PositiveDuration,
+    Sample,
+    Topics,
+    one_of,
+    require_distinct,
+    shown_duration,
+)
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
+from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, pseudonyms, random_pseudonyms
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.records.series import EstimateSpec
+from stream_ldp.records.series import EstimateSpec, has_prior
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,6 +98,8 @@ class JointCollection(SynthesizingCollection):
     attributes: what a record consists of, in the order of the bits of a report.
     estimates: the joint distributions to estimate.
     sample: share of the users who are asked in each window, or in each hop where windows overlap; all by default.
+    linked: length of the periods in which all reports of a user carry one pseudonym, a whole number of windows; by
+        default, reports have no pseudonyms.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -96,12 +111,13 @@ class JointCollection(SynthesizingCollection):
     attributes: tuple[Attribute, ...] = Field(min_length=1)
     estimates: tuple[EstimateSpec, ...] = Field(min_length=1)
     sample: Sample = None
+    linked_ms: PositiveDuration | None = Field(alias="linked", default=None)
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
         require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
-        if sum(self.sizes) > MAX_BITS:
+        if sum(self.sizes) + self.pseudonym_bits > MAX_BITS:
             raise Misplaced(f"{sum(self.sizes):,} values in all; at most {MAX_BITS:,} fit a report", "attributes")
         try:
             _ = self.mechanism
@@ -128,6 +144,37 @@ class JointCollection(SynthesizingCollection):
                     f"records are made of all pairs of attributes, and {one.name} and {other.name} have {cells:,} "
                     f"cells together; at most {MAX_CELLS:,} can be solved",
                     "synthesis",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _reports_can_be_linked(self) -> Self:
+        if self.linked_ms is None:
+            return self
+        window = self.window
+        if window.shares_reports:
+            raise Misplaced("linked needs windows without reports in common: leave out hop and memory", "linked")
+        if self.linked_ms % window.size_ms:
+            raise Misplaced(
+                f"a period is a whole number of windows of {window.size_ms} ms, got {self.linked_ms} ms", "linked"
+            )
+        if self.most_windows > MAX_LINKED_WINDOWS:
+            raise Misplaced(f"{self.most_windows:,} windows a period; at most {MAX_LINKED_WINDOWS:,}", "linked")
+        if not self.mechanism.links:
+            raise Misplaced(
+                "linked needs rr-ldp with p and q: without them all reports of a user are one, and nothing is gained "
+                "by linking them",
+                "linked",
+            )
+        for index, estimate in enumerate(self.estimates):
+            if not has_prior(estimate.method, estimate.stop):
+                raise Misplaced("linked needs method em or lremh, and stop certificate", "estimates", index, "method")
+            if estimate.prior == "temporal":
+                raise Misplaced(
+                    "windows of a linked collection share their users' reports: leave temporal out",
+                    "estimates",
+                    index,
+                    "prior",
                 )
         return self
 
@@ -164,8 +211,50 @@ class JointCollection(SynthesizingCollection):
 
     @property
     def bits(self) -> int:
-        """Number of bits of a report."""
-        return self.mechanism.bits
+        """Number of bits of a report, with its pseudonym if it has one."""
+        return self.pseudonym_bits + self.mechanism.bits
+
+    @property
+    def pseudonym_bits(self) -> int:
+        """Number of bits of a report's pseudonym; 0 where reports are not linked."""
+        return 0 if self.linked_ms is None else PSEUDONYM_BITS
+
+    @property
+    def linking(self) -> str | None:
+        """What the pseudonyms of its reports tell, in words; None where they have none."""
+        if self.linked_ms is None:
+            return None
+        return (
+            f"the reports of a user carry the same pseudonym for {shown_duration(self.linked_ms)}: whoever reads "
+            "them knows which are one user's, and when that user reports; epsilon is as it would be without"
+        )
+
+    def windows_before(self, window_ms: int) -> tuple[tuple[float, int], ...]:
+        """See `Collection.windows_before`: of a linked collection, all windows of the period until then."""
+        if self.linked_ms is None:
+            return super().windows_before(window_ms)
+        size_ms, period_begins_ms = self.window.size_ms, window_ms - window_ms % self.linked_ms
+        return tuple((1.0, start) for start in range(window_ms - size_ms, period_begins_ms - 1, -size_ms))
+
+    @property
+    def most_windows(self) -> int:
+        """See `Collection.most_windows`."""
+        return super().most_windows if self.linked_ms is None else self.linked_ms // self.window.size_ms
+
+    def pseudonyms(
+        self, users: int, *, secrets: Sequence[bytes] | None, time_ms: int, entropy: Entropy
+    ) -> NDArray[np.uint8]:
+        """Make the pseudonyms under which users report at an event time, uint8, shape (users, bytes).
+
+        There are no bytes where reports are not linked.
+
+        secrets: secret of each user, 32 bytes; None draws pseudonyms that no other report has.
+        """
+        if self.linked_ms is None:
+            return np.zeros((users, 0), dtype=np.uint8)
+        if secrets is None:
+            return random_pseudonyms(users, entropy=entropy)
+        return pseudonyms(secrets, fingerprint=self.fingerprint, period=time_ms // self.linked_ms)
 
     def table(self, records: NDArray[np.integer] | Sequence[Sequence[int]]) -> NDArray[np.int64]:
         """Return encoded records as value indices, shape (n, attributes)."""
@@ -191,6 +280,14 @@ class JointCollection(SynthesizingCollection):
         """Find the positions in a report of the bits of some attributes, given by name; in the given order."""
         return self.mechanism.columns(self.positions_of(of))
 
+    def row_bits_of(self, of: Sequence[str]) -> tuple[int, ...]:
+        """Find the positions in a row of what is counted of some attributes: the pseudonym, if any, and their bits.
+
+        So the rows of each pseudonym are counted by themselves.
+        """
+        pseudonym = self.pseudonym_bits
+        return (*range(pseudonym), *(pseudonym + bit for bit in self.bits_of(of)))
+
     @property
     def series(self) -> tuple[EstimateSpec, ...]:
         """The estimates."""
@@ -210,15 +307,18 @@ class JointCollection(SynthesizingCollection):
     def _meaning(self) -> list[Any]:
         """The fingerprint's input: [name, kind of mechanism, its parameters, [[attribute, [value, ...]], ...]].
 
-        Where only a sample of the users is asked, the number of words that ask them and the length of a pane follow.
+        Where only a sample of the users is asked, the number of words that ask them and the length of a pane follow;
+        where reports are linked, ["linked", length of a period].
         """
-        meaning = [
+        meaning: list[Any] = [
             self.name,
             self.mechanism_spec.kind,
             self.mechanism.meaning,
             [[attribute.name, list(attribute.values)] for attribute in self.attributes],
         ]
-        return [*meaning, self._asking_words, self.window.pane_ms] if self.asks_a_sample else meaning
+        if self.asks_a_sample:
+            meaning += [self._asking_words, self.window.pane_ms]
+        return meaning if self.linked_ms is None else [*meaning, ["linked", self.linked_ms]]
 
     @property
     def asks_a_sample(self) -> bool:

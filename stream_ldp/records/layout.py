@@ -26,15 +26,16 @@ class JointLayout:
     def __init__(self, collection: JointCollection) -> None:
         self.fingerprint = collection.fingerprint
         self._mechanism = collection.mechanism
-        self.bits = self._mechanism.bits
-        columns = {estimate.of: collection.bits_of(estimate.of) for estimate in collection.counted}
+        self.bits = collection.bits
+        self._pseudonym_bytes = collection.pseudonym_bits // 8
+        columns = {estimate.of: collection.row_bits_of(estimate.of) for estimate in collection.counted}
         self._widths = {of: len(bits) for of, bits in columns.items()}
         self._selections = {of: BitSelection(bits) for of, bits in columns.items()}
         self._reports_per_user = collection.window.reports_per_user
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Decide which rows are reports of the mechanism."""
-        return self._mechanism.valid(rows)
+        return self._mechanism.valid(self._without_pseudonyms(rows))
 
     def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Accept every pane: records are reported at any time."""
@@ -52,4 +53,9 @@ class JointLayout:
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Decide which batches the mechanism finds implausible."""
-        return self._mechanism.implausible(rows, counts, reports_per_user=self._reports_per_user)
+        return self._mechanism.implausible(
+            self._without_pseudonyms(rows), counts, reports_per_user=self._reports_per_user
+        )
+
+    def _without_pseudonyms(self, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return np.ascontiguousarray(rows[:, self._pseudonym_bytes :])

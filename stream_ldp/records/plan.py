@@ -76,6 +76,7 @@ class Plan:
     day: privacy loss, between any two records, of the first day of such a user; of one report where it has less.
     budgets: how long each of `BUDGETS` lasts for such a user.
     others: the other mechanisms for records that can have the same epsilon.
+    linked: what the pseudonyms of its reports tell, in words; None where they have none.
     """
 
     collection: str
@@ -88,6 +89,7 @@ class Plan:
     budgets: tuple[BudgetPlan, ...]
     estimates: tuple[EstimatePlan, ...]
     others: tuple[OtherMechanism, ...]
+    linked: str | None
 
 
 def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -105,8 +107,8 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
     return Plan(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
-        bits=mechanism.bits,
-        report_bytes=row_width(mechanism.bits),
+        bits=collection.bits,
+        report_bytes=row_width(collection.bits),
         privacy=tuple(
             mechanism.privacy_loss(neighbours=neighbours, reports=reports)
             for neighbours in relations
@@ -120,6 +122,7 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
         others=tuple(_others(collection)),
+        linked=collection.linking,
     )
 
 
@@ -192,7 +195,7 @@ def cell_error(supports: Sequence[Support], sizes: Sequence[int], *, reports: in
 
 def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
-    bits = len(collection.bits_of(estimate.of))
+    bits = collection.pseudonym_bits + len(collection.bits_of(estimate.of))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > DENSE_BITS
     return EstimatePlan(

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, PSEUDONYM_BYTES
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, Estimate, Filter, Privacy, Temporal
+from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
+from stream_ldp.records.linking import LinkedUsers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +26,27 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["past", "row_counts", "solve", "supported", "warm_start"]
+__all__ = ["effective_reports", "linked_users", "past", "row_counts", "solve", "supported", "warm_start"]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
     """Answer a question about one window of one estimate."""
     spec, window = question.series, collection.window
     mechanism = collection.mechanism
-    counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
-    informative = _informative(counts, mechanism, reports_per_user=window.reports_per_user)
+    bits = len(collection.bits_of(spec.of))
     positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
+    users = None if collection.linked_ms is None else linked_users(question, bits=bits)
+    if users is None:
+        reports_per_user = window.reports_per_user
+        counts = row_counts(question, bits=bits)
+        informative = _informative(counts, mechanism, reports_per_user=reports_per_user)
+        effective, odds = float(informative.reports), None
+    else:
+        reports_per_user = users.reports_per_user
+        named = _of_window(question, bits=PSEUDONYM_BITS + bits)
+        counts = informative = named.mapped(named.rows[:, PSEUDONYM_BYTES:], bits=bits)
+        effective = effective_reports(users, mechanism)
+        odds = mechanism.linked_odds(users.ones, users.reports)
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
         supported(informative, mechanism, positions),
         sizes=sizes,
@@ -41,6 +54,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         start=warm_start(question, sizes=sizes),
         past=past(question, sizes=sizes),
         recurrence=_recurrence(collection, question),
+        odds=odds,
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     return Estimate(
@@ -50,7 +64,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
         final=question.final,
         reports=question.reports,
-        effective_reports=float(informative.reports),
+        effective_reports=effective,
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),
@@ -59,14 +73,19 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         fit=solution,
         independence=solution.independence,
         plausibility=mechanism.plausibility(
-            counts.unpacked(), counts.counts, positions, reports_per_user=window.reports_per_user
+            counts.unpacked(), counts.counts, positions, reports_per_user=reports_per_user
         ),
         privacy=Privacy(
             per_report=one.epsilon,
             for_ever=for_ever.epsilon,
             assumption=for_ever.assumption,
-            published=published_of_window(question, collection, epsilon=one.epsilon, inputs=one.assumption),
+            # The theorem is about reports that nobody can link, each counted once.
+            published=None
+            if users is not None
+            else published_of_window(question, collection, epsilon=one.epsilon, inputs=one.assumption),
+            linked=collection.linking,
         ),
+        linked=None if users is None else _linked(users),
         temporal=_temporal(solution.temporal, final=question.final),
     )
 
@@ -87,6 +106,41 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
     squared = sum(weight**2 * counts.reports for weight, counts in sums)
     scale = weighted / squared if squared else 1.0
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
+
+
+def linked_users(question: Question[EstimateSpec, Estimate], *, bits: int) -> LinkedUsers:
+    """Gather what the users of the window have reported in its period.
+
+    bits: number of bits of a report of the estimate's attributes, without the pseudonym.
+
+    Raises:
+        TypeError: a part of the question is no count of rows.
+    """
+    windows = [RowCounts.sum(parts, bits=PSEUDONYM_BITS + bits) for _, parts in question.counts(RowCounts)]
+    return LinkedUsers.of(windows, bits=bits)
+
+
+def effective_reports(users: LinkedUsers, mechanism: Mechanism) -> float:
+    """Return the number of reports of different users that would say as much: W users' reports less what they share.
+
+    The W reports of a user have the variance of W / (1 + (W - 1) c) independent ones, c the permanent share of their
+    noise; see `Mechanism.design_effect`.
+    """
+    return float((users.reports / (1.0 + (users.reports - 1.0) * mechanism.permanent_share)).sum())
+
+
+def _of_window(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
+    (_, parts), *_ = question.counts(RowCounts)
+    return RowCounts.sum(parts, bits=bits)
+
+
+def _linked(users: LinkedUsers) -> Linked:
+    return Linked(
+        users=len(users.reports),
+        reports=int(users.reports.sum()),
+        reports_per_user=users.reports_per_user,
+        returning=users.returning,
+    )
 
 
 def _informative(counts: RowCounts, mechanism: Mechanism, *, reports_per_user: float) -> RowCounts:
@@ -129,7 +183,7 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
 
 def _recurrence(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Recurrence | None:
     window, before = collection.window, question.before
-    if not question.series.is_temporal(window):
+    if collection.linked_ms is not None or not question.series.is_temporal(window):
         return None
     elapsed = 1 if before is None else (question.window_ms - before.window.start_ms) // window.size_ms
     return Recurrence(

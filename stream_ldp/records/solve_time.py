@@ -44,6 +44,8 @@ _RATIO = 4
 _SATURATED = 1.5
 #: Share of the users of a sample whose attributes all depend on one number.
 _DEPENDENT = 0.5
+#: Windows of a period in which the users of a sample report: with more, few users have the same numbers of ones.
+_LINKED_WINDOWS = 16
 
 
 def solve_times(collection: JointCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
@@ -57,7 +59,10 @@ def solve_times(collection: JointCollection, *, populations: Sequence[int], time
         # Few new ones in the larger sample: these are all that reports commonly have.
         saturated = large.rows < _SATURATED * small.rows
         possible = large.rows if saturated else math.prod(2.0**size - 1 for size in collection.sizes_of(spec))
-        windows = collection.window.memory_windows
+        windows = collection.most_windows
+        if collection.linked_ms is not None:
+            # Each user of the window is a row, whatever the reports before it.
+            possible, windows = math.inf, 1
         for reports in populations:
             rows = min(windows * reports, possible)
             yield SolveTime(
@@ -86,27 +91,40 @@ def _measured(collection: JointCollection, spec: EstimateSpec, reports: int, tim
     first, later = (sample(collection, spec, reports, seed=seed) for seed in (1, 2))
     first_s = timer(lambda: answers.append(_solve(collection, spec, first, before=None)))
     later_s = timer(lambda: answers.append(_solve(collection, spec, later, before=answers[0])))
-    return _Measured(rows=len(later.rows), first_s=first_s, later_s=later_s)
+    return _Measured(rows=len(later[0].rows), first_s=first_s, later_s=later_s)
 
 
 def _solve(
-    collection: JointCollection, spec: EstimateSpec, counts: RowCounts, *, before: Estimate | None
+    collection: JointCollection, spec: EstimateSpec, windows: Sequence[RowCounts], *, before: Estimate | None
 ) -> Estimate:
-    question = Question(series=spec, window_ms=0, final=True, windows=((1.0, (counts,)),), before=before)
-    return solve(collection, question)
+    weighted = tuple((1.0, (counts,)) for counts in windows)
+    return solve(collection, Question(series=spec, window_ms=0, final=True, windows=weighted, before=before))
 
 
-def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, seed: int) -> RowCounts:
-    """Draw the counts of reports of a population whose values are of unequal frequency and depend on each other."""
+def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, seed: int) -> tuple[RowCounts, ...]:
+    """Draw the counts of reports of a population whose values are of unequal frequency and depend on each other.
+
+    Where reports are linked, the same users report in some windows of a period; else there is one window.
+    """
     rng = np.random.default_rng(seed)
     common = rng.random(reports)
     ranks = [np.where(rng.random(reports) < _DEPENDENT, common, rng.random(reports)) for _ in collection.sizes]
     values = np.stack(
         [(size * rank**2).astype(np.int64) for size, rank in zip(collection.sizes, ranks, strict=True)], axis=1
     )
-    packed = collection.mechanism.perturb(values, entropy=SeededEntropy(seed))
-    bits = np.unpackbits(packed, axis=1, bitorder="little")[:, list(collection.bits_of(spec.of))]
-    return RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=bits.shape[1])
+    mechanism, entropy = collection.mechanism, SeededEntropy(seed)
+    pseudonyms = collection.pseudonyms(reports, secrets=None, time_ms=0, entropy=entropy)
+    permanent = mechanism.permanent(values.astype(np.intp), entropy)
+    bits = list(collection.bits_of(spec.of))
+
+    def window() -> RowCounts:
+        packed = mechanism.packed(mechanism.instantaneous(permanent, entropy))
+        told = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]
+        rows = np.concatenate([pseudonyms, np.packbits(told, axis=1, bitorder="little")], axis=1)
+        return RowCounts.of(rows, bits=collection.pseudonym_bits + len(bits))
+
+    linked = 1 if collection.linked_ms is None else min(collection.most_windows, _LINKED_WINDOWS)
+    return tuple(window() for _ in range(linked))
 
 
 def _line(small: float, large: float, rows: float, more_rows: float, *, at: float) -> float:

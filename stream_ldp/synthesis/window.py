@@ -74,7 +74,7 @@ def marginals_of(collection: JointCollection | ViewsCollection, question: Questi
     answers = {
         asked.positions_of(each.of): records.solve(
             asked,
-            replace(question, series=each, windows=_selected(question, asked.bits_of(each.of)), before=None),
+            replace(question, series=each, windows=_selected(question, asked.row_bits_of(each.of)), before=None),
         )
         for each in asked.series
     }
@@ -94,7 +94,7 @@ def _fields(collection: JointCollection) -> dict[str, Any]:
 
 
 def _selected(question: Question[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
-    """Return the counts of some bits of whole reports."""
+    """Return the counts of some bits of whole rows."""
     selection = BitSelection(bits)
     return tuple(
         (weight, tuple(part.mapped(selection.of(Pieces(part.rows)), bits=len(bits)) for part in parts))

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from typing import Any
 
 import numpy as np
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 
-from stream_ldp.client import DeliveryError, MissingTopic
+from stream_ldp.client import (
+    Assumption,
+    DeliveryError,
+    LinkingRefused,
+    LooserTerms,
+    MissingTopic,
+    PrivacyLedger,
+    Terms,
+)
 from stream_ldp.mechanisms import GivenWords, SeededEntropy
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
 from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
 
+LINKED = JointCollection.model_validate(collection_of().document | {"linked": 2 * MINUTE_MS})
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 
 
@@ -222,3 +233,50 @@ async def test_neither_secret_nor_value_is_logged_sent_or_shown(
     seen = [caplog.text, repr(sender), str(failure.value), repr(broker.sent)]
     for telling in ("zebra", repr(secret)[2:-1], secret.hex()):
         assert not any(telling in text for text in seen)
+
+
+def linked_ledger(**terms: Any) -> PrivacyLedger:
+    return PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=math.inf, linked=True, **terms))
+
+
+async def pseudonyms_sent(broker: FakeBroker, ledger: PrivacyLedger | None, *times_ms: int) -> list[bytes]:
+    """Report once at each time, to a collection of which a period has two windows, and return the pseudonyms."""
+    moments = iter(times_ms)
+    broker.sent.clear()
+    async with reporter(LINKED, ledger=ledger, clock=lambda: next(moments)) as sender:
+        for _ in times_ms:
+            await sender.report(RECORD)
+    return [row[:8].tobytes() for row in broker.decoded(LINKED).rows[0]]
+
+
+async def test_the_reports_of_a_period_carry_the_users_pseudonym(broker: FakeBroker) -> None:
+    first, same, other = await pseudonyms_sent(broker, linked_ledger(), 0, MINUTE_MS, 2 * MINUTE_MS)
+    assert first == same != other
+    (expected,) = LINKED.pseudonyms(1, secrets=[SECRET], time_ms=0, entropy=SeededEntropy(1))
+    assert first == expected.tobytes()
+
+
+async def test_reports_with_fresh_noise_have_nothing_that_links_them(broker: FakeBroker) -> None:
+    sent = await pseudonyms_sent(broker, linked_ledger(assumption=Assumption.FRESH), 0, 0, 0)
+    assert len(set(sent)) == 3
+
+
+async def test_users_without_a_secret_have_a_pseudonym_for_one_report(broker: FakeBroker) -> None:
+    async with reporter(LINKED) as sender:
+        await sender.report_many(users(50), secrets=None)
+    assert len({row[:8].tobytes() for row in broker.decoded(LINKED).rows[0]}) == 50
+
+
+async def test_a_user_who_has_not_agreed_to_linking_is_not_linked(broker: FakeBroker) -> None:
+    ledger = unlimited(SECRET)
+    with pytest.raises(LinkingRefused, match=r"'care-survey' links .* has not agreed: nothing was sent"):
+        await pseudonyms_sent(broker, ledger, 0)
+    assert ledger.spending.epsilon == 0
+    assert not broker.sent
+    with pytest.raises(LooserTerms, match="a pseudonym links"):
+        ledger.agree(Terms(budget=math.inf, linked=True))
+    ledger.agree(Terms(budget=math.inf, linked=True), change_terms=True)
+    assert len(await pseudonyms_sent(broker, ledger, 0)) == 1
+    ledger.agree(Terms(budget=math.inf))
+    with pytest.raises(LinkingRefused):
+        await pseudonyms_sent(broker, ledger, 0)

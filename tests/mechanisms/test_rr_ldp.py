@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, RRLDP, GivenWords, SeededEntropy
 from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 from stream_ldp.privacy.audit.enumeration import Enumeration, realised_reports, stated_reports
@@ -122,3 +123,41 @@ class _RawWords(RRLDP):
 def test_a_mechanism_that_takes_raw_words_is_refused() -> None:
     with pytest.raises(UnknownDistribution):
         Enumeration.realised(_RawWords(sizes=(2, 3), f=0.3, p=0.2, q=0.8))
+
+
+def _probability(reports: tuple[int, ...], flip: float, response: tuple[float, float], *, held: int) -> float:
+    """Compute P(the reports of one bit, in this order), summed over what the permanent bit may be."""
+    total = 0.0
+    for permanent in (0, 1):
+        one = response[permanent]
+        told = np.prod([one if bit else 1 - one for bit in reports])
+        total += (1 - flip if permanent == held else flip) * float(told)
+    return total
+
+
+@pytest.mark.parametrize("pq", [(0.25, 0.75), (0.0, 0.5), (0.5, 1.0)])
+def test_linked_odds_are_those_of_all_reports_of_a_bit_enumerated(pq: tuple[float, float]) -> None:
+    mechanism = RRLDP(sizes=(2,), f=0.25, p=pq[0], q=pq[1])
+    for reports in itertools.chain.from_iterable(itertools.product((0, 1), repeat=n) for n in range(1, 6)):
+        held, other = (_probability(reports, mechanism.flip, mechanism.response, held=bit) for bit in (1, 0))
+        if held + other == 0.0:
+            continue
+        (odds,) = mechanism.linked_odds(np.array([[sum(reports)]]), np.array([len(reports)]))[0]
+        assert odds == pytest.approx(held / other, rel=1e-12)
+
+
+def test_linked_odds_never_exceed_those_of_the_permanent_response() -> None:
+    mechanism = RRLDP(sizes=(2,), f=0.25, p=0.25, q=0.75)
+    bound = (1 - mechanism.flip) / mechanism.flip
+    odds = mechanism.linked_odds(np.array([[0, 10**6]]), np.array([10**6]))
+    assert odds.tolist() == [[pytest.approx(1 / bound), pytest.approx(bound)]]
+    # Reports that no permanent bit can have made settle nothing.
+    impossible = RRLDP(sizes=(2,), f=0.25, p=0.0, q=0.999_999_999)
+    assert np.isfinite(impossible.linked_odds(np.array([[1, 0]]), np.array([2]))).all()
+
+
+def test_reports_that_are_copies_have_nothing_to_link() -> None:
+    mechanism = RRLDP(sizes=(2,), f=0.25)
+    assert not mechanism.links
+    with pytest.raises(ParameterError, match="all RR-LDP reports of a user are one"):
+        mechanism.linked_odds(np.array([[1, 1]]), np.array([1]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from stream_ldp.collection.collection import MAX_BITS, MAX_PANES
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline import wire
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from tests.paths import GOLDEN
 from tests.records.examples import TEXT, problems_of
 
 NOT_A_DURATION = "is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
@@ -304,3 +309,81 @@ def test_a_sample_changes_the_fingerprint_with_the_pane_in_which_it_is_drawn() -
     texts = [TEXT, *(f"{TEXT}sample: {share}\n" for share in (0.5, 0.25))]
     texts.append(texts[-1].replace("size: 60s", "size: 60s, hop: 20s"))
     assert len({JointCollection.parse(text).fingerprint for text in texts}) == 4
+
+
+LINKED = f"{TEXT}linked: 7d\n"
+
+
+def test_a_linked_collection_has_the_fingerprint_and_the_batches_of_the_specification() -> None:
+    golden = json.loads((GOLDEN / "linked.json").read_text())
+    survey = (GOLDEN / "care-survey.yaml").read_text()
+    collection = JointCollection.parse(f"{survey}linked: 7d\n")
+    assert collection.linked_ms == golden["linked"]
+    assert collection.fingerprint.hex() == golden["fingerprint"]
+    batch = golden["batch"]
+    secret = bytes.fromhex(golden["secret"])
+    (pseudonym,) = collection.pseudonyms(1, secrets=[secret], time_ms=batch["time_ms"], entropy=SeededEntropy(1))
+    report = np.packbits([int(bit) for bit in batch["report"]], bitorder="little")
+    encoded = wire.encode(
+        wire.Batch(
+            fingerprint=collection.fingerprint,
+            batch_id=bytes.fromhex(batch["batch_id"]),
+            time_ms=batch["time_ms"],
+            rows=np.concatenate([pseudonym, report])[None],
+        )
+    )
+    assert encoded.hex() == batch["bytes"]
+    decoded = wire.decode([encoded], formats={collection.fingerprint: JointLayout(collection)})
+    assert not decoded.rejected
+
+
+def test_a_period_changes_the_fingerprint_and_none_leaves_it() -> None:
+    texts = [TEXT, LINKED, LINKED.replace("7d", "1d"), f"{LINKED}sample: 0.5\n"]
+    assert len({JointCollection.parse(text).fingerprint for text in texts}) == 4
+    assert (
+        JointCollection.parse(LINKED.replace("7d", "168h")).fingerprint == JointCollection.parse(LINKED).fingerprint
+    )
+
+
+def test_an_answer_of_a_linked_collection_is_made_of_its_period_until_then() -> None:
+    collection = JointCollection.parse(f"{TEXT}linked: 5m\n")
+    assert collection.most_windows == 5
+    assert collection.windows_before(300_000) == ()
+    assert collection.windows_before(480_000) == ((1.0, 420_000), (1.0, 360_000), (1.0, 300_000))
+    assert collection.windows_before(-60_000) == ((1.0, -120_000), (1.0, -180_000), (1.0, -240_000), (1.0, -300_000))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("linked: 7d", "linked: 90s", "linked: a period is a whole number of windows of 60000 ms, got 90000 ms"),
+        ("size: 60s", "size: 60s, hop: 20s", "linked needs windows without reports in common"),
+        ("size: 60s", "size: 60s, memory: 0.5", "linked needs windows without reports in common"),
+        ("linked: 7d", "linked: 30d", "43,200 windows a period; at most 10,080"),
+        ("p: 0.25, q: 0.75", "", "linked needs rr-ldp with p and q"),
+        ("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 2}", "linked needs rr-ldp with p and q"),
+        ("mobility]}", "mobility], method: lasso}", "linked needs method em or lremh, and stop certificate"),
+        ("mobility]}", "mobility], stop: paper}", "linked needs method em or lremh, and stop certificate"),
+        ("mobility]}", "mobility], prior: temporal}", "leave temporal out"),
+        ("linked: 7d", "linked: yes", "linked"),
+    ],
+)
+def test_what_cannot_be_linked_is_refused_and_says_why(old: str, new: str, problem: str) -> None:
+    (told,) = problems_of(LINKED.replace(old, new))
+    assert problem in told
+
+
+def test_pseudonyms_last_for_a_period_and_are_none_where_nothing_is_linked() -> None:
+    linked, plain = JointCollection.parse(LINKED), JointCollection.parse(TEXT)
+    week_ms, entropy = 7 * 24 * 3_600_000, SeededEntropy(1)
+    first, same, next_week = (
+        linked.pseudonyms(100, secrets=SECRETS[:100], time_ms=time_ms, entropy=entropy)
+        for time_ms in (0, week_ms - 1, week_ms)
+    )
+    assert (first == same).all()
+    assert (first != next_week).any(axis=1).all()
+    assert plain.pseudonyms(100, secrets=SECRETS[:100], time_ms=0, entropy=entropy).shape == (100, 0)
+    assert linked.bits == plain.bits + 64
+    assert plain.linking is None
+    assert linked.linking is not None
+    assert "the same pseudonym for 7d" in linked.linking

@@ -49,6 +49,7 @@ class Fixed:
         start: FloatArray | None = None,
         past: Past | None = None,
         recurrence: Recurrence | None = None,
+        odds: FloatArray | None = None,
     ) -> Solution:
         self.seen.append(counts)
         return Solution(

@@ -8,7 +8,9 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from tests.records.examples import TEXT
@@ -43,3 +45,27 @@ def test_a_named_value_that_is_not_there_is_refused_as_unknown() -> None:
     batch = wire.Batch(fingerprint=collection.fingerprint, batch_id=bytes(16), time_ms=0, rows=rows)
     ((_, rejected),) = state.count([0], [0], [wire.encode(batch)]).rejected
     assert rejected.reason.value == "unknown_value"
+
+
+def test_linked_reports_are_counted_by_pseudonym_and_those_without_are_refused() -> None:
+    collection = JointCollection.parse(f"{TEXT}linked: 1h\n")
+    secrets = [bytes([user]) * 32 for user in range(3)]
+    reports = collection.mechanism.perturb(np.zeros((3, 2), dtype=np.int64), entropy=SeededEntropy(1))
+    names = collection.pseudonyms(3, secrets=secrets, time_ms=0, entropy=SeededEntropy(2))
+    linked = np.concatenate([names, reports], axis=1)
+    padded = linked.copy()
+    padded[0, -1] |= 0b100000
+    records = [
+        wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=0, rows=rows))
+        for rows in (linked, linked[:1], reports, padded)
+    ]
+    source = SourcePartition(collection, JointLayout(collection), partition=0)
+    counted = source.count([0, 1, 2, 3], [0, 0, 0, 0], records)
+    assert [rejected.reason for _, rejected in counted.rejected] == [Reason.WRONG_WIDTH, Reason.PADDING_BITS]
+    source.take_changes()
+    changes = source.take_changes()
+    assert changes is not None
+    (partial,) = changes.partials
+    assert isinstance(partial.counts, RowCounts)
+    found = {row[:8].tobytes(): count for row, count in zip(partial.counts.rows, partial.counts.counts, strict=True)}
+    assert found == {name.tobytes(): count for name, count in zip(names, (2, 1, 1), strict=True)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from numpy.typing import NDArray
 
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import SeededEntropy
@@ -173,3 +174,101 @@ def test_a_final_states_what_readers_of_finals_could_learn_beside_what_the_servi
     assert privacy.published.epsilon < privacy.per_report
     assert privacy.published.delta == 1e-8
     assert "who trust the service" in privacy.published.assumption
+
+
+LINKED = """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.25, p: 0.5, q: 0.75}
+attributes:
+  - {name: bathing, values: [no, yes]}
+  - {name: mobility, values: [none, some, full]}
+window: {size: 60s}
+linked: 16m
+estimates:
+  - {name: both, of: [bathing, mobility]}
+"""
+
+
+def linked_windows(windows: int, *, users: int = 2_000, seed: int = 1) -> tuple[list[RowCounts], NDArray[np.float64]]:
+    """Let the same users report in each window, the newest first; return their joint as well."""
+    collection, rng, entropy = JointCollection.parse(LINKED), np.random.default_rng(seed), SeededEntropy(seed)
+    cells = rng.choice(6, size=users, p=[0.4, 0.1, 0.1, 0.15, 0.05, 0.2])
+    table = np.stack(np.unravel_index(cells, (2, 3)), axis=1)
+    mechanism = collection.mechanism
+    names = collection.pseudonyms(users, secrets=None, time_ms=0, entropy=entropy)
+    permanent = mechanism.permanent(table, entropy)
+    counts = [
+        RowCounts.of(
+            np.concatenate([names, mechanism.packed(mechanism.instantaneous(permanent, entropy))], axis=1),
+            bits=64 + 5,
+        )
+        for _ in range(windows)
+    ]
+    return counts, np.bincount(cells, minlength=6).reshape(2, 3) / users
+
+
+def solved_linked(windows: list[RowCounts]) -> Estimate:
+    collection = JointCollection.parse(LINKED)
+    (spec,) = collection.estimates
+    question: Question[EstimateSpec, Estimate] = Question(
+        series=spec,
+        window_ms=15 * MINUTE_MS,
+        final=True,
+        windows=tuple((1.0, (counts,)) for counts in windows),
+        before=None,
+    )
+    return solve(collection, question)
+
+
+def test_linked_reports_of_a_period_tell_more_than_those_of_a_window_and_errors_say_so() -> None:
+    windows, truth = linked_windows(16)
+    first, last = solved_linked(windows[:1]), solved_linked(windows)
+    assert last.distance(truth) < 0.65 * first.distance(truth)
+    assert last.standard_errors().mean() < 0.65 * first.standard_errors().mean()
+    assert last.reports == first.reports == 2_000
+    assert first.effective_reports == pytest.approx(2_000)
+    assert 2_000 < last.effective_reports < 16 * 2_000
+    assert np.all(np.abs(last.joint() - truth) < 4 * last.standard_errors())
+    assert Estimate.from_bytes(last.to_bytes()) == last
+
+
+def test_what_linked_reports_show_of_the_users_is_published() -> None:
+    (newest, _), _ = linked_windows(2, users=100)
+    (other, _), _ = linked_windows(2, users=50, seed=2)
+    linked = solved_linked([newest, RowCounts.sum([newest, other], bits=69)]).linked
+    assert linked is not None
+    assert (linked.users, linked.reports) == (100, 200)
+    assert (linked.reports_per_user, linked.returning) == (1.0, 1.0)
+    assert solved_linked([newest]).linked == linked.model_copy(update={"reports": 100, "returning": None})
+    strangers = solved_linked([newest, other]).linked
+    assert strangers is not None
+    assert (strangers.reports, strangers.returning) == (100, 0.0)
+
+
+def test_a_linked_estimate_states_what_linking_tells_and_claims_no_amplification() -> None:
+    estimate = solved_linked(linked_windows(1)[0])
+    assert estimate.privacy.linked is not None
+    assert "the same pseudonym for 16m" in estimate.privacy.linked
+    assert estimate.privacy.published is None
+    assert estimate.temporal is None
+    assert estimate.privacy.for_ever == JointCollection.parse(LINKED).mechanism.epsilon(reports=float("inf"))
+
+
+def test_a_linked_estimate_is_the_same_in_whatever_order_and_pieces_its_reports_come() -> None:
+    windows, _ = linked_windows(3, users=200)
+    whole = solved_linked(windows)
+    collection = JointCollection.parse(LINKED)
+    pieces = [
+        (
+            1.0,
+            tuple(
+                RowCounts.of(np.repeat(counts.rows, counts.counts.astype(np.int64), axis=0)[part::3], bits=69)
+                for part in (2, 0, 1)
+            ),
+        )
+        for counts in windows
+    ]
+    question: Question[EstimateSpec, Estimate] = Question(
+        series=collection.estimates[0], window_ms=15 * MINUTE_MS, final=True, windows=tuple(pieces), before=None
+    )
+    assert solve(collection, question).to_bytes() == whole.to_bytes()

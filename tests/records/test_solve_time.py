@@ -87,7 +87,7 @@ def test_the_time_is_within_a_factor_of_two_of_the_cost_of_a_solve(
 ) -> None:
     collection = collection_of(sizes=sizes, mechanism=mechanism)
     (time,) = solve_times(collection, populations=[reports], timer=timer_of(solved))
-    counts, later = (sample(collection, collection.estimates[0], reports, seed=seed) for seed in (11, 12))
+    (counts,), (later,) = (sample(collection, collection.estimates[0], reports, seed=seed) for seed in (11, 12))
     before = None
     for predicted_s, each in ((time.first_s, counts), (time.later_s, later)):
         question: Question[EstimateSpec, Estimate] = Question(
@@ -118,7 +118,7 @@ def test_the_samples_of_a_wide_estimate_are_small_enough_to_be_solved_in_seconds
     patched = pytest.MonkeyPatch()
     drawn = solve_time.sample
 
-    def noted(collection: JointCollection, spec: object, number: int, *, seed: int) -> RowCounts:
+    def noted(collection: JointCollection, spec: object, number: int, *, seed: int) -> tuple[RowCounts, ...]:
         sizes.append(number)
         return drawn(collection, collection.estimates[0], 10, seed=seed)
 

@@ -125,6 +125,14 @@ delta: 1e-9
 synthesis: {records: 1000, seed: 7, method: lopub}
 """,
     """
+collection: linked
+mechanism: {kind: rr-ldp, f: 0.5, p: 0.25, q: 0.75}
+attributes: [{name: answer, values: [no, yes]}]
+window: {size: 60s}
+linked: 1h
+estimates: [{name: one, of: [answer]}]
+""",
+    """
 collection: remembered
 mechanism: {kind: k-rr, epsilon: 2}
 attributes: [{name: answer, values: [no, yes]}]

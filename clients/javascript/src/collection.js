@@ -40,6 +40,12 @@ export class Collection {
     if (typeof this.name !== "string" || attributes.length === 0) {
       throw new CollectionError("a collection has a name and at least one attribute");
     }
+    if (document.linked !== undefined && document.linked !== null) {
+      throw new CollectionError(
+        `collection ${this.name} links the reports of a user by pseudonyms, which this client does not make: ` +
+          "report to it with the Python package",
+      );
+    }
     for (const { name, values } of attributes) {
       if (!(values?.length >= 2)) throw new CollectionError(`attribute ${name} needs at least 2 values`);
     }

@@ -105,6 +105,10 @@ test("collections of other kinds are refused, and the message says which are spo
   }
 });
 
+test("a collection that links reports is refused, and not reported to without pseudonyms", async () => {
+  await assert.rejects(Collection.of({ ...SURVEY, linked: 604_800_000 }), /links the reports of a user by pseudonyms/);
+});
+
 test("a record that does not fit is refused without its value", async () => {
   const survey = await Collection.of(SURVEY);
   assert.throws(() => survey.encode({ bathing: "no" }), /"mobility" is missing/);

@@ -26,7 +26,7 @@ __all__ = ["plan_document", "show_plan", "summary"]
 def summary(collection: JointCollection, *, lasting: str) -> str:
     """Describe the collection on one line; `lasting` describes its windows."""
     return (
-        f"{len(collection.attributes)} attributes, {collection.mechanism.bits} bits a report, {lasting}, "
+        f"{len(collection.attributes)} attributes, {collection.bits} bits a report, {lasting}, "
         f"estimates {', '.join(each.name for each in collection.estimates)}"
     )
 
@@ -77,6 +77,8 @@ def show_plan(planned: Plan) -> None:
                 f"{shown_guess(loss.epsilon)}.".capitalize(),
                 markup=False,
             )
+    if planned.linked is not None:
+        console.print(f"Linked: {planned.linked}.", markup=False)
     console.print(
         f"A user who reports once in each window that asks them, {number(planned.reports_per_day)} times a day, "
         f"spends {shown_epsilon(planned.day.epsilon)} nats on the first day.",

@@ -119,6 +119,7 @@ class AttributeReport:
         same permanent response.
     tag: names the permanent response that is shown; None where it was drawn for this report alone.
     times: number of reports that show it.
+    linked: whether they carry the user's pseudonym.
     """
 
     collection: str
@@ -127,6 +128,7 @@ class AttributeReport:
     mechanism: ReportCost
     tag: str | None
     times: int
+    linked: bool = False
 
 
 def attribute_reports(
@@ -156,6 +158,8 @@ def attribute_reports(
             mechanism=collection.mechanism_spec,
             tag=tag,
             times=times,
+            # Without permanent noise, every report has a pseudonym of its own.
+            linked=collection.linked_ms is not None and tag_key is not None,
         )
         for record, times in Counter(map(tuple, values)).items()
         for attribute, response, tag in zip(

@@ -31,7 +31,7 @@ from stream_ldp.privacy.ledger.ledger import (
 )
 from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
-from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -228,10 +228,12 @@ class PrivacyLedger:
         time_ms: the time, in milliseconds since 1970-01-01 UTC, which decides to what day they are charged.
 
         Raises:
-            TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
+            LinkingRefused, TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
-        self._spend(lambda before: before.after(reports), time_ms=time_ms)
+        reports = tuple(reports)
+        linking = next((each.collection for each in reports if each.linked), None)
+        self._spend(lambda before: before.after(reports), time_ms=time_ms, linking=linking)
 
     def set_reports(
         self, collection: ItemCollection, user: ItemSets, *, phase: int, secret: bytes
@@ -270,10 +272,13 @@ class PrivacyLedger:
         report = PhaseReport.to(collection, phase=phase, epoch=epoch)
         self._spend(lambda before: before.after_phase(report).after(shown), time_ms=time_ms)
 
-    def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int) -> None:
+    def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int, linking: str | None = None) -> None:
+        """Count a change of what is spent; `linking` names a collection that links the reports which cost it."""
         day = day_of(time_ms)
 
         def allowed(book: Book) -> Book:
+            if linking is not None and not (book.terms or self._terms).linked:
+                raise LinkingRefused(collection=linking)
             before = book.spending
             after = change(before).on_day(day, since=before)
             # The file's terms: another process may have made them stricter.

@@ -14,6 +14,7 @@ __all__ = [
     "Assumption",
     "BudgetExceeded",
     "DayBudgetExceeded",
+    "LinkingRefused",
     "ReportRefused",
     "Terms",
     "TooManyValues",
@@ -123,6 +124,19 @@ class TooManyValues(ReportRefused):
         self.attribute = attribute
 
 
+class LinkingRefused(ReportRefused):
+    """A report would carry a pseudonym that links it to others, and its user has not agreed to that."""
+
+    def __init__(self, *, collection: str) -> None:
+        super().__init__(
+            f"collection {collection!r} links the reports of a user by a pseudonym, to which this user has not "
+            "agreed: nothing was sent\n"
+            "  -> if the user agrees: terms=Terms(..., linked=True), change_terms=True, or "
+            "`stream-ldp report --linked --change-terms`"
+        )
+        self.collection = collection
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Terms:
     """The terms to which a user has agreed.
@@ -131,6 +145,9 @@ class Terms:
     per_day: nats that all reports of one day, UTC, may cost; math.inf leaves it to the budget.
     assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
+    linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it.
+        Epsilon is the same, since it holds for all reports of a user together; who reads them learns which are one
+        user's.
 
     Raises:
         ParameterError: a budget is not positive, or max_values is missing, not positive or does not belong there.
@@ -140,6 +157,7 @@ class Terms:
     per_day: float = math.inf
     assumption: Assumption = Assumption.CONSTANT
     max_values: int | None = None
+    linked: bool = False
 
     def __post_init__(self) -> None:
         if not (self.budget > 0 and self.per_day > 0):
@@ -179,6 +197,8 @@ class Terms:
             looser.append(f"{self.per_day:g} instead of {agreed.per_day:g} nats a day")
         if self.memoises is not agreed.memoises or self.most_values > agreed.most_values:
             looser.append(f"{self._of_values} instead of {agreed._of_values}")
+        if self.linked and not agreed.linked:
+            looser.append("reports that a pseudonym links instead of none")
         return tuple(looser)
 
     @property

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +50,15 @@ _ROWS_A_COMBINATION = 8
 class Patterns:
     """The distinct patterns of support of one attribute, and which row has which.
 
-    bits: 1 for a value that is supported, uint8, shape (patterns, size).
+    support: level of each value in each pattern, unsigned integers, shape (patterns, size); of the reports of users
+        who report once, 1 for a value that is supported, and 0 for any other.
     codes: index of the pattern of each row, shape (rows,).
-    ratio: likelihood of a value that is not supported over that of one that is.
+    levels: likelihood of a value of each level, positive, shape (levels,).
     """
 
-    bits: NDArray[np.uint8]
+    support: NDArray[np.integer[Any]]
     codes: NDArray[np.intp]
-    ratio: float
+    levels: FloatArray
 
     @classmethod
     def of(cls, counts: RowCounts, *, sizes: Sequence[int], ratios: Sequence[float]) -> list[Self]:
@@ -71,12 +72,23 @@ class Patterns:
         return [cls._any(*each) for each in zip(parts, sizes, ratios, strict=True)]
 
     @classmethod
+    def of_odds(cls, odds: FloatArray, *, sizes: Sequence[int]) -> list[Self]:
+        """Find the patterns of attributes of these sizes in the odds of their values, shape (rows, sum of sizes)."""
+        levels, numbers = np.unique(odds, return_inverse=True)
+        numbers = numbers.reshape(odds.shape).astype(np.min_scalar_type(len(levels)))
+        made = []
+        for support in np.split(numbers, np.cumsum(sizes)[:-1], axis=1):
+            distinct, codes = np.unique(support, axis=0, return_inverse=True)
+            made.append(cls(support=distinct, codes=codes.reshape(-1), levels=levels / levels.max()))
+        return made
+
+    @classmethod
     def _any(cls, bits: NDArray[np.uint8], size: int, ratio: float) -> Self:
         if size <= _NARROW_BITS:
             return cls._narrow(bits @ (1 << np.arange(size)), size, ratio)
         # No bit set says as little as all bits set: one pattern for both.
         bits = np.where(bits.any(axis=1, keepdims=True), bits, np.uint8(1))
-        return cls(bits=bits, codes=np.arange(len(bits)), ratio=ratio)
+        return cls(support=bits, codes=np.arange(len(bits)), levels=np.array([ratio, 1.0]))
 
     @classmethod
     def _narrow(cls, numbers: NDArray[np.int64], size: int, ratio: float) -> Self:
@@ -89,28 +101,28 @@ class Patterns:
         place = np.cumsum(occurs) - 1
         place[0] = place[every]
         return cls(
-            bits=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8),
+            support=((distinct[:, None] >> np.arange(size)) & 1).astype(np.uint8),
             codes=place[numbers],
-            ratio=ratio,
+            levels=np.array([ratio, 1.0]),
         )
 
     def __len__(self) -> int:
-        return len(self.bits)
+        return len(self.support)
 
     @property
     def size(self) -> int:
         """Number of values of the attribute."""
-        size: int = self.bits.shape[1]
+        size: int = self.support.shape[1]
         return size
 
     def select(self, rows: NDArray[np.intp]) -> Self:
         """Select rows; the patterns remain, unless nearly each row has its own."""
         if self.size <= _NARROW_BITS:
             return replace(self, codes=self.codes[rows])
-        return replace(self, bits=self.bits[self.codes[rows]], codes=np.arange(len(rows)))
+        return replace(self, support=self.support[self.codes[rows]], codes=np.arange(len(rows)))
 
     def likelihoods(self, feature: Feature | None = None) -> FloatArray:
-        """Compute the likelihood of each value given each pattern, relative to the likeliest; shape (patterns, size).
+        """Compute the relative likelihood of each value given each pattern, shape (patterns, size).
 
         feature: what is computed of each pattern's likelihoods instead.
         """
@@ -126,7 +138,7 @@ class Patterns:
         information = np.zeros((self.size, self.size))
         step = max(1, _LARGEST_ARRAY // self.size)
         for begin in range(0, len(self), step):
-            A = np.where(self.bits[begin : begin + step], 1.0, self.ratio)
+            A = self.levels[self.support[begin : begin + step]]
             information += (A * (weights[begin : begin + step] / (A @ marginal) ** 2)[:, None]).T @ A
         return information
 
@@ -135,7 +147,8 @@ class Patterns:
         return self._computed()
 
     def _computed(self) -> FloatArray:
-        return np.where(self.bits, 1.0, self.ratio)
+        likelihoods: FloatArray = self.levels[self.support]
+        return likelihoods
 
 
 class Contraction(Protocol):

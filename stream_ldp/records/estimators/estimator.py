@@ -51,6 +51,7 @@ class Estimator(Protocol):
         start: FloatArray | None = None,
         past: Past | None = None,
         recurrence: Recurrence | None = None,
+        odds: FloatArray | None = None,
     ) -> Solution:
         """Estimate the joint distribution of the attributes whose bits the rows hold, in their order.
 
@@ -62,10 +63,14 @@ class Estimator(Protocol):
         past: what the window before leaves to this one; None if there was none. Used with `recurrence` alone.
         recurrence: how the users of the windows are related, to learn from the windows before; None to estimate from
             these reports alone.
+        odds: where reports are linked, the odds that all reports of each user give to each value, shape (users, sum
+            of sizes); see `Likelihood.of_linked`. The estimate is then that of these users, and `counts` matters for
+            the start alone.
 
         Raises:
             ValueError: the rows do not have one bit for each value, `start` is not a distribution of that shape, or
                 `past` is of another shape.
+            ParameterError: there are odds, and the method has no likelihood.
         """
         ...
 
@@ -112,8 +117,14 @@ class _Estimator:
         start: FloatArray | None = None,
         past: Past | None = None,
         recurrence: Recurrence | None = None,
+        odds: FloatArray | None = None,
     ) -> Solution:
-        likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
+        if odds is None:
+            likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
+        elif self.method is not Method.LASSO and self.stop is Stop.CERTIFICATE:
+            likelihood = Likelihood.of_linked(odds, sizes=sizes)
+        else:
+            raise ParameterError(f"{self.method} with the stop {self.stop} cannot tell linked reports apart")
         if start is not None:
             start = _distribution(start, sizes)
         if past is not None and not fits(past, sizes):

@@ -42,7 +42,7 @@ class Score:
     def log_likelihood(self) -> float:
         """Nats, of all reports; the likeliest value of each attribute counts as likelihood 1.
 
-        That leaves out a constant that no joint distribution changes.
+        That leaves out a constant that no joint distribution changes; of linked reports, it is another one.
         """
         return _log_likelihood(self._counts, self._z)
 
@@ -80,6 +80,23 @@ class Likelihood:
             counts=possible.counts.astype(np.float64),
             patterns=Patterns.of(possible, sizes=sizes, ratios=[each.ratio for each in supports]),
         )
+
+    @classmethod
+    def of_linked(cls, odds: FloatArray, *, sizes: tuple[int, ...]) -> Self:
+        """Make the likelihood of users of whom each has told several reports, all of them together.
+
+        odds: for each value, the likelihood of a user's reports if the user has it over that if not, positive, shape
+            (users, sum of sizes).
+
+        Raises:
+            ValueError: there is not one column for each value.
+        """
+        if odds.shape[1] != sum(sizes):
+            raise ValueError(f"attributes of sizes {sizes} have {sum(sizes)} values, the odds have {odds.shape[1]}")
+        if not len(odds):
+            return cls(sizes=sizes, counts=np.zeros(0), patterns=())
+        patterns = Patterns.of_odds(odds, sizes=sizes)
+        return cls(sizes=sizes, counts=np.ones(len(odds)), patterns=patterns)
 
     def select(self, *attributes: int) -> Likelihood:
         """Return the likelihood of the reports' bits of these attributes alone, in ascending order."""

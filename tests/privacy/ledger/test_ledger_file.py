@@ -945,6 +945,7 @@ def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> N
         "per_day": "Infinity",
         "assumption": "constant",
         "max_values": None,
+        "linked": False,
     }
     assert ledger.spending.epsilon == pytest.approx(1.2 + collection_of().mechanism.epsilon(reports=1))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, Method, Solution, Stop, estimator
@@ -75,3 +76,12 @@ def test_an_estimate_is_the_one_that_was_stored_to_nine_digits(case: Case) -> No
 
 def test_every_stored_estimate_is_compared() -> None:
     assert sorted(reference()) == sorted(case.name for case in CASES)
+
+
+def test_a_method_without_a_likelihood_refuses_linked_reports() -> None:
+    counts, support = RowCounts.of(np.ones((3, 1), dtype=np.uint8), bits=2), Support.of_bits(one=0.7, zero=0.3)
+    for method, stop in (("lasso", "certificate"), ("em", "paper")):
+        with pytest.raises(ParameterError, match=f"{method} with the stop {stop} cannot tell linked reports apart"):
+            estimator(method, stop=stop, delta=0.001).estimate(
+                counts, sizes=(2,), supports=[support], odds=np.ones((3, 2))
+            )

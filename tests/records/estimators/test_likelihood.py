@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.mechanisms import Support
+from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, contraction
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -95,3 +95,33 @@ def test_a_channel_that_never_sets_or_never_clears_a_bit_gives_no_nan(
 def test_rows_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match=r"sizes \(2, 3\) have 5 bits, the rows have 6"):
         Likelihood.of(RowCounts.empty(6), sizes=(2, 3), supports=[Support.of_bits(one=0.7, zero=0.2)] * len((2, 3)))
+
+
+def test_linked_users_are_scored_as_the_table_of_users_by_cells() -> None:
+    sizes = (2, 3)
+    rng = np.random.default_rng(1)
+    odds = rng.choice([0.2, 0.5, 1.0, 1.5, 4.0], size=(40, 5))
+    joint = rng.dirichlet(np.ones(6)).reshape(sizes)
+    table = np.einsum("na,nb->nab", odds[:, :2], odds[:, 2:]).reshape(40, 6)
+    score = Likelihood.of_linked(odds, sizes=sizes).score(joint)
+    gradient = (1.0 / (table @ joint.ravel())) @ table / 40
+    np.testing.assert_allclose(score.gradient.ravel(), gradient, rtol=1e-12)
+    other = Likelihood.of_linked(odds, sizes=sizes).score(np.full(sizes, 1 / 6))
+    expected = np.log(table @ joint.ravel()).sum() - np.log(table.mean(axis=1)).sum()
+    assert score.log_likelihood - other.log_likelihood == pytest.approx(expected)
+
+
+def test_one_linked_report_of_each_user_says_what_the_report_says() -> None:
+    mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.25, q=0.75)
+    values = np.random.default_rng(1).integers(2, size=(300, 2))
+    rows = mechanism.perturb(values, entropy=SeededEntropy(1))
+    ones = np.unpackbits(rows, axis=1, count=5, bitorder="little").astype(np.int64)
+    plain = Likelihood.of(RowCounts.of(rows, bits=5), sizes=(2, 3), supports=mechanism.supports)
+    linked = Likelihood.of_linked(mechanism.linked_odds(ones, np.ones(300, dtype=np.int64)), sizes=(2, 3))
+    joint = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]])
+    np.testing.assert_allclose(linked.score(joint).gradient, plain.score(joint).gradient, rtol=1e-12)
+
+
+def test_odds_of_another_width_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"sizes \(2, 3\) have 5 values, the odds have 6"):
+        Likelihood.of_linked(np.ones((1, 6)), sizes=(2, 3))

@@ -1,0 +1,96 @@
+"""Reports that carry pseudonyms: which of them are one user's, and what all of a user's reports tell together.
+
+In the rows of a linked collection, a pseudonym stands before the bits of the report. A user keeps it for a period, so
+the estimate of a window is made of all reports of the period that the window's users have sent until then. How often
+each bit was 1 in them tells as much as the reports themselves, since they are independent draws around one permanent
+response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, PSEUDONYM_BYTES
+from stream_ldp.pipeline.statistics import RowCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["LinkedUsers"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class LinkedUsers:
+    """The users who reported in a window, and the reports that they have sent in its period until its end.
+
+    reports: number of reports of each, int64, shape (users,).
+    ones: how many of them have each bit set, int64, shape (users, bits).
+    in_window: number of reports of each in the window itself, int64, shape (users,).
+    returned: which of them reported in the window before, of the same period; bool, shape (users,). None if there is
+        none in the period.
+    """
+
+    reports: NDArray[np.int64]
+    ones: NDArray[np.int64]
+    in_window: NDArray[np.int64]
+    returned: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, windows: Sequence[RowCounts], *, bits: int) -> Self:
+        """Gather the reports of each user.
+
+        windows: counts of rows with pseudonyms, of the window itself and then of those before it, the newest first.
+        bits: number of bits of a report, without the pseudonym.
+
+        Raises:
+            ValueError: rows of a window have another number of bits.
+        """
+        for window in windows:
+            if window.bits != PSEUDONYM_BITS + bits:
+                raise ValueError(f"rows of {window.bits} bits, where linked reports have {PSEUDONYM_BITS + bits}")
+        users = np.unique(_pseudonyms(windows[0]))
+        reports, ones = np.zeros(len(users), dtype=np.int64), np.zeros((len(users), bits), dtype=np.int64)
+        of_window = []
+        for window in windows:
+            named = _pseudonyms(window)
+            place = np.searchsorted(users, named)
+            known = place < len(users)
+            known[known] = users[place[known]] == named[known]
+            of, counts = place[known], window.counts[known].astype(np.int64)
+            set_bits = window.unpacked()[known, PSEUDONYM_BITS:]
+            of_window.append(_sums(of, counts, len(users)))
+            reports += of_window[-1]
+            for bit in range(bits):
+                ones[:, bit] += _sums(of, counts * set_bits[:, bit], len(users))
+        return cls(
+            reports=reports,
+            ones=ones,
+            in_window=of_window[0],
+            returned=of_window[1] > 0 if len(of_window) > 1 else None,
+        )
+
+    @property
+    def reports_per_user(self) -> float:
+        """The sum m^2 / sum m over the users with m reports each in the window itself; 1 without users."""
+        total = int(self.in_window.sum())
+        return float(np.square(self.in_window).sum()) / total if total else 1.0
+
+    @property
+    def returning(self) -> float | None:
+        """Share of the users who reported in the window before; None if the period has no such window."""
+        return None if self.returned is None or not len(self.returned) else float(self.returned.mean())
+
+
+def _pseudonyms(counts: RowCounts) -> NDArray[np.uint64]:
+    """Return the pseudonym of each row as a number, shape (rows,)."""
+    return np.ascontiguousarray(counts.rows[:, :PSEUDONYM_BYTES]).view("<u8").reshape(-1)
+
+
+def _sums(places: NDArray[np.intp], numbers: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    # Sums of fewer than 2^53 reports are exact in float64.
+    return np.bincount(places, weights=numbers, minlength=length).astype(np.int64)

@@ -19,7 +19,10 @@ from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.settings import Settings
 
-__all__ = ["gateway"]
+__all__ = ["STOP_SECONDS", "gateway"]
+
+#: Seconds that a stop waits for batches under way: longer than the gateway's patience with the brokers.
+STOP_SECONDS = 15.0
 
 _DOOR_PANEL = "Who may come in"
 
@@ -108,7 +111,7 @@ def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None
 
 
 async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-    runner = web.AppRunner(served.application(), access_log=None, shutdown_timeout=15.0)
+    runner = web.AppRunner(served.application(), access_log=None, shutdown_timeout=STOP_SECONDS)
     try:
         await runner.setup()
         try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import kubernetes_validate
@@ -12,11 +13,11 @@ import pytest
 import typer
 import yaml
 
-from stream_ldp.cli import app
+from stream_ldp.cli import app, gateway, page
 from stream_ldp.cli.commands import Commands
 from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
 from stream_ldp.kinds import parse_collection
-from stream_ldp.service.worker import STOP_SECONDS
+from stream_ldp.service import worker
 from tests.paths import REPOSITORY
 
 DEPLOY = REPOSITORY / "deploy"
@@ -27,6 +28,49 @@ KUBERNETES = "1.33"
 
 #: Custom resources, of which Kubernetes itself has no schema.
 CUSTOM = {"PodMonitor", "PrometheusRule", "ScaledObject"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What a workload serves, as the program says.
+
+    stop_seconds: the longest that it takes to end.
+    """
+
+    port_name: str
+    port: int
+    live: str
+    ready: str
+    stop_seconds: float
+
+
+#: The commands that are given flags.
+COMMANDS = {"gateway": inspect.signature(gateway.gateway), "page": inspect.signature(page.page)}
+
+SERVING = {
+    "stream-ldp-worker": Serving(
+        port_name="admin",
+        port=Settings.model_fields["admin_port"].default,
+        live="/livez",
+        ready="/readyz",
+        stop_seconds=worker.STOP_SECONDS,
+    ),
+    "stream-ldp-gateway": Serving(
+        port_name="http",
+        port=COMMANDS["gateway"].parameters["port"].default,
+        live="/livez",
+        ready="/readyz",
+        stop_seconds=gateway.STOP_SECONDS,
+    ),
+    # Its open connections are cut after a second.
+    "stream-ldp-page": Serving(
+        port_name="http",
+        port=COMMANDS["page"].parameters["port"].default,
+        live="/",
+        ready="/",
+        stop_seconds=1.0,
+    ),
+}
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl renders the overlays")
 
@@ -47,15 +91,33 @@ def of_kind(objects: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [each for each in objects if each["kind"] == kind]
 
 
-def pods(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The specification of the pods of every workload."""
-    for each in (*of_kind(objects, "Deployment"), *of_kind(objects, "Job")):
-        yield each["spec"]["template"]["spec"]
+def workloads(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The specification of the pods of every workload, by its name."""
+    kinds = (*of_kind(objects, "Deployment"), *of_kind(objects, "Job"))
+    return {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in kinds}
 
 
-def the_worker(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    (deployment,) = of_kind(objects, "Deployment")
-    return deployment
+def pods(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list(workloads(objects).values())
+
+
+def named(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    (found,) = [each for each in of_kind(objects, kind) if each["metadata"]["name"] == name]
+    return found
+
+
+def labels_of(objects: list[dict[str, Any]], name: str) -> dict[str, str]:
+    """The labels of the pods of a workload."""
+    (found,) = [
+        each for kind in ("Deployment", "Job") for each in of_kind(objects, kind) if each["metadata"]["name"] == name
+    ]
+    labels: dict[str, str] = found["spec"]["template"]["metadata"]["labels"]
+    return labels
+
+
+def the_container(pod: dict[str, Any]) -> dict[str, Any]:
+    (container,) = pod["containers"]
+    return dict(container)
 
 
 def test_every_object_is_valid_for_kubernetes_and_has_no_misspelt_field(objects: list[dict[str, Any]]) -> None:
@@ -65,10 +127,10 @@ def test_every_object_is_valid_for_kubernetes_and_has_no_misspelt_field(objects:
 
 
 def test_a_misspelt_field_would_be_found(objects: list[dict[str, Any]]) -> None:
-    worker = the_worker(objects)
-    worker = {**worker, "spec": {**worker["spec"], "replica": 2}}
+    found = named(objects, "Deployment", "stream-ldp-worker")
+    misspelt = {**found, "spec": {**found["spec"], "replica": 2}}
     with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(worker, KUBERNETES, strict=True)
+        kubernetes_validate.validate(misspelt, KUBERNETES, strict=True)
 
 
 def test_no_container_is_root_or_can_become_it_or_write_to_its_image(objects: list[dict[str, Any]]) -> None:
@@ -92,21 +154,100 @@ def test_the_volumes_that_a_container_mounts_exist(objects: list[dict[str, Any]]
             assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
 
 
-def test_a_worker_is_given_the_time_to_flush(objects: list[dict[str, Any]]) -> None:
-    assert the_worker(objects)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 2 * STOP_SECONDS
+def test_there_are_workers_gateways_a_page_and_their_topics(objects: list[dict[str, Any]]) -> None:
+    assert set(workloads(objects)) == {*SERVING, "stream-ldp-topics"}
 
 
-def test_probes_ask_the_pages_that_the_worker_serves(objects: list[dict[str, Any]]) -> None:
-    (container,) = the_worker(objects)["spec"]["template"]["spec"]["containers"]
-    assert {port["name"]: port["containerPort"] for port in container["ports"]} == {
-        "admin": Settings.model_fields["admin_port"].default
-    }
-    asked = {probe: container[probe]["httpGet"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
-    assert asked == {
-        "startupProbe": {"path": "/livez", "port": "admin"},
-        "livenessProbe": {"path": "/livez", "port": "admin"},
-        "readinessProbe": {"path": "/readyz", "port": "admin"},
-    }
+def test_no_container_has_a_pool_of_threads_for_each_solve(objects: list[dict[str, Any]]) -> None:
+    for pod in pods(objects):
+        given = {each["name"]: each.get("value") for each in the_container(pod)["env"]}
+        assert given["OPENBLAS_NUM_THREADS"] == given["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize("name", SERVING)
+def test_a_pod_is_given_the_time_to_end_in_good_order(objects: list[dict[str, Any]], name: str) -> None:
+    pod = workloads(objects)[name]
+    before = the_container(pod).get("lifecycle", {"preStop": {"sleep": {"seconds": 0}}})["preStop"]["sleep"][
+        "seconds"
+    ]
+    assert pod["terminationGracePeriodSeconds"] >= before + SERVING[name].stop_seconds + 5
+    # A gateway or a page gets connections from a service, which learns late that a pod ends.
+    assert (before > 0) == (name != "stream-ldp-worker")
+
+
+@pytest.mark.parametrize("name", SERVING)
+def test_probes_ask_what_is_served(objects: list[dict[str, Any]], name: str) -> None:
+    serving, container = SERVING[name], the_container(workloads(objects)[name])
+    (port,) = container["ports"]
+    assert port == {"name": serving.port_name, "containerPort": serving.port}
+    encrypted = any(word.startswith("--cert-file") for word in container["args"])
+    scheme = {"scheme": "HTTPS"} if encrypted else {}
+    for probe, path in (
+        ("startupProbe", serving.live),
+        ("livenessProbe", serving.live),
+        ("readinessProbe", serving.ready),
+    ):
+        assert container[probe]["httpGet"] == {"path": path, "port": serving.port_name, **scheme}
+    # A pod that starts slowly must not be killed for it.
+    startup = container["startupProbe"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
+
+
+@pytest.mark.parametrize("name", ["stream-ldp-gateway", "stream-ldp-page"])
+def test_a_service_leads_to_the_pods_and_their_port(objects: list[dict[str, Any]], name: str) -> None:
+    service = named(objects, "Service", name)
+    assert service["spec"]["selector"].items() <= labels_of(objects, name).items()
+    (port,) = service["spec"]["ports"]
+    assert port["targetPort"] == the_container(workloads(objects)[name])["ports"][0]["name"]
+    others = [other for other in workloads(objects) if other != name]
+    assert not any(service["spec"]["selector"].items() <= labels_of(objects, other).items() for other in others)
+
+
+def test_nothing_but_a_door_is_open_to_everyone(objects: list[dict[str, Any]]) -> None:
+    for name in workloads(objects):
+        labels = labels_of(objects, name)
+        policies = [
+            each["spec"]
+            for each in of_kind(objects, "NetworkPolicy")
+            if each["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+        ]
+        # Whatever no policy lets in is kept out, and whatever none lets out stays in.
+        assert {"Ingress", "Egress"} <= {each for policy in policies for each in policy["policyTypes"]}
+        let_in = [rule for policy in policies for rule in policy.get("ingress", [])]
+        ports = [port["port"] for rule in let_in for port in rule["ports"]]
+        assert ports == ([SERVING[name].port] if name in SERVING else [])
+        assert all("from" in rule for rule in let_in) or name == "stream-ldp-gateway"
+        let_out = [port["port"] for policy in policies for rule in policy.get("egress", []) for port in rule["ports"]]
+        assert let_out == [53, 53, _broker_port(objects)]
+
+
+def test_the_door_of_production_is_encrypted_and_wants_a_token() -> None:
+    objects = rendered("overlays/prod")
+    pod = workloads(objects)["stream-ldp-gateway"]
+    container = the_container(pod)
+    given = dict(word.removeprefix("--").split("=", 1) for word in container["args"] if "=" in word)
+    mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    secrets = {volume["name"]: volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+    for flag in ("cert-file", "key-file", "tokens-file"):
+        folder, _, _ = given[flag].rpartition("/")
+        assert secrets[mounted[folder]].startswith("stream-ldp-gateway")
+    # An address that a proxy replaces would give all clients one allowance.
+    assert named(objects, "Service", "stream-ldp-gateway")["spec"]["externalTrafficPolicy"] == "Local"
+    monitor = named(objects, "PodMonitor", "stream-ldp-gateway")
+    assert monitor["spec"]["podMetricsEndpoints"][0]["scheme"] == "https"
+
+
+def test_in_production_each_has_a_user_and_a_secret_of_its_own() -> None:
+    objects = rendered("overlays/prod")
+    users, secrets = set(), set()
+    for name, pod in workloads(objects).items():
+        (user,) = [each["value"] for each in the_container(pod)["env"] if each["name"] == "STREAM_LDP_SASL_USERNAME"]
+        (volume,) = [each for each in pod["volumes"] if each["name"] == "kafka"]
+        assert (user, volume["secret"]["secretName"]) == (name, f"{name}-kafka")
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
+        users.add(user)
+        secrets.add(volume["secret"]["secretName"])
+    assert len(users) == len(secrets) == 4
 
 
 def test_the_settings_are_read_by_the_program(
@@ -119,16 +260,20 @@ def test_the_settings_are_read_by_the_program(
         there = tmp_path / "file"
         there.write_text("hunter2", encoding="utf-8")
         monkeypatch.setenv(name, str(there) if name.endswith("_FILE") else value)
-    loaded = Settings.load()
-    assert loaded.admin_host == "0.0.0.0"
-    assert [address.rpartition(":")[2] for address in loaded.broker_addresses] == [
-        str(port["port"]) for port in _broker_ports(objects) for _ in loaded.broker_addresses
-    ]
+    for pod in pods(objects):
+        with monkeypatch.context() as patch:
+            for each in the_container(pod)["env"]:
+                patch.setenv(each["name"], each["value"])
+            loaded = Settings.load()
+        assert loaded.admin_host == "0.0.0.0"
+        assert {int(address.rpartition(":")[2]) for address in loaded.broker_addresses} == {_broker_port(objects)}
 
 
-def _broker_ports(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    (policy,) = of_kind(objects, "NetworkPolicy")
-    return list(policy["spec"]["egress"][1]["ports"])
+def _broker_port(objects: list[dict[str, Any]]) -> int:
+    """The port of the brokers to which the network policy lets everything out."""
+    policy = named(objects, "NetworkPolicy", "stream-ldp")
+    (port,) = policy["spec"]["egress"][1]["ports"]
+    return int(port["port"])
 
 
 def test_the_commands_exist_and_name_collections_that_are_mounted(objects: list[dict[str, Any]]) -> None:
@@ -136,9 +281,11 @@ def test_the_commands_exist_and_name_collections_that_are_mounted(objects: list[
     program = typer.main.get_command(app)
     assert isinstance(program, Commands)
     for pod in pods(objects):
-        (container,) = pod["containers"]
+        container = the_container(pod)
         words = [word for word in container["args"] if not word.startswith("/")]
         assert words[0] in program.table
+        flags = {word.removeprefix("--").partition("=")[0].replace("-", "_") for word in words[1:] if "--" in word}
+        assert flags <= (COMMANDS[words[0]].parameters.keys() if flags else set())
         files = [word for word in container["args"] if word.startswith("/")]
         assert files == [f"/etc/stream-ldp/collections/{name}" for name in ("survey.yaml", "films.yaml")]
         (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "collections"]
@@ -147,16 +294,22 @@ def test_the_commands_exist_and_name_collections_that_are_mounted(objects: list[
         parse_collection(text, source=name)
 
 
-def test_the_disruption_budget_and_the_scaler_are_about_the_workers(objects: list[dict[str, Any]]) -> None:
-    worker = the_worker(objects)
-    labels = worker["spec"]["template"]["metadata"]["labels"]
-    (budget,) = of_kind(objects, "PodDisruptionBudget")
-    assert budget["spec"]["selector"]["matchLabels"].items() <= labels.items()
-    for scaler in of_kind(objects, "ScaledObject"):
-        assert scaler["spec"]["scaleTargetRef"] == {"name": worker["metadata"]["name"]}
-        assert "replicas" not in worker["spec"], "it would be set back whenever the overlay is applied"
+@pytest.mark.parametrize("name", SERVING)
+def test_a_drained_node_takes_one_pod_of_a_kind_at_a_time(objects: list[dict[str, Any]], name: str) -> None:
+    budget = named(objects, "PodDisruptionBudget", name)
+    assert budget["spec"]["selector"]["matchLabels"].items() <= labels_of(objects, name).items()
+    assert budget["spec"]["maxUnavailable"] == 1
+
+
+def test_what_is_scaled_or_scraped_exists_and_has_no_number_of_its_own(objects: list[dict[str, Any]]) -> None:
+    for scaler in (*of_kind(objects, "ScaledObject"), *of_kind(objects, "HorizontalPodAutoscaler")):
+        deployment = named(objects, "Deployment", scaler["spec"]["scaleTargetRef"]["name"])
+        assert "replicas" not in deployment["spec"], "it would be set back whenever the overlay is applied"
     for monitor in of_kind(objects, "PodMonitor"):
-        assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
+        name = monitor["metadata"]["name"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= labels_of(objects, name).items()
+        (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+        assert endpoint["port"] == SERVING[name].port_name
 
 
 def test_no_secret_is_in_the_manifests(objects: list[dict[str, Any]]) -> None:
@@ -176,5 +329,5 @@ def test_the_plain_autoscaler_is_valid_too(tmp_path_factory: pytest.TempPathFact
         shutil.rmtree(overlay)
     (scaler,) = of_kind(objects, "HorizontalPodAutoscaler")
     kubernetes_validate.validate(scaler, KUBERNETES, strict=True)
-    assert scaler["spec"]["scaleTargetRef"]["name"] == the_worker(objects)["metadata"]["name"]
-    assert "replicas" not in the_worker(objects)["spec"]
+    assert scaler["spec"]["scaleTargetRef"]["name"] == "stream-ldp-worker"
+    assert "replicas" not in named(objects, "Deployment", "stream-ldp-worker")["spec"]

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
+from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.service.metrics import Metrics
 from tests.paths import REPOSITORY
 
@@ -26,12 +27,13 @@ needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="pr
 
 
 def samples() -> set[str]:
-    """The names of all samples that a worker exposes."""
+    """The names of all samples that a worker or a gateway exposes."""
     registry = CollectorRegistry()
     Metrics(["care"], registry=registry)
+    collected = [*registry.collect(), *GatewayMetrics(["care"]).registry.collect()]
     # A metric with labels of which none are known yet has no sample, and has its name all the same.
     suffixes = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"], "info": ["_info"]}
-    return {f"{metric.name}{suffix}" for metric in registry.collect() for suffix in suffixes[metric.type]}
+    return {f"{metric.name}{suffix}" for metric in collected for suffix in suffixes[metric.type]}
 
 
 def named(expression: str) -> set[str]:
@@ -70,6 +72,29 @@ def test_the_runbook_has_no_section_of_an_alert_that_is_gone() -> None:
     assert set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == {rule["alert"] for rule in ALERTS}
 
 
+@pytest.mark.parametrize("page", sorted((REPOSITORY / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_the_docs_name_metrics_that_exist(page: Path) -> None:
+    written = set(re.findall(r"`(stream_ldp_[a-z_]+)`", page.read_text(encoding="utf-8")))
+    families = {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in samples()}
+    assert written <= samples() | families
+
+
+def jobs(expression: str) -> set[str]:
+    """The jobs that an expression asks about, of which Prometheus knows the pod monitors by name."""
+    return set(re.findall(r'job=~"\.\*([\w-]+)"', expression))
+
+
+def test_what_is_asked_about_a_job_is_about_one_that_is_scraped() -> None:
+    monitors = yaml.safe_load_all((MONITORING / "pod-monitor.yaml").read_text(encoding="utf-8"))
+    scraped = {each["metadata"]["name"] for each in monitors}
+    composed = yaml.safe_load((REPOSITORY / "docker/monitoring/prometheus.yaml").read_text(encoding="utf-8"))
+    assert {each["job_name"] for each in composed["scrape_configs"]} == scraped
+    expressions = [*(expression for _, expression in panels()), *(rule["expr"] for rule in ALERTS)]
+    assert set().union(*map(jobs, expressions)) == scraped
+    # An expression that matches by other means would not be seen here.
+    assert all(expression.count("job") == len(re.findall(r"job=~", expression)) for expression in expressions)
+
+
 @pytest.mark.parametrize(("place", "expression"), panels())
 def test_a_panel_reads_metrics_that_exist(place: str, expression: str) -> None:
     assert named(expression) <= samples()
@@ -77,7 +102,7 @@ def test_a_panel_reads_metrics_that_exist(place: str, expression: str) -> None:
 
 def test_dashboards_have_names_of_their_own_and_panels_that_do_not_overlap() -> None:
     boards = [json.loads(path.read_text(encoding="utf-8")) for path in DASHBOARDS]
-    assert len({board["uid"] for board in boards}) == len({board["title"] for board in boards}) == len(boards) == 4
+    assert len({board["uid"] for board in boards}) == len({board["title"] for board in boards}) == len(boards) == 5
     for board in boards:
         taken: set[tuple[int, int]] = set()
         for panel in board["panels"]:
@@ -88,7 +113,7 @@ def test_dashboards_have_names_of_their_own_and_panels_that_do_not_overlap() -> 
             taken |= cells
 
 
-def test_every_metric_of_a_worker_is_on_a_dashboard() -> None:
+def test_every_metric_of_a_worker_or_a_gateway_is_on_a_dashboard() -> None:
     shown = set().union(*(named(expression) for _, expression in panels()))
     families = {
         re.sub(r"_(total|bucket|sum|count)$", "", name) for name in samples() if name.startswith("stream_ldp")

@@ -47,6 +47,14 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.quarantine:app"),
             "Show the records that workers cannot read, and let final answers go on without them.",
         ),
+        "inspect": Command(
+            Deferred("stream_ldp.cli.inspect:app"),
+            "Tell how far a collection has come, and what a record of one of its topics is.",
+        ),
+        "reset": Command(
+            Deferred("stream_ldp.cli.reset:app"),
+            "Delete what collections have left behind, or let one be counted again.",
+        ),
         "watch": Command(
             Deferred("stream_ldp.cli.watch:watch"),
             "Show the answers of a collection as they come: that of the last window and that of the open one.",

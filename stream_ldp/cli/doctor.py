@@ -21,6 +21,7 @@ from stream_ldp.kafka.registry import RegistryError, read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.diagnosis import Facts, Finding, GroupFacts, Level, diagnose
+from stream_ldp.service.groups import groups_left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,7 +109,7 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
             registry=registry,
             registry_error=registry_error,
             groups=groups,
-            strangers=await _strangers(cluster, settings, visible, {*(registry or {}), *_names(collections)})
+            strangers=tuple(await groups_left_behind(cluster, settings, {*registry, *_names(collections)}))
             if registry is not None
             else (),
             newest_ms=newest_ms,
@@ -130,15 +131,6 @@ async def _registry(
         return await read_registry(settings), ""
     except (RegistryError, KafkaError) as error:
         return None, str(error)
-
-
-async def _strangers(
-    cluster: Cluster, settings: Settings, visible: Sequence[str], known: set[str]
-) -> tuple[str, ...]:
-    ours = {group for name in known for group in (settings.ingest_group(name), settings.release_group(name))}
-    # Workers have other groups under the prefix, which belong to no one collection.
-    of_collections = [name for name in sorted(visible) if name.endswith((".ingest", ".released"))]
-    return tuple([name for name in of_collections if name not in ours and not await cluster.members(name)])
 
 
 async def _read(

@@ -9,20 +9,15 @@ import typer
 
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
-from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.releases import release as release_all
-from stream_ldp.kafka.releases import released
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.service.preflight import preflight
-from stream_ldp.service.windows_log import partials_log, read_answers
+from stream_ldp.service.state import read_windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.quarantine import Unread
 
 __all__ = ["app"]
 
@@ -56,7 +51,7 @@ def release(files: Files, *, settings: Settings) -> None:
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
     partitions = await preflight(settings, collections)
     for collection in collections.values():
-        passed, held = await _read(settings, collection, partitions)
+        _, passed, held = await read_windows(settings, collection, partitions)
         for unread in passed:
             typer.echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
         if not passed:
@@ -66,25 +61,10 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
 async def _release(settings: Settings, collections: Mapping[str, Collection]) -> None:
     partitions = await preflight(settings, collections)
     for collection in collections.values():
-        _, held = await _read(settings, collection, partitions)
+        _, _, held = await read_windows(settings, collection, partitions)
         for unread in held:
             typer.echo(f"{collection.name}: released: {unread}")
         if held:
             await release_all(settings, collection)
         else:
             typer.echo(f"{collection.name}: nothing holds its finals back")
-
-
-async def _read(
-    settings: Settings, collection: Collection, partitions: Mapping[str, int]
-) -> tuple[list[Unread], list[Unread]]:
-    """Return the records that cannot be read, and those of them that hold finals back, as a worker decides it."""
-    merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
-    quarantine = Quarantine()
-    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
-    applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]
-    unread += [each for each in applied if each is not None]
-    async with Cluster.connect(settings) as cluster:
-        for topic, before in (await released(cluster, settings, collection)).items():
-            quarantine.release(topic, before)
-    return unread, quarantine.holding(merge)

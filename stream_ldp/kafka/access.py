@@ -32,7 +32,7 @@ class Role(StrEnum):
     DEPLOYER = "deployer"
     """Whoever runs `topics`."""
     OPERATOR = "operator"
-    """Whoever runs `doctor`, `dead-letters` and `quarantine`."""
+    """Whoever runs `doctor`, `dead-letters`, `quarantine`, `inspect` and `reset`."""
 
 
 class Resource(StrEnum):

@@ -20,6 +20,7 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.delete_groups import DeleteGroups
 from stream_ldp.kafka.topics import ExistingTopic
 
 if TYPE_CHECKING:
@@ -166,6 +167,32 @@ class Cluster:
                     await asyncio.sleep(0.05)
         except TimeoutError as error:
             raise ClusterError(f"new topics have no leader after {LEADER_SECONDS:.0f} s") from error
+
+    async def delete_topics(self, names: Sequence[str]) -> None:
+        """Delete topics, with all that they hold.
+
+        Raises:
+            ClusterError: the cluster refuses one of them.
+        """
+        if not names:
+            return
+        answer = await self._admin.delete_topics(list(names))
+        for name, code in answer.topic_error_codes:
+            if for_code(code) is not UnknownTopicOrPartitionError:
+                _raise_unless_fine(name, code, None, needed="Delete")
+
+    async def delete_group(self, name: str) -> None:
+        """Delete a consumer group, with all that it has committed.
+
+        Raises:
+            ClusterError: the cluster refuses it, such as while the group has members.
+        """
+        coordinator = await _once_coordinated(name, lambda: self._admin.find_coordinator(name))
+        answer = await self._admin._send_request(DeleteGroups([name]), coordinator)
+        for _, code in answer.results:
+            if code:
+                error = for_code(code)
+                raise ClusterError(f"group {name}: {error.description or error.__name__}")
 
     async def _have_leaders(self, names: Sequence[str]) -> bool:
         described = await self._admin.describe_topics(list(names))

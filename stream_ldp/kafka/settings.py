@@ -417,6 +417,10 @@ class Settings(BaseSettings):
         """Name the consumer group whose commits say what of a collection has been released from quarantine."""
         return f"{self.group}.{collection}.released"
 
+    def groups_of(self, collection: str) -> tuple[str, ...]:
+        """Name all consumer groups that belong to one collection."""
+        return self.ingest_group(collection), self.merged_group(collection), self.release_group(collection)
+
     @property
     def broker_addresses(self) -> list[str]:
         """The addresses of the brokers, host:port each."""

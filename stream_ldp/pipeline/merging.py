@@ -353,6 +353,11 @@ class Merge:
         self._refresh()
         return bool(self._changed[series.name])
 
+    def undecided(self) -> list[tuple[int, Series]]:
+        """List the windows that hold reports and have no final answer, by start and series, earliest first."""
+        self._refresh()
+        return self._undecided.all()
+
     def is_open(self, window_ms: int, series: Series) -> bool:
         """Decide whether a window of a series holds reports and still takes more."""
         return self._undecided.holds(window_ms, series) and not self._is_closed(window_ms)

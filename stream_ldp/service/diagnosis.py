@@ -211,7 +211,7 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         yield Finding(
             level=Level.WARNING,
             what=f"group {name} was left behind: it has no member, and its collection is not registered",
-            cure=f"if nobody needs its offsets: kafka-consumer-groups.sh --delete --group {name}",
+            cure="if nobody needs its offsets: stream-ldp reset groups --yes",
         )
 
 

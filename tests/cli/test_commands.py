@@ -18,6 +18,8 @@ GROUPS = {
         "worker",
         "dead-letters",
         "quarantine",
+        "inspect",
+        "reset",
         "watch",
         "query",
         "replay",
@@ -34,7 +36,9 @@ GROUPS = {
     ],
     "dead-letters": ["list", "replay"],
     "evaluate": ["joint", "frequency", "mean", "places", "strings", "views", "synthesis", "heavy-hitters"],
+    "inspect": ["collection", "record"],
     "quarantine": ["list", "release"],
+    "reset": ["groups", "position", "topics"],
     "topics": ["create", "list", "acls"],
 }
 

@@ -1,0 +1,170 @@
+"""This module tells in words what a record of any topic of a collection is, and never what a report says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.cli.kinds import face_of
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.partials import Partial, decode
+from stream_ldp.pipeline.windows import pane_of, windows_of
+from stream_ldp.service.dead_letters import DeadLetter
+from stream_ldp.synthesis.chunk import SyntheticChunk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aiokafka import ConsumerRecord
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.pipeline.layout import Layout
+
+__all__ = ["Told", "tell", "time_text"]
+
+#: What a record is, in one sentence, and what it says, by name.
+Told = tuple[str, dict[str, Any]]
+
+#: Most parts of a list that are told one by one.
+MOST_PARTS = 10
+
+
+def tell(record: ConsumerRecord, suffix: str, collection: Collection, *, layouts: Mapping[bytes, Layout]) -> Told:
+    """Tell what a record is.
+
+    suffix: what its topic is named after the prefix and the collection's name, such as `reports`.
+    layouts: of the batches that the collection may be sent, by fingerprint.
+    """
+    if isinstance(record, UnreadableRecord):
+        return f"a record that cannot be read: {record.fault}", {}
+    if record.value is None:
+        return "a tombstone: it has no value, and compaction deletes the records with its key", {"key": _key(record)}
+    kind = kind_of(collection)
+    try:
+        match suffix:
+            case "reports":
+                return _batch(record.value, collection, layouts)
+            case "partials":
+                return _partial(record.value)
+            case "rounds":
+                return _round(record.value, collection)
+            case "dead-letters":
+                return _letter(record, collection, layouts)
+            case "collections":
+                return _registration(record, collection)
+            case "records":
+                chunk = SyntheticChunk.from_bytes(record.value)
+                what = (
+                    f"{len(chunk.records):,} synthetic records, of nobody: part {chunk.chunk + 1} of {chunk.chunks}"
+                )
+                told = {"window": str(chunk.window), "made_from": f"{chunk.reports:,} reports, by {chunk.method}"}
+                return what, told | _fingerprint(bytes.fromhex(chunk.fingerprint), collection)
+            case _:
+                answer = kind.answer.from_bytes(record.value)
+                what = "a final answer, which never changes" if answer.final else "a provisional answer"
+                view = face_of(collection).view(None, rows=MOST_PARTS)
+                told = {"says": view.line(answer), "window": str(answer.window)}
+                return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"not what belongs on this topic: {str(error).splitlines()[0]}", {"key": _key(record)}
+
+
+def time_text(time_ms: int) -> str:
+    """Write a time in ISO 8601, UTC, unless a wrong clock has put it beyond all dates."""
+    try:
+        return moment(time_ms)
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ms} ms"
+
+
+def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]) -> Told:
+    decoded = wire.decode([value], formats=layouts)
+    header = wire.Header.of(value)
+    refused = "".join(f"{why.reason}: {why.detail}" for _, why in decoded.rejected)
+    if header is None:
+        return f"{len(value)} bytes that are no batch", {"refused": refused}
+    window = collection.window
+    starts = windows_of(pane_of(header.time_ms, window), window)
+    told = {
+        "event_time": time_text(header.time_ms),
+        "windows": [f"{time_text(start)}/{time_text(start + window.size_ms)}" for start in starts],
+        "batch_id": header.batch_id.hex(),
+        **_fingerprint(header.fingerprint, collection, others=layouts),
+        "refused": refused or "no, unless its time was wrong or its windows had closed when it came",
+    }
+    return f"a batch of {header.count:,} reports, in {len(value):,} bytes", told
+
+
+def _partial(value: bytes) -> Told:
+    record = decode(value)
+    said: dict[str, Any] = {
+        "collection": record.collection,
+        "source_partition": record.partition,
+        "generation": record.generation,
+        "fingerprint": record.fingerprint,
+    }
+    if not isinstance(record, Partial):
+        return (
+            f"a watermark: partition {record.partition} of {record.collection} is complete up to "
+            f"{time_text(record.time_ms)}",
+            said,
+        )
+    pane = f"{time_text(record.pane_ms)}/{time_text(record.pane_ms + record.pane_length_ms)}"
+    what = (
+        f"counts of {record.counts.reports:,.0f} reports on {', '.join(record.of)} in {pane}, from partition "
+        f"{record.partition} of {record.collection} before offset {record.end}"
+    )
+    return what, said | {"segment": record.segment}
+
+
+def _round(value: bytes, collection: Collection) -> Told:
+    rounds = kind_of(collection).rounds
+    if rounds is None:
+        raise ValueError("collections of this kind have no rounds")
+    asked = rounds.read(collection, value)
+    said = {
+        name: _few(part)
+        for name, part in json.loads(asked.to_bytes()).items()
+        if name not in {"schema_version", "collection"}
+    }
+    said |= {name: time_text(said[name]) for name in ("start_ms", "end_ms") if name in said}
+    return "a round: what clients are asked", said | {"batches_fingerprint": asked.fingerprint.hex()}
+
+
+def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[bytes, Layout]) -> Told:
+    letter = DeadLetter.of(record)
+    what, inside = _batch(letter.value, collection, layouts)
+    place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
+    inside.pop("refused", None)
+    return f"a dead letter: {what}", {"reason": letter.reason.value, "detail": letter.detail, "from": place} | inside
+
+
+def _registration(record: ConsumerRecord, collection: Collection) -> Told:
+    known, here = Registration.from_record(record.key or b"", record.value), Registration.of(collection)
+    said: dict[str, Any] = {"fingerprint": known.fingerprint.hex()}
+    if known.name == here.name:
+        said["differs_from_file"] = known.differences(here) or "no"
+    return f"the registration of collection {known.name}", said
+
+
+def _fingerprint(
+    found: bytes, collection: Collection, *, others: Mapping[bytes, Layout] | None = None
+) -> dict[str, str]:
+    whose = "of none that is known here"
+    if found == collection.fingerprint:
+        whose = f"that of {collection.name}"
+    elif found in (others or {}):
+        whose = f"that of a round of {collection.name}"
+    return {"fingerprint": f"{found.hex()}, {whose}"}
+
+
+def _few(part: Any) -> Any:
+    return f"{len(part):,} in all" if isinstance(part, list) and len(part) > MOST_PARTS else part
+
+
+def _key(record: ConsumerRecord) -> str | None:
+    return None if record.key is None else record.key.decode(errors="backslashreplace")

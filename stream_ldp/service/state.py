@@ -1,0 +1,149 @@
+"""This module reads how far a collection has come: what is counted, which windows are open, and the last answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiokafka import TopicPartition
+
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.offsets import bounds_of
+from stream_ldp.kafka.releases import released
+from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.service.windows_log import partials_log, read_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.quarantine import Unread
+
+__all__ = ["CollectionState", "SourceState", "UndecidedWindow", "read_state", "read_windows"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceState:
+    """How far a partition of the reports topic has been counted.
+
+    begin, end: offsets of its first record, and of the next one to be written.
+    checkpoint: what its last owner has committed; None if nobody has.
+    fault: why the commit cannot be read; empty if it can.
+    """
+
+    number: int
+    begin: int
+    end: int
+    checkpoint: Checkpoint | None = None
+    fault: str = ""
+
+    @property
+    def behind(self) -> int:
+        """Number of records that are still to be counted."""
+        position = self.begin if self.checkpoint is None else max(self.begin, self.checkpoint.position)
+        return max(0, self.end - position)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UndecidedWindow:
+    """A window that holds reports and has no final answer.
+
+    closed: whether it takes no more reports, so that its final answer is due.
+    """
+
+    series: str
+    bounds: WindowBounds
+    reports: int
+    closed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CollectionState:
+    """The state of a collection, as its topics and groups tell it.
+
+    members: number of workers that count it now.
+    watermark_ms: event time that every partition has passed; None until each has a watermark.
+    undecided: earliest first.
+    finals: the last final answer of each series that has one.
+    passed, held: records of the partials and answers topics that cannot be read, and those that hold finals back.
+    """
+
+    members: int
+    sources: tuple[SourceState, ...]
+    watermark_ms: int | None
+    undecided: tuple[UndecidedWindow, ...]
+    finals: tuple[Answer, ...]
+    passed: tuple[Unread, ...]
+    held: tuple[Unread, ...]
+
+
+async def read_state(settings: Settings, collection: Collection, partitions: Mapping[str, int]) -> CollectionState:
+    """Read the state of a collection; nothing is written.
+
+    partitions: number of partitions of every topic, as the preflight finds them.
+
+    Raises:
+        KafkaError, ClusterError: the brokers cannot be asked.
+    """
+    topic, group = settings.topic_names.reports(collection.name), settings.ingest_group(collection.name)
+    places = [TopicPartition(topic, number) for number in range(partitions[topic])]
+    async with Cluster.connect(settings) as cluster:
+        members, commits = await cluster.members(group), await cluster.commits(group, places)
+    bounds = await bounds_of(settings, places)
+    merge, passed, held = await read_windows(settings, collection, partitions)
+    newest = {answer.series: answer for answer in merge.decided}
+    return CollectionState(
+        members=members,
+        sources=tuple(_source(place, bounds[place], commits.get(place)) for place in places),
+        watermark_ms=merge.watermark_ms,
+        undecided=tuple(
+            UndecidedWindow(
+                series=series.name,
+                bounds=WindowBounds(start_ms=start, end_ms=start + collection.window.size_ms),
+                reports=merge.question(start, series, final=False).reports,
+                closed=not merge.is_open(start, series),
+            )
+            for start, series in merge.undecided()
+        ),
+        finals=tuple(newest.values()),
+        passed=tuple(passed),
+        held=tuple(held),
+    )
+
+
+async def read_windows(
+    settings: Settings, collection: Collection, partitions: Mapping[str, int]
+) -> tuple[Merge, list[Unread], list[Unread]]:
+    """Rebuild the windows of a collection from the log, as a worker does.
+
+    Returns:
+        The merge, the records that cannot be read, and those of them that hold finals back.
+
+    Raises:
+        KafkaError, ClusterError: the brokers cannot be asked.
+    """
+    merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
+    quarantine = Quarantine()
+    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
+    applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]
+    unread += [each for each in applied if each is not None]
+    async with Cluster.connect(settings) as cluster:
+        for topic, before in (await released(cluster, settings, collection)).items():
+            quarantine.release(topic, before)
+    return merge, unread, quarantine.holding(merge)
+
+
+def _source(place: TopicPartition, bounds: tuple[int, int], commit: tuple[int, str] | None) -> SourceState:
+    begin, end = bounds
+    checkpoint, fault = None, ""
+    if commit is not None:
+        try:
+            checkpoint = Checkpoint.parse(*commit)
+        except ValueError as error:
+            fault = str(error)
+    return SourceState(number=place.partition, begin=begin, end=end, checkpoint=checkpoint, fault=fault)

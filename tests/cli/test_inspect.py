@@ -1,0 +1,87 @@
+"""Tests of `stream-ldp inspect`: what an operator is told of a collection, and of each record of its topics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import moment
+from stream_ldp.records.collection import JointCollection
+from tests.service.lived import BEHIND, PARTITION, Lived, live
+from tests.service.test_preflight import CARE
+
+
+def run(settings: Settings, *words: object) -> Result:
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return CliRunner().invoke(app, ["inspect", *map(str, words), *flags], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "care.yaml"
+    file.write_text(CARE)
+    return file
+
+
+@pytest.fixture
+def lived(settings: Settings) -> Lived:
+    return asyncio.run(live(settings, JointCollection.parse(CARE), now_ms=now_ms()))
+
+
+def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings, file: Path, lived: Lived) -> None:
+    told = run(settings, "collection", file)
+    assert told.exit_code == 0, told.output
+    first, *lines = told.stdout.splitlines()
+    assert first.startswith(
+        f"care: no worker counts it now; {BEHIND} records are still to be counted; complete up to 20"
+    )
+    assert "  partition 0: offsets 0 to 0; nobody has committed anything" in lines
+    assert any(line.startswith(f"  partition {PARTITION}: offsets 0 to 4; counted before 1, kept") for line in lines)
+    second_ms = lived.start_ms + JointCollection.parse(CARE).window.size_ms
+    assert any(f"window {moment(second_ms)}/" in line and "is open; 2 reports so far" in line for line in lines)
+    assert any(line.startswith("  last final: ") and "reports=5" in line for line in lines), lines
+    document = json.loads(run(settings, "collection", file, "--json").stdout)
+    assert [each["behind"] for each in document["partitions"]] == [0, BEHIND, 0, 0]
+    assert [each["window"].partition("/")[0] for each in document["finals"]] == [moment(lived.start_ms)]
+
+    told = run(settings, "record", file, "--topic", "reports", "--partition", PARTITION, "--offset", 0)
+    assert told.exit_code == 0, told.output
+    assert ": a batch of 5 reports, in " in told.stdout
+    assert "that of care\n" in told.stdout
+    assert f"event time: {moment(lived.start_ms)}" in told.stdout
+    junk = json.loads(run(settings, "record", file, "--topic", "reports", "--partition", PARTITION, "--json").stdout)
+    assert (junk["offset"], junk["what"]) == (3, "25 bytes that are no batch")
+    assert junk["refused"].startswith("too_short: ")
+    for topic, what in {
+        "partials": "a watermark: partition 3 of care is complete up to ",
+        "estimates": "a final answer, which never changes",
+        "dead-letters": "a dead letter: 25 bytes that are no batch",
+        settings.topic_names.collections: "the registration of collection care",
+    }.items():
+        told = run(settings, "record", file, "--topic", topic)
+        assert told.exit_code == 0, told.output
+        assert what in told.stdout
+        assert "secret" not in told.stdout
+
+    for words, message in [
+        (["--topic", "round"], "care has no such topic; it has "),
+        (["--topic", "estimates", "--offset", "7"], "has the offsets 0 to 0"),
+        (["--topic", "estimates", "--partition", "1"], "has the partitions 0 to 0"),
+        (["--topic", "reports"], "has no records"),
+    ]:
+        refused = run(settings, "record", file, *words)
+        assert refused.exit_code in {1, 2}
+        assert message in refused.stderr
+
+
+def test_a_collection_without_topics_is_told_how_to_create_them(settings: Settings, file: Path) -> None:
+    refused = run(settings, "collection", file)
+    assert refused.exit_code == 1
+    assert "stream-ldp topics create" in refused.stderr

@@ -1,0 +1,52 @@
+"""Places in topics: where they begin and end, what is at one, and where a group goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewTopic
+
+from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.offsets import bounds_of, offsets_since, read_record
+from tests.client.test_on_kafka import admin
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.settings import Settings
+
+
+@pytest.fixture
+async def place(settings: Settings) -> TopicPartition:
+    """A partition whose second of two has the records 0, 1 and 2, written at 1000, 2000 and 3000 ms."""
+    topic = f"{settings.topic_prefix}.topic"
+    async with admin(settings) as client:
+        await client.create_topics([NewTopic(topic, 2, 1, topic_configs={"retention.ms": "-1"})])
+    async with AIOKafkaProducer(**settings.client_options()) as producer:
+        for number in range(3):
+            await producer.send_and_wait(topic, b"%d" % number, partition=1, timestamp_ms=1_000 * (number + 1))
+    return TopicPartition(topic, 1)
+
+
+async def test_places_are_found_by_time_and_records_by_place(settings: Settings, place: TopicPartition) -> None:
+    empty = TopicPartition(place.topic, 0)
+    assert await bounds_of(settings, [empty, place]) == {empty: (0, 0), place: (0, 3)}
+    for time_ms, offset in ((-5, 0), (1_000, 0), (1_001, 1), (3_001, 3)):
+        assert await offsets_since(settings, [empty, place], time_ms) == {empty: 0, place: offset}
+    found = [await read_record(settings, place, offset) for offset in range(4)]
+    assert [each and each.value for each in found] == [b"0", b"1", b"2", None]
+
+
+async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_told(
+    settings: Settings, place: TopicPartition
+) -> None:
+    group = f"{settings.group}.group"
+    async with Cluster.connect(settings) as cluster:
+        await cluster.commit(group, {place: (2, "")})
+        assert await cluster.commits(group, [place]) == {place: (2, "")}
+        await cluster.delete_group(group)
+        assert group not in await cluster.groups()
+        with pytest.raises(ClusterError, match=f"group {group}: "):
+            await cluster.delete_group(group)
+        await cluster.delete_topics([place.topic, "no.such.topic"])
+        assert await cluster.topics([place.topic]) == {}

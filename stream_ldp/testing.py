@@ -30,6 +30,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
@@ -66,7 +67,7 @@ class KafkaInMemory:
         }
         for each in collections:
             registered = Registration.of(each)
-            self._broker.put(names.collections, registered.value, key=registered.key)
+            self._broker.put(names.collections, registered.value, key=registered.key, headers=REGISTRATION)
 
     @property
     def broker(self) -> MemoryBroker:
@@ -102,7 +103,9 @@ class KafkaInMemory:
         return [answer for worker in self._workers.values() for answer in worker.close(self.refused)]
 
     def _append(self, record: Sent) -> None:
-        self._broker.put(record.topic, record.value, key=record.key)
+        self._broker.put(
+            record.topic, record.value, key=record.key, headers=tuple(dict(record.others).get("headers", ()))
+        )
 
 
 @contextmanager
@@ -169,7 +172,7 @@ class _Worker:
                 self._merge.skip(question.series.name, question.window_ms + self._collection.window.size_ms)
                 continue
             answer = solve(self._collection, question)
-            self._broker.put(topic, answer.to_bytes(), key=answer.key)
+            self._broker.put(topic, answer.to_bytes(), key=answer.key, headers=answer.headers)
             if not self._merge.has_final(question.window_ms):
                 self._publish_records(answer)
             if self._kind.rounds is not None:
@@ -177,7 +180,7 @@ class _Worker:
                 if asked is not None:
                     self._source.learn(self._kind.rounds.layout(self._collection, asked))
                     rounds = self._names.rounds(self._collection.name)
-                    self._broker.put(rounds, asked.to_bytes(), key=asked.key)
+                    self._broker.put(rounds, asked.to_bytes(), key=asked.key, headers=asked.headers)
             self._merge.decide(answer)
             yield answer
         self._merge.forget()
@@ -189,4 +192,6 @@ class _Worker:
         question = self._merge.question(final.window.start_ms, whole(collection), final=True)
         if are_due(question, final):
             for chunk in published(collection, question, final):
-                self._broker.put(self._names.records(collection.name), chunk.to_bytes(), key=chunk.key)
+                self._broker.put(
+                    self._names.records(collection.name), chunk.to_bytes(), key=chunk.key, headers=chunk.headers
+                )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stream_ldp import Reporter
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.wire import encode
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.answer import Ranking
@@ -43,7 +44,9 @@ def rank_films(kafka: KafkaInMemory) -> list[Ranking]:
             window=collection.window,
             entropy=OSEntropy(),
         )
-        kafka.broker.put(kafka.settings.topic_names.reports("films"), encode(batch))
+        kafka.broker.put(
+            kafka.settings.topic_names.reports("films"), encode(batch), key=batch.batch_id, headers=BATCH
+        )
         found += kafka.close_windows()
         if found[-1].next_inquiry is not None and found[-1].next_fingerprint is not None:
             asked, fingerprint = found[-1].next_inquiry, found[-1].next_fingerprint

@@ -67,6 +67,7 @@ SUITES = {
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
     "sampled/test_wire.py": "the wire format of sampled collections, with a client written from its specification",
+    "schemas/test_recorded.py": "what earlier versions have written to every topic",
     "service/test_access.py": "the access rules of each kind of user, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",

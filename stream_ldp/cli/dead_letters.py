@@ -20,6 +20,7 @@ from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import Checkpoint
 from stream_ldp.pipeline.windows import closes_at, pane_of
@@ -195,7 +196,7 @@ class _Selection:
         self.batches += 1
         self.reports += header.count if header else 0
         key = header.batch_id if header else b""
-        return Record(topic=self.topic, key=key, value=letter.value, partition=letter.source_partition)
+        return Record(topic=self.topic, key=key, value=letter.value, partition=letter.source_partition, headers=BATCH)
 
 
 async def _letters(

@@ -12,6 +12,7 @@ from stream_ldp.client.errors import DeliveryError, require_topic
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.content_type import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,9 @@ class Outbox:
     async def _deliver(self, batch: Batch) -> None:
         # The record's time is the batch's, and not that of the client's clock, which differs from the broker's by an
         # amount of its own: topics of reports replace it, but the producer's stays in the stored batch.
-        record = Record(topic=self._topic, key=batch.batch_id, value=wire.encode(batch), time_ms=batch.time_ms)
+        record = Record(
+            topic=self._topic, key=batch.batch_id, value=wire.encode(batch), time_ms=batch.time_ms, headers=BATCH
+        )
         async with asyncio.timeout(self._delivery_timeout):
             acknowledged = await (await self._producer.send(record))
         self._compare_clocks(batch, acknowledged)

@@ -33,6 +33,7 @@ from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.rejection import Rejected
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Gateway:
                 if isinstance(found, Rejected):
                     raise _Refused(400, found.reason.value, found.detail)
                 topic = self._settings.topic_names.reports(name)
-                record = Record(topic=topic, key=found.batch_id, value=body, time_ms=found.time_ms)
+                record = Record(topic=topic, key=found.batch_id, value=body, time_ms=found.time_ms, headers=BATCH)
                 with self._metrics.open.track_inprogress(), self._metrics.seconds.time():
                     await (await self._producer.send(record))
         except (KafkaError, TimeoutError) as error:

@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
+from stream_ldp.pipeline.content_type import REGISTRATION
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -167,7 +168,9 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
         **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
     ) as producer:
         for each in registrations:
-            await producer.send_and_wait(topic, key=each.key, value=each.value, partition=0)
+            await producer.send_and_wait(
+                topic, key=each.key, value=each.value, partition=0, headers=list(REGISTRATION)
+            )
 
 
 def _registration(record: Any) -> Registration | None:

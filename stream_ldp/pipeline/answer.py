@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.pipeline.content_type import content_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stream_ldp.pipeline.cells import Cell
+    from stream_ldp.pipeline.content_type import Headers
 
 __all__ = [
     "Answer",
@@ -48,6 +50,11 @@ class MessagePart(BaseModel):
 
 class Message(MessagePart):
     """A whole message, which is the value of a Kafka record."""
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return content_type_of(type(self))
 
     def to_bytes(self) -> bytes:
         """Encode the message as UTF-8 JSON.
@@ -204,6 +211,11 @@ class Answer(Protocol):
 
     @property
     def key(self) -> bytes: ...
+
+    @property
+    def headers(self) -> Headers:
+        """See `Message`."""
+        ...
 
     @property
     def settled(self) -> bool:

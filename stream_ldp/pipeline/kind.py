@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
@@ -68,6 +69,7 @@ class RoundMessage(Protocol):
 
     fingerprint: the fingerprint of the batches that report to it, 16 bytes.
     key: record key.
+    headers: headers of the record.
     """
 
     @property
@@ -75,6 +77,9 @@ class RoundMessage(Protocol):
 
     @property
     def key(self) -> bytes: ...
+
+    @property
+    def headers(self) -> Headers: ...
 
     def to_bytes(self) -> bytes:
         """Encode the round as the value of a record."""

@@ -153,7 +153,7 @@ class Estimate(AnswerMessage):
     standard_error: list[Any] = Field(description="of each probability, same shape")
     fit: Fit
     independence: Independence
-    plausibility: PlausibilityField
+    plausibility: PlausibilityField = None
     privacy: Privacy
     linked: Linked | None = Field(default=None, description="null where reports have no pseudonyms")
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")

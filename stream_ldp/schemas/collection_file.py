@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json
 from stream_ldp.collection import located
 from stream_ldp.kinds import KINDS
 from stream_ldp.schemas.described import fields_of, summary_of
+from stream_ldp.schemas.dialect import without_prefixes
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -91,17 +92,5 @@ def collection_file_schema() -> dict[str, Any]:
         "title": "Collection file",
         "description": "What is collected, how it is perturbed, and what is estimated from it",
         "anyOf": [places[each] for each in inputs],
-        "$defs": dict(sorted(_without_prefixes(definitions["$defs"]).items())),
+        "$defs": dict(sorted(without_prefixes(definitions["$defs"]).items())),
     }
-
-
-def _without_prefixes(schema: Any) -> Any:
-    """Write lists of a fixed length and of equal items without `prefixItems`, which older drafts do not know."""
-    if isinstance(schema, list):
-        return [_without_prefixes(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if (items := schema.get("prefixItems")) and all(each == items[0] for each in items):
-        schema = {keyword: value for keyword, value in schema.items() if keyword != "prefixItems"}
-        schema["items"] = items[0]
-    return {keyword: _without_prefixes(value) for keyword, value in schema.items()}

@@ -6,8 +6,10 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.schemas.asyncapi import asyncapi
 from stream_ldp.schemas.collection_file import COLLECTION_FILE_VERSION, collection_file_schema
 from stream_ldp.schemas.messages import MESSAGES, message_name, message_schema
+from stream_ldp.schemas.openapi import admin_port, gateway, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,10 @@ __all__ = ["GENERATORS", "generated"]
 #: What generates each contract, by its name.
 GENERATORS: dict[str, Callable[[], dict[str, Any]]] = {
     f"collection-v{COLLECTION_FILE_VERSION}": collection_file_schema,
+    "asyncapi": asyncapi,
+    "openapi-admin-port": admin_port,
+    "openapi-gateway": gateway,
+    "openapi-page": page,
     **{message_name(message): partial(message_schema, message) for message in MESSAGES},
 }
 

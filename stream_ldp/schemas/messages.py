@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic.json_schema import GenerateJsonSchema
 
 from stream_ldp.kinds import KINDS
+from stream_ldp.places.collection import PlaceSpec
+from stream_ldp.records.estimators import Method, Start, Stop
+from stream_ldp.schemas import FOLDER
+from stream_ldp.schemas.described import fields_of, summary_of
+from stream_ldp.schemas.dialect import without_prefixes
+from stream_ldp.sets.methods import METHODS
+from stream_ldp.strings.spec import METHODS as STRING_METHODS
 from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic_core import core_schema
 
 __all__ = ["MESSAGES", "message_name", "message_schema"]
 
@@ -22,16 +33,65 @@ _ALL: tuple[type[BaseModel], ...] = (
 MESSAGES: dict[type[BaseModel], int] = {message: message.model_fields["schema_version"].default for message in _ALL}
 
 
+#: What a schema cannot say of the messages of other releases.
+READERS = (
+    "What this release writes. Other releases of the same schema version may leave out fields that are not required "
+    "to understand the message, and add others: a reader takes what it knows and ignores the rest."
+)
+
+
+#: The values of fields that are text to their readers, since a later release may know more of them.
+_VALUES: dict[tuple[str, str], list[str]] = {
+    ("Fit", "method"): [*Method, "views"],
+    ("Fit", "stop"): [*Stop, "sweeps"],
+    ("Fit", "start"): [*Start],
+    ("Ranking", "method"): [*METHODS],
+    ("StringRanking", "method"): [*STRING_METHODS],
+    ("PlaceCounts", "weights"): [*get_args(PlaceSpec.model_fields["weights"].annotation)],
+}
+
+
+class _OfMessages(GenerateJsonSchema):
+    """Generates the schema of what a model writes, where pydantic's own also allows for what it reads."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
+        """Require every field, allow no other, and describe them by the docstring."""
+        found, model = super().model_schema(schema), schema["cls"]
+        described = fields_of(model)
+        for name, field in found.get("properties", {}).items():
+            if name in described:
+                field.setdefault("description", described[name].rstrip("."))
+            if values := _VALUES.get((model.__name__, name)):
+                field["enum"] = values
+        found |= {"description": summary_of(model), "additionalProperties": False}
+        return found | ({"required": list(found["properties"])} if found.get("properties") else {})
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  part of the hook
+        """Set none: a field's name is its own title."""
+        return False
+
+
+def examples_of(name: str) -> list[Any]:
+    """Return real messages with a schema, from the folder beside it."""
+    return [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted((FOLDER / "examples").glob(f"{name}*.json"))
+    ]
+
+
 def message_name(message: type[BaseModel]) -> str:
     """Name the contract of a message, with its version."""
     return f"{message.__name__.lower()}-v{MESSAGES[message]}"
 
 
 def message_schema(message: type[BaseModel]) -> dict[str, Any]:
-    """Generate the schema of a message: JSON Schema, draft 2020-12."""
+    """Generate the schema of a message: JSON Schema, draft 2020-12.
+
+    It is of what this release writes: every field, and no other. Readers must take more, see `READERS`.
+    """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:stream-ldp:{message.__name__.lower()}:{MESSAGES[message]}",
-        # The schema describes what this release writes; it also reads messages with additional fields.
-        **message.model_json_schema(mode="serialization"),
+        "$comment": READERS,
+        **without_prefixes(message.model_json_schema(mode="serialization", schema_generator=_OfMessages)),
+        "examples": examples_of(message_name(message)),
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.kafka.producer import Record
+from stream_ldp.pipeline.content_type import DEAD_LETTER
 from stream_ldp.pipeline.rejection import Reason, Rejected
 
 if TYPE_CHECKING:
@@ -102,5 +103,5 @@ def _letter(record: LogEntry | Refused, why: Rejected, *, collection: Collection
         topic=topic,
         key=f"{record.topic}-{record.partition}-{record.offset}".encode(),
         value=record.value or b"",
-        headers=tuple((name, text.encode()) for name, text in headers.items()),
+        headers=(*DEAD_LETTER, *((name, text.encode()) for name, text in headers.items())),
     )

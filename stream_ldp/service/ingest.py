@@ -27,6 +27,7 @@ from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import Refused, dead_letter
 from stream_ldp.service.ownership import Ownership
@@ -354,7 +355,9 @@ class Ingest(Service):
 
     def _partial(self, owned: Owned, record: partials.Partial | partials.Watermark) -> Record:
         key, value = partials.encode(record, writer=owned.writer)
-        return Record(topic=self._partials_topic, key=key, value=value, partition=self._partials_partition)
+        return Record(
+            topic=self._partials_topic, key=key, value=value, partition=self._partials_partition, headers=PARTIAL
+        )
 
     def _observe(self) -> None:
         name = self.collection.name

@@ -319,7 +319,10 @@ class Merger(Service):
 
         def records() -> list[Record]:
             chunks = published(joint, question, estimate)
-            return [Record(topic=topic, key=each.key, value=each.to_bytes(), partition=0) for each in chunks]
+            return [
+                Record(topic=topic, key=each.key, value=each.to_bytes(), partition=0, headers=each.headers)
+                for each in chunks
+            ]
 
         await self._producer.publish((await self._solver.work(collection, question, records)).answer)
 
@@ -388,7 +391,9 @@ class Merger(Service):
     async def _publish(self, collection: Collection, answer: Answer) -> int:
         """Publish an answer, and return its offset."""
         topic = self._names.answers(collection)
-        offset = await self._producer.write(Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0))
+        offset = await self._producer.write(
+            Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0, headers=answer.headers)
+        )
         kind = "final" if answer.final else "provisional"
         self._metrics.estimates_published.labels(collection.name, kind).inc()
         return offset
@@ -398,7 +403,9 @@ class Merger(Service):
         rounds = kind_of(collection).rounds
         if rounds is not None and (asked := rounds.after(collection, answer)) is not None:
             topic = self._names.rounds(collection.name)
-            await self._producer.publish([Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0)])
+            await self._producer.publish(
+                [Record(topic=topic, key=asked.key, value=asked.to_bytes(), partition=0, headers=asked.headers)]
+            )
             self._metrics.rounds_published.labels(collection.name).inc()
 
     async def _rebuild(self, owned: _Owned) -> None:

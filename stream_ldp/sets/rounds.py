@@ -15,9 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
 
 if TYPE_CHECKING:
+    from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Phase
 
@@ -84,6 +86,11 @@ class Round(BaseModel):
         """The inquiry that it publishes."""
         candidates = None if self.candidates is None else np.array(self.candidates, dtype=np.int64)
         return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding)
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return content_type_of(type(self))
 
     @property
     def key(self) -> bytes:

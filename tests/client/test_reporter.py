@@ -21,6 +21,7 @@ from stream_ldp.client import (
     Terms,
 )
 from stream_ldp.mechanisms import GivenWords, SeededEntropy
+from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
@@ -40,7 +41,8 @@ async def test_what_was_reported_arrives_as_batches_that_a_worker_reads(broker: 
     assert decoded.time_ms.tolist() == [5 * MINUTE_MS] * 3
     assert [arguments["key"] for _, arguments in broker.sent] == decoded.batch_ids
     assert {topic for topic, _ in broker.sent} == {"stream-ldp.care-survey.reports"}
-    assert {tuple(arguments) for _, arguments in broker.sent} == {("key", "value", "timestamp_ms")}, "no headers"
+    assert {tuple(arguments) for _, arguments in broker.sent} == {("key", "value", "timestamp_ms", "headers")}
+    assert {tuple(arguments["headers"]) for _, arguments in broker.sent} == {BATCH}, "the same of all clients"
     assert {arguments["timestamp_ms"] for _, arguments in broker.sent} == {5 * MINUTE_MS}, "not the client's clock"
     assert broker.stopped == ["producer"]
 

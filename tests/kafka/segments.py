@@ -30,7 +30,7 @@ class StoredRecord:
     time_delta: int
     key: bytes
     value: bytes
-    headers: int
+    headers: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,9 +86,9 @@ def _records(cursor: _Cursor, count: int) -> Iterator[StoredRecord]:
         time_delta = cursor.varint()
         cursor.varint()  # offset
         key, value = cursor.take(cursor.varint()), cursor.take(cursor.varint())
-        headers = cursor.varint()
-        for _ in range(2 * headers):
-            cursor.take(cursor.varint())
+        headers = tuple(
+            (cursor.take(cursor.varint()).decode(), cursor.take(cursor.varint())) for _ in range(cursor.varint())
+        )
         yield StoredRecord(time_delta=time_delta, key=key, value=value, headers=headers)
 
 

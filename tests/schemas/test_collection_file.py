@@ -153,6 +153,14 @@ min_reports: 10
 delta: 1e-9
 """,
     """
+collection: linked
+mechanism: {kind: rr-ldp, f: 0.5, p: 0.25, q: 0.75}
+attributes: [{name: answer, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: one, of: [answer]}]
+linked: 1h
+""",
+    """
 collection: mined
 mechanism: {kind: ldpminer, epsilon: 4, k: 2, k_max: 6, set_size: 3, combine: variance, hash_bits: 2}
 items: {size: 100}

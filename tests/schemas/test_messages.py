@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from stream_ldp.kinds import KINDS
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.answer import Marginals
@@ -21,6 +22,7 @@ from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
 from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
+from tests.schemas.recorded import COLLECTIONS, record
 from tests.strings import examples as strings
 from tests.synthesis.examples import chunk_of
 
@@ -67,3 +69,34 @@ def test_a_message_obeys_the_published_schema_and_a_damaged_one_does_not(message
         validator.validate(document)
         for damage in ({"schema_version": 2}, *DAMAGE[message]):
             assert not validator.is_valid(document | damage), damage
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_schema_has_real_messages_for_examples(message: type[BaseModel]) -> None:
+    schema = message_schema(message)
+    assert schema["examples"]
+    for example in schema["examples"]:
+        Draft202012Validator(schema).validate(example)
+        assert json.loads(message.model_validate_json(json.dumps(example)).model_dump_json()) == example
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_has_every_field_and_no_other(message: type[BaseModel]) -> None:
+    validator = Draft202012Validator(message_schema(message))
+    document = json.loads(EXAMPLES[message][0].model_dump_json())
+    assert not validator.is_valid(document | {"secret": 1})
+    for field in document:
+        assert not validator.is_valid({key: value for key, value in document.items() if key != field}), field
+
+
+async def test_what_is_written_to_topics_obeys_the_schemas() -> None:
+    names = {message: message_schema(message) for message in MESSAGES}
+    checked = set()
+    for kind in COLLECTIONS:
+        for each in await record(kind):
+            others = {"rounds": Round, "records": SyntheticChunk}
+            message: Any = others.get(each.topic, KINDS[kind].answer)
+            if each.topic in (*others, KINDS[kind].collection.topics.answers):
+                Draft202012Validator(names[message]).validate(json.loads(each.value))
+                checked.add(message)
+    assert checked == set(MESSAGES)

@@ -16,6 +16,7 @@ def test_a_dead_letter_holds_the_batch_as_it_came_with_the_reason_and_the_place(
     letter = dead_letter(record, Rejected(Reason.LATE, "its window had closed"), collection=COLLECTION, topic="dead")
     assert (letter.topic, letter.key, letter.value) == ("dead", b"reports-3-17", b"\x00batch")
     assert dict(letter.headers) == {
+        "content-type": b"application/vnd.sldp.dead-letter;v=1",
         "reason": b"late",
         "detail": b"its window had closed",
         "source-topic": b"reports",

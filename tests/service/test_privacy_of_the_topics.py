@@ -12,6 +12,7 @@ import pytest
 
 from stream_ldp.client import ItemReporter, Reporter
 from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.pipeline.content_type import BATCH
 from tests.client.reports import unlimited
 from tests.kafka.segments import stored_batches
 from tests.service.epochs import ItemDeployment
@@ -119,10 +120,10 @@ async def test_nothing_in_the_brokers_log_groups_the_batches_of_a_user(
         stored = stored_batches(kafka, topic, partitions=deployment.partitions[topic])
         records = [record for batch in stored for record in batch.records]
         assert len(records) == 6
-        # All users' alike: no producer id, which Kafka writes as -1, and no headers.
+        # All users' alike: no producer id, which Kafka writes as -1, and the same header.
         assert {each.producer_id for each in stored} == {-1}
         assert len({(each.attributes, each.producer_epoch, each.base_sequence) for each in stored}) == 1
-        assert {each.headers for each in records} == {0}
+        assert {each.headers for each in records} == {BATCH}
         assert {each.value[16:32] for each in records} == {deployment.collection.fingerprint}
         # Each batch's own.
         assert len({each.key for each in records}) == len({each.value[32:48] for each in records}) == 6

@@ -1,0 +1,220 @@
+"""The AsyncAPI document of all topics: what is on them, who writes it and who reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.content_type import (
+    BATCH,
+    CONTENT_TYPE,
+    DEAD_LETTER,
+    PARTIAL,
+    REGISTRATION,
+    Headers,
+    content_type_of,
+)
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.schemas.messages import MESSAGES, message_schema
+from stream_ldp.sets.rounds import Round
+from stream_ldp.synthesis.chunk import SyntheticChunk
+
+__all__ = ["asyncapi"]
+
+ASYNCAPI = "3.0.0"
+
+_Json = dict[str, Any]
+
+_NAMES = TopicNames(prefix="{prefix}")
+_COLLECTION = "{collection}"
+
+_TEXT = {"type": "string"}
+_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "of the collection, hexadecimal"}
+_NUMBER = {"type": "string", "pattern": "^[0-9]+$"}
+
+
+def asyncapi() -> _Json:
+    """Describe all topics of a deployment: AsyncAPI 3."""
+    channels = _channels()
+    return {
+        "asyncapi": ASYNCAPI,
+        "info": {
+            "title": "Topics of stream_ldp",
+            "version": "1",
+            "description": "Kafka topics of reports under local differential privacy and of the answers to them. "
+            "docs/wire.md specifies batches byte by byte. Operations are those of a worker.",
+            "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
+        },
+        "defaultContentType": "application/json",
+        "channels": channels,
+        "operations": {
+            name: {
+                "action": action,
+                "channel": {"$ref": f"#/channels/{channel}"},
+                "summary": summary,
+            }
+            for name, (action, channel, summary) in _operations().items()
+        },
+        "components": {
+            "messages": {**_binary_messages(), **{message.__name__: _of(message) for message in MESSAGES}},
+            "parameters": {
+                "prefix": {"description": "Keeps deployments on one cluster apart", "default": "stream-ldp"},
+                "collection": {"description": "Name of the collection"},
+            },
+        },
+    }
+
+
+def _channels() -> _Json:
+    found = {
+        "collections": _channel(
+            _NAMES.collections,
+            ["Registration"],
+            "What each name means; compacted, the newest record holds",
+        ),
+        "partials": _channel(_NAMES.partials, ["Partial"], "Partial counts, and watermarks"),
+        "reports": _channel(_NAMES.reports(_COLLECTION), ["Batch"], "Batches of reports, whose key is the batch id"),
+        "dead-letters": _channel(
+            _NAMES.dead_letters(_COLLECTION), ["DeadLetter"], "What could not be counted, as it came, with the reason"
+        ),
+        "rounds": _channel(
+            _NAMES.rounds(_COLLECTION), [Round.__name__], "What later phases of an epoch ask, for clients"
+        ),
+    }
+    found["records"] = _channel(
+        _NAMES.records(_COLLECTION), [SyntheticChunk.__name__], "Synthetic records of windows, in chunks"
+    )
+    for kind in KINDS.values():
+        topics = kind.collection.topics
+        messages = [kind.answer.__name__]
+        found[topics.answers] = _channel(
+            _NAMES.answers_of(_COLLECTION, topics), messages, "Answers, of which final ones never change"
+        )
+    return found
+
+
+def _channel(address: str, messages: list[str], description: str) -> _Json:
+    parameters = [name for name in ("prefix", "collection") if f"{{{name}}}" in address]
+    return {
+        "address": address,
+        "description": description,
+        "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
+        "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in parameters},
+    }
+
+
+def _operations() -> dict[str, tuple[str, str, str]]:
+    answers = dict.fromkeys(kind.collection.topics.answers for kind in KINDS.values())
+    found = {
+        "sendRecords": ("send", "records", "A worker publishes synthetic records"),
+        "receiveReports": ("receive", "reports", "Clients and gateways report; a worker counts"),
+        "sendPartials": ("send", "partials", "A worker writes what it has counted"),
+        "receivePartials": ("receive", "partials", "A worker merges what all have counted"),
+        "sendDeadLetters": ("send", "dead-letters", "A worker puts what it refuses aside"),
+        "sendRounds": ("send", "rounds", "A worker publishes what the next phase asks"),
+        "receiveRounds": ("receive", "rounds", "A worker counts reports to rounds that it has read"),
+        "sendRegistration": ("send", "collections", "A worker registers its collections when it starts"),
+        "receiveRegistrations": (
+            "receive",
+            "collections",
+            "A worker and each client compare their collection with it",
+        ),
+    }
+    for name in answers:
+        word = "".join(part.capitalize() for part in name.split("-"))
+        found[f"send{word}"] = (
+            "send",
+            name,
+            "A worker publishes answers; a new owner reads them to go on from there",
+        )
+    return {name: found[name] for name in sorted(found)}
+
+
+def _header_schema(headers: Headers, **others: _Json) -> _Json:
+    ((_, value),) = headers
+    return {
+        "type": "object",
+        "properties": {CONTENT_TYPE: {"const": value.decode()}, **others},
+        # Records of earlier releases have no content type.
+        "required": list(others),
+    }
+
+
+def _media(headers: Headers) -> str:
+    ((_, value),) = headers
+    return value.decode()
+
+
+def _of(message: Any) -> _Json:
+    headers = content_type_of(message)
+    schema = message_schema(message)
+    # A document has the dialect of its examples and definitions in one place.
+    payload = {keyword: value for keyword, value in schema.items() if keyword not in ("$schema", "$id", "examples")}
+    return {
+        "contentType": _media(headers),
+        "summary": schema["description"],
+        "headers": _header_schema(headers),
+        "payload": {
+            "schemaFormat": "application/schema+json;version=draft-07",
+            "schema": _relocated(payload, f"#/components/messages/{message.__name__}/payload/schema"),
+        },
+        "examples": [
+            {"headers": {CONTENT_TYPE: _media(headers)}, "payload": example} for example in schema["examples"]
+        ],
+    }
+
+
+def _relocated(schema: Any, root: str) -> Any:
+    """Let the references of a schema begin at the root of the document that it has become part of."""
+    if isinstance(schema, list):
+        return [_relocated(each, root) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        keyword: value.replace("#/", f"{root}/", 1) if keyword == "$ref" else _relocated(value, root)
+        for keyword, value in schema.items()
+    }
+
+
+def _binary_messages() -> _Json:
+    return {
+        "Batch": {
+            "contentType": _media(BATCH),
+            "summary": "Reports of one collection or round; docs/wire.md, section 6",
+            "headers": _header_schema(BATCH),
+            "payload": {"type": "string", "format": "binary", "minLength": 57},
+        },
+        "Partial": {
+            "contentType": _media(PARTIAL),
+            "summary": "A JSON header, a line feed, and the bytes of a statistic; or of a watermark the header alone",
+            "headers": _header_schema(PARTIAL),
+            "payload": {"type": "string", "format": "binary"},
+        },
+        "DeadLetter": {
+            "contentType": _media(DEAD_LETTER),
+            "summary": "A refused record as it came",
+            "headers": _header_schema(
+                DEAD_LETTER,
+                reason={"enum": [each.value for each in Reason]},
+                detail=_TEXT,
+                **{"source-topic": _TEXT, "source-partition": _NUMBER, "source-offset": _NUMBER},
+                collection=_TEXT,
+                fingerprint=_FINGERPRINT,
+            ),
+            "payload": {"type": "string", "format": "binary"},
+        },
+        "Registration": {
+            "contentType": _media(REGISTRATION),
+            "summary": "What a name means, whose record key it is",
+            "headers": _header_schema(REGISTRATION),
+            "payload": {
+                "type": "object",
+                "properties": {
+                    "fingerprint": _FINGERPRINT,
+                    "document": {"type": "object", "description": "the whole collection, as plain data"},
+                },
+                "required": ["fingerprint", "document"],
+            },
+        },
+    }

@@ -1,0 +1,297 @@
+"""The OpenAPI documents of the three ports that speak HTTP: the gateway, the page and a worker's admin port."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from stream_ldp.gateway.server import MOST_BYTES
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.schemas.messages import MESSAGES, message_schema
+from stream_ldp.sets.rounds import Round
+
+__all__ = ["admin_port", "gateway", "page"]
+
+OPENAPI = "3.1.0"
+
+_Json = dict[str, Any]
+
+
+def _ref(name: str) -> _Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _answer(description: str, schema: _Json, *, media: str = "application/json", **others: Any) -> _Json:
+    return {"description": description, "content": {media: {"schema": schema, **others}}}
+
+
+def _document(title: str, description: str, paths: _Json, **components: _Json) -> _Json:
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": title,
+            "version": "1",
+            "description": description,
+            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": components,
+    }
+
+
+_PROBLEMS = {
+    "type": "object",
+    "description": "Why the process is not as it should be; one sentence each, none if it is",
+    "properties": {"problems": {"type": "array", "items": {"type": "string"}}},
+    "additionalProperties": False,
+    "examples": [{"problems": []}],
+}
+_METRICS: _Json = {
+    "get": {
+        "operationId": "metrics",
+        "summary": "Metrics for Prometheus",
+        "responses": {
+            "200": {
+                "description": "In the text format of Prometheus, or that of OpenMetrics where `Accept` asks for it",
+                "content": {
+                    "text/plain": {"schema": {"type": "string"}},
+                    "application/openmetrics-text": {"schema": {"type": "string"}},
+                },
+            }
+        },
+    }
+}
+
+
+def _probe(name: str, summary: str) -> _Json:
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "responses": {
+                "200": _answer("Yes", _ref("Problems")),
+                "503": _answer("No, for these reasons", _ref("Problems")),
+            },
+        }
+    }
+
+
+def admin_port() -> _Json:
+    """Describe a worker's admin port."""
+    unauthorized = {
+        "description": "The worker has a token (`admin_token_file`), and this request does not bring it",
+        "headers": {"WWW-Authenticate": {"required": True, "schema": {"const": "Bearer"}}},
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+    get: _Json = _METRICS["get"]
+    responses = get["responses"] | {"401": unauthorized}
+    metrics = {"get": get | {"security": [{}, {"token": []}], "responses": responses}}
+    return _document(
+        "Admin port of a worker",
+        "Metrics and probes. Where the worker has a token, probes tell a request without it their status alone.",
+        {
+            "/metrics": metrics,
+            "/livez": _probe("livez", "Whether the process should be left alone"),
+            "/readyz": _probe("readyz", "Whether the worker does all of its work"),
+        },
+        schemas={"Problems": _PROBLEMS},
+        securitySchemes={"token": {"type": "http", "scheme": "bearer"}},
+    )
+
+
+_REFUSALS = {
+    "400": "A worker would not count the batch; the reason is one of those of dead letters",
+    "401": "A bearer token is needed, and this is none of those known here",
+    "404": "There is no collection of that name here",
+    "413": f"The batch is larger than {MOST_BYTES} bytes",
+    "429": "The client sends more batches than it may; `Retry-After` says when it may try again",
+    "503": "Too much is under way, or the brokers do not answer. The batch may have arrived or not: send the same "
+    "bytes again after `Retry-After`, they count once",
+}
+#: The reasons of each status for programs.
+_REASONS: dict[str, list[str]] = {
+    "400": [each.value for each in Reason],
+    "401": ["unauthorized"],
+    "404": ["unknown_collection"],
+    "413": ["too_large"],
+    "429": ["too_many_requests"],
+    "503": ["busy", "brokers_unavailable"],
+}
+_LATER = {
+    "Retry-After": {"description": "Seconds", "required": True, "schema": {"type": "integer", "minimum": 1}},
+}
+
+
+def _refusals(*statuses: str) -> _Json:
+    found: _Json = {}
+    for status in statuses:
+        schema = {"allOf": [_ref("Refusal"), {"properties": {"reason": {"enum": _REASONS[status]}}}]}
+        headers = {"headers": _LATER} if status in ("429", "503") else {}
+        found[status] = _answer(_REFUSALS[status], schema) | headers
+    return found
+
+
+def _get(name: str, summary: str, answer: _Json, *refusals: str) -> _Json:
+    return {"operationId": name, "summary": summary, "responses": {"200": answer, **_refusals(*refusals)}}
+
+
+def gateway() -> _Json:
+    """Describe the gateway."""
+    named = {"parameters": [{"$ref": "#/components/parameters/name"}]}
+    rounds = message_schema(Round)
+    for keyword in ("$schema", "$id"):
+        rounds.pop(keyword)
+    taken = {
+        "type": "object",
+        "properties": {"reports": {"type": "integer", "minimum": 1, "description": "number of reports in the batch"}},
+        "required": ["reports"],
+        "additionalProperties": False,
+        "examples": [{"reports": 1000}],
+    }
+    known = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "kind": {"enum": list(KINDS)},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        },
+        "required": ["name", "kind", "fingerprint"],
+        "additionalProperties": False,
+    }
+    post = {
+        "operationId": "report",
+        "summary": "Report a batch; the answer comes once the brokers have it",
+        "security": [{}, {"token": []}],
+        "requestBody": {
+            "required": True,
+            "description": "One batch, in the bytes of docs/wire.md, section 6",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "maxLength": MOST_BYTES}}},
+        },
+        "responses": {
+            "200": _answer("The brokers have the batch", _ref("Taken")),
+            **_refusals("400", "401", "404", "413", "429", "503"),
+        },
+    }
+    return _document(
+        "Gateway",
+        "Takes batches over HTTP, from clients that do not speak Kafka. Other requests are refused alike, such as "
+        "a path that is not here, with a reason for programs and a detail for people.",
+        {
+            "/v1/collections": {
+                "get": _get("collections", "List the collections", _answer("They are these", _ref("Collections")))
+            },
+            "/v1/collections/{name}": {
+                **named,
+                "get": _get(
+                    "file",
+                    "Show the file of a collection as it is",
+                    _answer("YAML", {"type": "string"}, media="application/yaml"),
+                    "404",
+                ),
+            },
+            "/v1/collections/{name}/document": {
+                **named,
+                "get": _get(
+                    "document",
+                    "Show what the file says, complete: durations in milliseconds, bins with their values",
+                    _answer("It is this", {"type": "object", "required": ["collection", "mechanism", "window"]}),
+                    "404",
+                ),
+            },
+            "/v1/collections/{name}/rounds": {
+                **named,
+                "get": _get(
+                    "rounds",
+                    "List the rounds that were written within the last two windows",
+                    _answer("They are these, the oldest first", _ref("Rounds")),
+                    "404",
+                    "503",
+                ),
+            },
+            "/v1/collections/{name}/batches": {**named, "post": post},
+            "/metrics": _METRICS,
+            "/livez": _probe("livez", "Whether the process should be left alone"),
+            "/readyz": _probe("readyz", "Whether batches are taken"),
+        },
+        parameters={
+            "name": {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
+        },
+        schemas={
+            "Collections": {
+                "type": "object",
+                "properties": {"collections": {"type": "array", "items": known}},
+                "required": ["collections"],
+                "additionalProperties": False,
+            },
+            "Problems": _PROBLEMS,
+            "Refusal": {
+                "type": "object",
+                "properties": {
+                    "reason": {"type": "string", "description": "for programs"},
+                    "detail": {"type": "string", "description": "for people"},
+                },
+                "required": ["reason", "detail"],
+                "additionalProperties": False,
+            },
+            "Round": rounds,
+            "Rounds": {
+                "type": "object",
+                "properties": {"rounds": {"type": "array", "items": _ref("Round")}},
+                "required": ["rounds"],
+                "additionalProperties": False,
+            },
+            "Taken": taken,
+        },
+        securitySchemes={"token": {"type": "http", "scheme": "bearer"}},
+    )
+
+
+def page() -> _Json:
+    """Describe the page."""
+    static = resources.files("stream_ldp.page").joinpath("static")
+    files = sorted(path.name for path in static.iterdir())
+    media = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    paths: _Json = {
+        "/": {"get": _get("page", "The page", _answer("HTML", {"type": "string"}, media="text/html"))},
+        "/events": {
+            "get": _get(
+                "events",
+                "The answers that there are, and then each as it comes",
+                _answer(
+                    "Server-sent events: first a `snapshot`, whose data is a Snapshot, then an `answer` each, whose "
+                    "data is an answer as it is on its topic",
+                    {"type": "string"},
+                    media="text/event-stream",
+                ),
+            )
+        },
+    }
+    for name in files:
+        kind = media[name[name.rindex(".") :]]
+        paths[f"/static/{name}"] = {
+            "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, {"type": "string"}, media=kind))
+        }
+    names = ", ".join(message.__name__ for message in MESSAGES if message is not Round)
+    collection = {"type": "object", "properties": {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}}}
+    return _document(
+        "Page",
+        "The live page for browsers. It only reads.",
+        paths,
+        schemas={
+            "Snapshot": {
+                "type": "object",
+                "properties": {
+                    "collections": {"type": "object", "additionalProperties": collection},
+                    "answers": {
+                        "type": "array",
+                        "description": f"Answers, the oldest first, by the schema of their kind: {names}",
+                        "items": {"type": "object", "required": ["schema_version", "collection", "final"]},
+                    },
+                },
+                "required": ["collections", "answers"],
+                "additionalProperties": False,
+            }
+        },
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Recurrence
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
+from stream_ldp.records.linking import LinkedUsers
 from stream_ldp.records.solve import supported
 
 if TYPE_CHECKING:
@@ -21,9 +23,8 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Mechanism
     from stream_ldp.mechanisms.mechanism import Symbols
     from stream_ldp.records.estimators import Estimator, FloatArray, Solution
-    from stream_ldp.records.series import Prior
 
-__all__ = ["Stream", "WindowScore", "WindowTrial", "window_scores", "window_trials"]
+__all__ = ["Evidence", "Stream", "Told", "WindowScore", "WindowTrial", "window_scores", "window_trials"]
 
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
 _END = 0.4
@@ -33,6 +34,30 @@ _FIRST_SCORED = 0.25
 _COVERED_CELL = 0.01
 #: Standard errors to either side of a 95 % interval.
 _NOMINAL = 1.96
+
+
+#: What an estimate is made of: the window's reports and a prior, or all reports of the windows until then, as if each
+#: were another user's (`pooled`) or each user's together (`linked`).
+Evidence = Literal["window", "temporal", "pooled", "linked"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Told:
+    """What the users of one window have told.
+
+    rows: packed reports, uint8, shape (users, width).
+    users: number of each one's user, uint64, shape (users,).
+    truth: joint distribution of these users.
+    """
+
+    rows: NDArray[np.uint8]
+    users: NDArray[np.uint64]
+    truth: FloatArray
+
+    def linked(self, *, bits: int) -> RowCounts:
+        """Count the reports with their users as pseudonyms; `bits` is that of a report."""
+        names = self.users.astype("<u8").view(np.uint8).reshape(len(self.users), -1)
+        return RowCounts.of(np.concatenate([names, self.rows], axis=1), bits=PSEUDONYM_BITS + bits)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -58,8 +83,13 @@ class Stream:
     windows: int
     returning: float
 
-    def draw(self, seed: np.random.SeedSequence) -> Iterator[tuple[RowCounts, FloatArray]]:
-        """Draw the supported values of each window's reports, counted, and the joint of its users."""
+    @property
+    def reports_per_user(self) -> float:
+        """The sum m^2 / sum m over users with m reports each in all windows."""
+        return self.returning * self.windows + (1.0 - self.returning)
+
+    def draw(self, seed: np.random.SeedSequence) -> Iterator[Told]:
+        """Draw what the users of each window tell."""
         sampling, noise = seed.spawn(2)
         rng, entropy = np.random.default_rng(sampling), SeededEntropy(noise)
         first, last = self._ends(rng)
@@ -71,20 +101,25 @@ class Stream:
         # A record that changes draws new permanent noise; one that stays keeps its own.
         new_responses = responses if self.drift is None else mechanism.permanent(after, entropy)
         moves_at = rng.random(same)
-        for moved in np.linspace(0.0, 1.0, self.windows):
+        new_users = self.users - same
+        for window, moved in enumerate(np.linspace(0.0, 1.0, self.windows)):
             has_moved = (moves_at < moved)[:, None]
             new = np.where(
-                (rng.random(self.users - same) < moved)[:, None],
-                rng.choice(last, self.users - same),
-                rng.choice(first, self.users - same),
+                (rng.random(new_users) < moved)[:, None],
+                rng.choice(last, new_users),
+                rng.choice(first, new_users),
             )
             people = np.concatenate([np.where(has_moved, after, before), new])
             symbols: Symbols = np.concatenate(
                 [np.where(has_moved, new_responses, responses), mechanism.permanent(new, entropy)]
             )
-            reports = mechanism.packed(mechanism.instantaneous(symbols, entropy))
-            counts = RowCounts.of(reports, bits=mechanism.bits)
-            yield supported(counts, mechanism, range(len(mechanism.sizes))), joint_of(people, mechanism.sizes)
+            numbers = np.arange(self.users, dtype=np.uint64)
+            numbers[same:] += np.uint64(window * new_users)
+            yield Told(
+                rows=mechanism.packed(mechanism.instantaneous(symbols, entropy)),
+                users=numbers,
+                truth=joint_of(people, mechanism.sizes),
+            )
 
     def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         rows = self.population.astype(np.intp)
@@ -100,50 +135,60 @@ class Stream:
 class WindowTrial:
     """One estimate of one window.
 
-    prior: what its reports were held against, as in a collection file.
+    prior: what it was made of.
     returning: share of the users who are there in every window.
     avd: average variation distance to the joint of the window's own users.
     coverage: share of the cells with 1 % of the users or more that are within their 95 % interval; of the largest
         cells if none has as many.
     seconds: time that the estimate took.
     scored: false in the first quarter of the windows.
+    last: whether it is that of the last window.
     """
 
-    prior: Prior
+    prior: Evidence
     returning: float
     avd: float
     coverage: float
     seconds: float
     scored: bool
+    last: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowScore:
-    """The means of the scored trials of one prior and one share of returning users; the fields are theirs."""
+    """The means of the scored trials of one prior and one share of returning users; the fields are theirs.
 
-    prior: Prior
+    last_avd, last_coverage: means of the last windows alone.
+    """
+
+    prior: Evidence
     returning: float
     avd: float
     coverage: float
     seconds: float
+    last_avd: float
+    last_coverage: float
 
     @classmethod
     def of(cls, trials: Sequence[WindowTrial]) -> Self:
         """Summarise the trials, at least one of them scored, of one prior and share."""
         scored = [each for each in trials if each.scored]
+        last = [each for each in scored if each.last]
         return cls(
             prior=scored[0].prior,
             returning=scored[0].returning,
             avd=float(np.mean([each.avd for each in scored])),
             coverage=float(np.mean([each.coverage for each in scored])),
             seconds=float(np.mean([each.seconds for each in scored])),
+            last_avd=float(np.mean([each.avd for each in last])),
+            last_coverage=float(np.mean([each.coverage for each in last])),
         )
 
 
 def window_trials(
     stream: Stream,
     *,
-    priors: Sequence[Prior],
+    priors: Sequence[Evidence],
     repeats: int,
     seed: int,
     estimator: Estimator,
@@ -155,20 +200,38 @@ def window_trials(
 
     clock: returns seconds, from any origin.
     """
-    recurrence = Recurrence(returning=stream.returning, permanent=stream.mechanism.permanent_share)
+    mechanism = stream.mechanism
+    recurrence = Recurrence(returning=stream.returning, permanent=mechanism.permanent_share)
+    everything = range(len(mechanism.sizes))
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        before: dict[Prior, Solution] = {}
-        for window, (counts, truth) in enumerate(stream.draw(repeat)):
+        before: dict[Evidence, Solution] = {}
+        pooled, linked = RowCounts.empty(mechanism.bits), list[RowCounts]()
+        for window, told in enumerate(stream.draw(repeat)):
+            truth = told.truth
+            counts = RowCounts.of(told.rows, bits=mechanism.bits)
+            pooled += counts
+            if "linked" in priors:
+                linked.insert(0, told.linked(bits=mechanism.bits))
             for prior in priors:
                 last = before.get(prior)
                 begun = clock()
+                used, odds = counts, None
+                if prior == "pooled":
+                    effect = mechanism.design_effect(
+                        reports_per_user=replace(stream, windows=window + 1).reports_per_user
+                    )
+                    used = pooled.scaled(1.0 / effect)
+                elif prior == "linked":
+                    users = LinkedUsers.of(linked, bits=mechanism.bits)
+                    odds = mechanism.linked_odds(users.ones, users.reports)
                 solution = estimator.estimate(
-                    counts,
-                    sizes=stream.mechanism.sizes,
-                    supports=stream.mechanism.supports,
+                    supported(used, mechanism, everything),
+                    sizes=mechanism.sizes,
+                    supports=mechanism.supports,
                     start=None if last is None else last.joint,
                     past=None if last is None or last.temporal is None else last.temporal.past,
                     recurrence=recurrence if prior == "temporal" else None,
+                    odds=odds,
                 )
                 seconds = clock() - begun
                 before[prior] = solution
@@ -181,12 +244,13 @@ def window_trials(
                     coverage=float(within[large].mean()),
                     seconds=seconds,
                     scored=window >= _FIRST_SCORED * stream.windows,
+                    last=window == stream.windows - 1,
                 )
 
 
 def window_scores(outcomes: Iterable[WindowTrial]) -> list[WindowScore]:
     """Make one score for each share and prior, in the order in which they first appear."""
-    together: dict[tuple[float, Prior], list[WindowTrial]] = {}
+    together: dict[tuple[float, Evidence], list[WindowTrial]] = {}
     for each in outcomes:
         together.setdefault((each.returning, each.prior), []).append(each)
     return [WindowScore.of(trials) for trials in together.values()]

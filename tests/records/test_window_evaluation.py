@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RRLDP
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.window_evaluation import Stream, WindowTrial, window_scores, window_trials
 
@@ -29,7 +31,7 @@ def stream(
 
 
 def truths(of: Stream) -> list[list[float]]:
-    return [truth.tolist() for _, truth in of.draw(np.random.SeedSequence(1))]
+    return [told.truth.tolist() for told in of.draw(np.random.SeedSequence(1))]
 
 
 @pytest.mark.parametrize("returning", [0.0, 0.5, 1.0])
@@ -47,9 +49,8 @@ def test_without_drift_all_rows_report_in_every_window() -> None:
 
 def test_users_who_return_with_the_same_records_repeat_their_permanent_responses() -> None:
     def counts(returning: float) -> Iterator[list[int]]:
-        for each, _ in stream(returning=returning, drift=False).draw(np.random.SeedSequence(1)):
-            order = np.lexsort(each.rows.T)
-            yield each.counts[order].tolist()
+        for told in stream(returning=returning, drift=False).draw(np.random.SeedSequence(1)):
+            yield RowCounts.of(told.rows, bits=5).counts.tolist()
 
     first, *others = counts(1.0)
     assert others == [first] * 4
@@ -95,3 +96,37 @@ def test_the_seed_determines_every_window() -> None:
 
     assert run(1) == run(1)
     assert run(1) != run(2)
+
+
+def noisy(*, returning: float) -> Stream:
+    """Make a stream of users whose reports are perturbed again in each of 16 windows."""
+    mechanism = RRLDP(sizes=(2, 2), f=0.1, p=0.5, q=0.75)
+    dependent = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 5, 5, 30], axis=0)
+    steady = stream(returning=returning, drift=False, users=500, windows=16)
+    return replace(steady, mechanism=mechanism, population=dependent)
+
+
+def test_users_who_return_keep_their_number_and_new_ones_have_their_own() -> None:
+    users = [told.users.tolist() for told in noisy(returning=0.5).draw(np.random.SeedSequence(1))]
+    assert all(each[:250] == users[0][:250] for each in users)
+    new = [user for each in users for user in each[250:]]
+    assert len(set(new)) == len(new) == 16 * 250
+    assert set(new).isdisjoint(users[0][:250])
+
+
+def test_linked_reports_err_less_than_pooled_ones_where_users_return_and_are_one_window_where_none_does() -> None:
+    """Seeded, so that it never changes."""
+    found = {}
+    for returning in (0.0, 1.0):
+        trials = window_trials(
+            noisy(returning=returning),
+            priors=("window", "pooled", "linked"),
+            repeats=2,
+            seed=1,
+            estimator=estimator("em", stop="certificate", delta=0.001),
+            clock=lambda: 0.0,
+        )
+        found[returning] = {score.prior: score for score in window_scores(trials)}
+    same, fresh = found[1.0], found[0.0]
+    assert same["linked"].last_avd < 0.65 * same["pooled"].last_avd
+    assert fresh["linked"].last_avd == pytest.approx(fresh["window"].last_avd, rel=0.01)

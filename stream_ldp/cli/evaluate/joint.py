@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import MechanismSpec
+    from stream_ldp.mechanisms import Mechanism, MechanismSpec
     from stream_ldp.records.evaluation import Score
-    from stream_ldp.records.series import Prior
-    from stream_ldp.records.window_evaluation import WindowScore
+    from stream_ldp.records.window_evaluation import Evidence, WindowScore
 
 __all__ = ["joint"]
 
@@ -129,6 +128,14 @@ def joint(
             help="Priors to compare, as in a collection file. With --windows.",
         ),
     ] = None,
+    linked: Annotated[
+        bool,
+        typer.Option(
+            "--linked",
+            help="Also estimate from all reports of the windows until then: linked, each user's together, as with "
+            "`linked` in a collection file; and pooled, as if each were another user's. With --windows.",
+        ),
+    ] = False,
     wanted: Annotated[
         float | None,
         typer.Option(
@@ -149,11 +156,11 @@ def joint(
     if every repeat was; seconds are those of an estimate alone.
 
     With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
-    prior. Means are over the last three quarters of the windows; coverage is the share of the cells with at least 1 %
-    of the users that are within 1.96 standard errors.
+    prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is the
+    share of the cells with at least 1 % of the users that are within 1.96 standard errors.
     """
-    if windows is None and (returning, drift_by, priors) != (None, None, None):
-        fail("--returning, --drift-by and --priors compare windows: say how many with --windows", code=2)
+    if windows is None and (returning, drift_by, priors, linked) != (None, None, None, False):
+        fail("--returning, --drift-by, --priors and --linked compare windows: say how many with --windows", code=2)
     if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
         fail("--wanted is a distance between 0 and 1, of one window", code=2)
     if windows is not None and methods == ",".join(Method):
@@ -212,6 +219,7 @@ def joint(
             needed = [users_needed(wanted, users=users, distance=partial(distance, each)) for each in chosen]
     else:
         shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
+        compared += _linked(perturbing, methods=methods, stop=stop) if linked else []
         settings |= {"windows": windows, "drift_by": drift_by}
         streams = [
             Stream(
@@ -259,11 +267,20 @@ def _shares(listed: str) -> list[float]:
     return shares
 
 
-def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[Prior]:
+def _linked(mechanism: Mechanism, *, methods: str, stop: Stop) -> list[Evidence]:
+    """Return what is made of all reports of the windows, if they can be linked."""
+    if not mechanism.links:
+        fail("--linked needs rr-ldp with p and q: without them all reports of a user are one", code=2)
+    if not has_prior(methods, stop):
+        fail(f"--linked needs method em or lremh, and stop certificate, got {methods} and {stop}", code=2)
+    return ["pooled", "linked"]
+
+
+def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[Evidence]:
     """Read the priors to compare of a method with this stopping rule."""
     if "," in methods:
         fail(f"--windows compares priors of one method, got --methods {methods}", code=2)
-    known: dict[str, Prior] = {prior: prior for prior in PRIORS}
+    known: dict[str, Evidence] = {prior: prior for prior in PRIORS}
     named = list(PRIORS) if listed is None else distinct(listed, "prior")
     for name in named:
         if name not in known:
@@ -332,6 +349,8 @@ _WINDOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("returning", "returning", "g"),
     ("distance", "avd", ".4f"),
     ("coverage", "coverage", ".3f"),
+    ("last distance", "last_avd", ".4f"),
+    ("last coverage", "last_coverage", ".3f"),
     ("seconds", "seconds", ".3f"),
 )
 

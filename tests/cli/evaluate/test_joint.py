@@ -299,7 +299,7 @@ def test_windows_are_compared_by_prior_and_by_the_share_of_returning_users(table
         (prior, returning) for returning in (0.0, 0.5, 1.0) for prior in ("temporal", "window")
     ]
     for each in document["results"]:
-        assert list(each) == ["prior", "returning", "avd", "coverage", "seconds"]
+        assert list(each) == ["prior", "returning", "avd", "coverage", "seconds", "last_avd", "last_coverage"]
         assert 0.0 < each["avd"] < 1.0
         assert 0.0 <= each["coverage"] <= 1.0
 
@@ -317,10 +317,20 @@ def test_windows_compare_all_priors_with_new_users_and_no_drift_by_default(table
         assert re.search(rf"{each['prior']} +0 +{each['avd']:.4f} +{each['coverage']:.3f} ", shown)
 
 
+def test_linked_reports_are_compared_with_pooled_ones(table: Path) -> None:
+    document = _json(
+        table, *WINDOWS, "--linked", "--priors", "window", "--p", "0.25", "--q", "0.75", "--returning", "1"
+    )
+    assert [each["prior"] for each in document["results"]] == ["window", "pooled", "linked"]
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--returning", "1"), "--returning, --drift-by and --priors compare windows: say how many with --windows"),
+        (
+            ("--returning", "1"),
+            "--returning, --drift-by, --priors and --linked compare windows: say how many with --windows",
+        ),
         ((*WINDOWS, "--returning", "half"), "--returning: 'half' is not a number; write shares such as 0,0.5,1"),
         ((*WINDOWS, "--returning", "1.5"), "--returning: 1.5 is not a share, which is from 0 to 1"),
         ((*WINDOWS, "--priors", "temporl"), "'temporl' is not a prior; did you mean 'temporal'?"),
@@ -329,6 +339,7 @@ def test_windows_compare_all_priors_with_new_users_and_no_drift_by_default(table
             (*WINDOWS, "--methods", "lasso"),
             "--priors temporal needs method em or lremh, and stop certificate, got lasso and certificate",
         ),
+        ((*WINDOWS, "--linked"), "--linked needs rr-ldp with p and q"),
         ((*WINDOWS, "--drift-by", "agee"), "has no column 'agee'; did you mean 'age'?"),
     ],
 )

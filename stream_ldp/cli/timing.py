@@ -46,7 +46,7 @@ def show_solve_times(collection: Collection, times: Sequence[SolveTime]) -> None
         *(f"{reports:,} reports" for reports in populations),
         box=box.SIMPLE,
         title="Time of a solve on this machine: of the first window / of a later one",
-        caption="Expect half as much to twice as much, for a first window to three times, depending on the data.",
+        caption="Expect half as much to twice as much, depending on the data.",
     )
     for name in dict.fromkeys(each.series for each in times):
         shown = [f"{seconds(each.first_s)} / {seconds(each.later_s)}" for each in times if each.series == name]

@@ -1,19 +1,22 @@
-"""The time to solve an estimate of records: measured on samples, and extrapolated by the rows that they leave.
+"""The time to solve an estimate of records: measured on samples of the sizes that are asked about.
 
-An evaluation of the EM map goes through the distinct rows of the reports, so a solve of n reports takes about
+A sample is drawn of a population whose attributes depend on each other, and solved as a first window and as a later
+one. What would take too long is extrapolated: an evaluation of the EM map goes through the distinct rows of the
+reports, so a solve of n reports takes about
 
     a + b min(w n, p) seconds,
 
-with w windows remembered and p possible rows. Two samples of different sizes, of a population whose attributes
-depend on each other, give a and b on the machine that asks. What this cannot know is how many evaluations other data
-takes: for five collections of 64 to 25,000 cells and 20,000 to 200,000 other reports of the same population, the
-times said of later windows were 0.44 to 1.6 of the true ones, and those of first windows 0.36 to 2.6.
+with w windows remembered and p possible rows; the two largest samples give a and b. What this cannot know is how many
+evaluations other data takes. `python -m tests.benchmarks.solve_times` compares it with the times of another
+population.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +28,9 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.solve import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from stream_ldp.pipeline.solve_time import Timer
     from stream_ldp.records.answer import Estimate
@@ -34,18 +39,28 @@ if TYPE_CHECKING:
 
 __all__ = ["sample", "solve_times"]
 
-#: Rows times cells of the larger sample: about a second.
+#: Rows times cells of the larger of the two samples that every estimate is solved for: about a second.
 _ROW_CELLS = 10**8
-#: Fewest and most reports of the larger sample. With fewer, there is little but fixed cost to see.
-_FEWEST, _MOST = 2_000, 30_000
-#: Size of the larger sample over that of the smaller.
+#: Fewest and most reports of that sample. With fewer, there is little but fixed cost to see.
+_FEWEST, _SMALL = 2_000, 10_000
+#: Size of the larger of these two over that of the smaller.
 _RATIO = 4
-#: If the larger sample has not so many times the rows of the smaller, it has nearly all that there are.
+#: Size of a further sample over that of the one before it, at most.
+_STEP = 10
+#: Largest sample, and most rows times cells of one: what is drawn and decoded in seconds, whatever its solve takes.
+_MOST, _MOST_ROW_CELLS = 1_000_000, 2 * 10**9
+#: Seconds that the solve of a sample may take, by the growth of those before it.
+_BUDGET_S = 1.0
+#: If the larger of two samples has not so many times the rows of the smaller, there are hardly more to come.
 _SATURATED = 1.5
 #: Share of the users of a sample whose attributes all depend on one number.
 _DEPENDENT = 0.5
 #: Windows of a period in which the users of a sample report: with more, few users have the same numbers of ones.
 _LINKED_WINDOWS = 16
+
+#: The pseudonyms of users, uint8 of shape (users, bytes), of no bytes where reports are not linked; and their packed
+#: reports in each window, uint8 of shape (users, bytes of a report).
+_Drawn = tuple["NDArray[np.uint8]", tuple["NDArray[np.uint8]", ...]]
 
 
 def solve_times(collection: JointCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
@@ -53,52 +68,96 @@ def solve_times(collection: JointCollection, *, populations: Sequence[int], time
 
     populations: numbers of reports in a window.
     """
+    # Where reports are linked, each user of the window is a row, whatever the reports before it.
+    linked = collection.linked_ms is not None
+    windows = 1 if linked else collection.most_windows
+    draw = cache(lambda reports, seed: _drawn(collection, reports, seed=seed))
+    # Estimates that differ in their attributes alone take as long.
+    shapes: dict[object, list[_Measured]] = {}
     for spec in collection.estimates:
-        most = min(_MOST, max(_FEWEST, _ROW_CELLS // math.prod(collection.sizes_of(spec))))
-        small, large = (_measured(collection, spec, reports, timer) for reports in (most // _RATIO, most))
-        # Few new ones in the larger sample: these are all that reports commonly have.
-        saturated = large.rows < _SATURATED * small.rows
-        possible = large.rows if saturated else math.prod(2.0**size - 1 for size in collection.sizes_of(spec))
-        windows = collection.most_windows
-        if collection.linked_ms is not None:
-            # Each user of the window is a row, whatever the reports before it.
-            possible, windows = math.inf, 1
+        sizes = collection.sizes_of(spec)
+        shape = sizes, spec.model_copy(update={"name": "", "of": ()})
+        if shape not in shapes:
+            wanted = sorted({windows * reports for reports in populations})
+            shapes[shape] = _measure(collection, spec, wanted, timer, draw)
+        found = shapes[shape]
+        possible = math.inf if linked else math.prod(2.0**size - 1 for size in sizes)
         for reports in populations:
-            rows = min(windows * reports, possible)
-            yield SolveTime(
-                series=spec.name,
-                reports=reports,
-                first_s=_line(small.first_s, large.first_s, small.rows, large.rows, at=rows),
-                later_s=_line(small.later_s, large.later_s, small.rows, large.rows, at=rows),
-            )
+            at = _at(found, reports=windows * reports, possible=possible)
+            yield SolveTime(series=spec.name, reports=reports, first_s=at.first_s, later_s=at.later_s)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Measured:
     """The solves of one sample.
 
-    rows: number of its distinct rows.
+    reports, rows: number of its reports, and of their distinct rows.
     first_s, later_s: see `SolveTime`.
     """
 
-    rows: int
+    reports: int
+    rows: float
     first_s: float
     later_s: float
 
 
-def _measured(collection: JointCollection, spec: EstimateSpec, reports: int, timer: Timer) -> _Measured:
+def _measure(
+    collection: JointCollection,
+    spec: EstimateSpec,
+    wanted: Sequence[int],
+    timer: Timer,
+    draw: Callable[[int, int], _Drawn],
+) -> list[_Measured]:
+    """Solve small samples, and those of the wanted sizes that do not take too long; in the order of their sizes."""
+    cells = math.prod(collection.sizes_of(spec))
+    small = min(_SMALL, max(_FEWEST, _ROW_CELLS // cells))
+    steps = itertools.takewhile(lambda size: size < wanted[-1], (small * _STEP**step for step in itertools.count(1)))
+    found = [_measured(collection, spec, reports, timer, draw) for reports in (small // _RATIO, small)]
+    for reports in sorted(each for each in {*steps, *wanted} if each > small):
+        last = found[-1]
+        expected_s = max(last.first_s, last.later_s) * reports / last.reports
+        if reports > min(_MOST, _MOST_ROW_CELLS // cells) or expected_s > _BUDGET_S:
+            break
+        found.append(_measured(collection, spec, reports, timer, draw))
+    return found
+
+
+def _measured(
+    collection: JointCollection,
+    spec: EstimateSpec,
+    reports: int,
+    timer: Timer,
+    draw: Callable[[int, int], _Drawn],
+) -> _Measured:
+    first, later = (_counts(collection, spec, draw(reports, seed)) for seed in (1, 2))
     answers: list[Estimate] = []
-    first, later = (sample(collection, spec, reports, seed=seed) for seed in (1, 2))
     first_s = timer(lambda: answers.append(_solve(collection, spec, first, before=None)))
     later_s = timer(lambda: answers.append(_solve(collection, spec, later, before=answers[0])))
-    return _Measured(rows=len(later[0].rows), first_s=first_s, later_s=later_s)
+    return _Measured(reports=reports, rows=len(later[0].rows), first_s=first_s, later_s=later_s)
+
+
+def _at(found: Sequence[_Measured], *, reports: int, possible: float) -> _Measured:
+    """Return the solve of a sample of this size, or else extend the line through the two largest to it."""
+    for each in found:
+        if each.reports == reports:
+            return each
+    small, large = found[-2:]
+    saturated = large.rows < _SATURATED * small.rows
+    rows = large.rows if saturated else min(large.rows * reports / large.reports, possible)
+    return _Measured(
+        reports=reports,
+        rows=rows,
+        first_s=_line(small.first_s, large.first_s, small.rows, large.rows, at=rows),
+        later_s=_line(small.later_s, large.later_s, small.rows, large.rows, at=rows),
+    )
 
 
 def _solve(
     collection: JointCollection, spec: EstimateSpec, windows: Sequence[RowCounts], *, before: Estimate | None
 ) -> Estimate:
+    window_ms = 0 if before is None else before.window.start_ms + collection.window.size_ms
     weighted = tuple((1.0, (counts,)) for counts in windows)
-    return solve(collection, Question(series=spec, window_ms=0, final=True, windows=weighted, before=before))
+    return solve(collection, Question(series=spec, window_ms=window_ms, final=True, windows=weighted, before=before))
 
 
 def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, seed: int) -> tuple[RowCounts, ...]:
@@ -106,6 +165,10 @@ def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, see
 
     Where reports are linked, the same users report in some windows of a period; else there is one window.
     """
+    return _counts(collection, spec, _drawn(collection, reports, seed=seed))
+
+
+def _drawn(collection: JointCollection, reports: int, *, seed: int) -> _Drawn:
     rng = np.random.default_rng(seed)
     common = rng.random(reports)
     ranks = [np.where(rng.random(reports) < _DEPENDENT, common, rng.random(reports)) for _ in collection.sizes]
@@ -115,16 +178,20 @@ def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, see
     mechanism, entropy = collection.mechanism, SeededEntropy(seed)
     pseudonyms = collection.pseudonyms(reports, secrets=None, time_ms=0, entropy=entropy)
     permanent = mechanism.permanent(values.astype(np.intp), entropy)
+    windows = 1 if collection.linked_ms is None else min(collection.most_windows, _LINKED_WINDOWS)
+    return pseudonyms, tuple(mechanism.packed(mechanism.instantaneous(permanent, entropy)) for _ in range(windows))
+
+
+def _counts(collection: JointCollection, spec: EstimateSpec, drawn: _Drawn) -> tuple[RowCounts, ...]:
+    pseudonyms, windows = drawn
     bits = list(collection.bits_of(spec.of))
 
-    def window() -> RowCounts:
-        packed = mechanism.packed(mechanism.instantaneous(permanent, entropy))
+    def counts_of(packed: NDArray[np.uint8]) -> RowCounts:
         told = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]
         rows = np.concatenate([pseudonyms, np.packbits(told, axis=1, bitorder="little")], axis=1)
         return RowCounts.of(rows, bits=collection.pseudonym_bits + len(bits))
 
-    linked = 1 if collection.linked_ms is None else min(collection.most_windows, _LINKED_WINDOWS)
-    return tuple(window() for _ in range(linked))
+    return tuple(counts_of(packed) for packed in windows)
 
 
 def _line(small: float, large: float, rows: float, more_rows: float, *, at: float) -> float:

@@ -59,6 +59,10 @@ MAX_RECORDS = 2_000
 #: brokers, some 20 ms, in which nothing is counted.
 FLUSH_SECONDS = 0.25
 
+#: Bytes of waiting dead letters with which a flush does not wait for its time, and those of a letter beside the
+#: refused record itself. A flood of junk would fill the memory between two flushes.
+DEAD_LETTER_BYTES, LETTER_BYTES = 16 * 2**20, 1_024
+
 #: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
 
@@ -128,6 +132,8 @@ class Ingest(Service):
         self._running = False
         self._finished = asyncio.Event()
         self._asking_since: float | None = None
+        # Of the dead letters since the last flush.
+        self._waiting_bytes = 0
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
@@ -227,7 +233,7 @@ class Ingest(Service):
         ]
         if self._clock() >= self._checked_at + CHECK_SECONDS:
             await self._check_broker(idle)
-        if self._clock() >= self._flushed_at + FLUSH_SECONDS:
+        if self._waiting_bytes > DEAD_LETTER_BYTES or self._clock() >= self._flushed_at + FLUSH_SECONDS:
             await self._flush()
 
     async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
@@ -258,6 +264,7 @@ class Ingest(Service):
         self._metrics.reports_late.labels(name).inc(counted.late)
         self._metrics.batches_implausible.labels(name).inc(counted.implausible)
         for index, why in counted.rejected:
+            self._waiting_bytes += LETTER_BYTES + len(records[index].value or b"")
             refused = Refused(
                 topic=partition.topic,
                 partition=partition.partition,
@@ -320,6 +327,7 @@ class Ingest(Service):
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""
         self._flushed_at = self._clock()
+        self._waiting_bytes = 0
         partitions = self._ownership.partitions
         changes = {
             partition: changed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -100,15 +100,17 @@ def test_the_time_is_within_a_factor_of_two_of_the_cost_of_a_solve(
 def test_the_rows_of_remembered_windows_are_solved_again_in_each_window(solved: list[tuple[int, Estimate]]) -> None:
     """With memory 0.5, seven windows are remembered."""
 
+    unit_s = 100 * UNIT_S  # Samples of as many reports would take too long.
+
     def timer(work: Callable[[], object]) -> float:
         work()
-        return UNIT_S * solved[-1][0]
+        return unit_s * solved[-1][0]
 
     once, again = (
         next(iter(solve_times(collection_of(sizes=(20, 20), window=window), populations=[10**6], timer=timer)))
         for window in ("", ", memory: 0.5")
     )
-    assert once.later_s == pytest.approx(UNIT_S * 10**6, rel=0.01)
+    assert once.later_s == pytest.approx(unit_s * 10**6, rel=0.01)
     assert again.later_s == pytest.approx(7 * once.later_s, rel=0.01)
 
 
@@ -116,13 +118,39 @@ def test_the_samples_of_a_wide_estimate_are_small_enough_to_be_solved_in_seconds
     sizes: list[int] = []
     wide = collection_of(sizes=(150, 160))
     patched = pytest.MonkeyPatch()
-    drawn = solve_time.sample
 
-    def noted(collection: JointCollection, spec: object, number: int, *, seed: int) -> tuple[RowCounts, ...]:
-        sizes.append(number)
-        return drawn(collection, collection.estimates[0], 10, seed=seed)
+    def timer(work: Callable[[], object]) -> float:
+        work()
+        return 1.0
+
+    drawn = solve_time._drawn
+
+    def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
+        sizes.append(reports)
+        return drawn(collection, 10, seed=seed)
 
     with patched.context() as context:
-        context.setattr(solve_time, "sample", noted)
-        list(solve_times(wide, populations=[10**6], timer=lambda work: float(work() is not None)))
+        context.setattr(solve_time, "_drawn", noted)
+        list(solve_times(wide, populations=[10**6], timer=timer))
     assert max(sizes) * math.prod((150, 160)) <= 10**8
+
+
+def test_what_is_solved_quickly_is_measured_at_the_size_that_is_asked_about() -> None:
+    sizes: list[int] = []
+    collection = collection_of(sizes=(2, 2))
+
+    def timer(work: Callable[[], object]) -> float:
+        work()
+        return 0.001 * len(sizes)
+
+    drawn = solve_time._drawn
+
+    def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
+        sizes.append(reports)
+        return drawn(collection, 10, seed=seed)
+
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(solve_time, "_drawn", noted)
+        (time,) = solve_times(collection, populations=[300_000], timer=timer)
+    assert sizes[::2] == [2_500, 10_000, 100_000, 300_000]
+    assert (time.first_s, time.later_s) == (0.008, 0.008)

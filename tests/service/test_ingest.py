@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
 
-from stream_ldp.pipeline import partials
+from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
+    DEAD_LETTER_BYTES,
     FLUSH_SECONDS,
+    LETTER_BYTES,
+    MAX_RECORDS,
     POLL_MS,
     STANDSTILL_SECONDS,
     UNANSWERED_SECONDS,
@@ -81,6 +86,33 @@ async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: Me
     await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
     (letter,) = memory.of_kind("dead letter")
     assert letter.value == b"not a batch"
+
+
+async def test_a_flood_of_unknown_fingerprints_fills_neither_memory_nor_metrics_and_is_told_batch_by_batch(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory, flood = kafka_in_memory, 40_000
+    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    reason = {"collection": "survey", "reason": "unknown_fingerprint"}
+    rows = np.zeros((1, 1), dtype=np.uint8)
+    for number in range(flood):
+        name = number.to_bytes(16, "little")
+        batch = wire.Batch(fingerprint=name, batch_id=name, time_ms=memory.now_ms(), rows=rows)
+        memory.write(wire.encode(batch))
+    memory.turn_seconds = 1e-6  # No flush is due by its time.
+    most = 0
+    for _ in range(flood // MAX_RECORDS):
+        await ingest.turn()
+        most = max(most, sum(len(owned.dead_letters) for owned in ingest._ownership.partitions.values()))
+    memory.turn_seconds = 0.1
+    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    assert most <= DEAD_LETTER_BYTES // LETTER_BYTES + MAX_RECORDS
+    assert len(memory.of_kind("dead letter")) == memory.metric("batches_rejected_total", **reason) == flood
+    samples = [sample for family in memory.metrics.registry.collect() for sample in family.samples]
+    assert all(name.hex() not in str(sample) and str(name) not in str(sample) for sample in samples)
+    assert len([sample for sample in samples if sample.name == "stream_ldp_batches_rejected_total"]) <= len(Reason)
+    state = ingest._ownership.partitions[memory.all[0]].state
+    assert (len(state._layouts), state.open_panes) == (1, 0)
 
 
 async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

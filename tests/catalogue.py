@@ -33,6 +33,7 @@ OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
     (RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75), broken.NeverClears),
     (RRLDP(sizes=(3, 2), f=0.3), broken.SendsInTheClear),
     (KRR(sizes=(3, 2), attribute_epsilon=2.0), broken.KeepsTooOften),
+    (KRR(sizes=(3, 2), attribute_epsilon=2.0, report_epsilon=1.0), broken.SendsWhatItNames),
 ]
 
 #: Mechanisms for one value or a set of values, each with a broken twin of the same parameters.

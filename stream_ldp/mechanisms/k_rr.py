@@ -1,4 +1,7 @@
-"""k-RR: each attribute's value or another one is sent, drawn once and for ever (Warner, 1965, for two values)."""
+"""k-RR: each attribute's value or another one is named, drawn once and for ever (Warner, 1965, for two values).
+
+What is named may be perturbed again by k-RR, anew for every report (the longitudinal k-RR; Arcolezi et al., 2021).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -19,6 +22,7 @@ from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
 from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.repeated import fresh_chance, repeated_loss
 from stream_ldp.mechanisms.support import Support
 
 if TYPE_CHECKING:
@@ -34,20 +38,30 @@ __all__ = ["KRR", "KRRSpec"]
 class KRRSpec(MechanismSpec):
     """k-RR as a collection file writes it.
 
-    epsilon: privacy loss, in nats, of the report of one attribute. That of a record is the sum over its attributes.
+    epsilon: privacy loss, in nats, of all reports of one attribute. That of a record is the sum over its attributes.
+    per_report: of one report of one attribute; None if the first report may cost as much as all.
     """
 
     example: ClassVar[str] = "epsilon=2"
 
     kind: Literal["k-rr"]
-    epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that the report of one attribute may cost")
+    epsilon: float = Field(
+        gt=0, allow_inf_nan=False, description="nats that the reports of one attribute may cost, for ever"
+    )
+    per_report: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False, description="nats that one report of it may cost")
+    ] = None
 
     def of(self, *, sizes: tuple[int, ...]) -> KRR:
         """Return the mechanism for attributes of these sizes."""
-        return KRR(sizes=sizes, attribute_epsilon=self.epsilon)
+        return KRR(sizes=sizes, attribute_epsilon=self.epsilon, report_epsilon=self.per_report)
 
     def responses_loss(self, *, responses: int, reports: int) -> float:  # noqa: ARG002
-        """See `MechanismSpec.responses_loss`: a response that is repeated reveals nothing more."""
+        """See `MechanismSpec.responses_loss`: a response that is repeated reveals nothing more.
+
+        With `per_report` this is what any number of reports reveal. What a few of them do depends on the number of
+        values; see `KRR.privacy_loss`.
+        """
         with localcontext(PRECISION):
             return round_up(responses * Decimal(self.epsilon))
 
@@ -56,28 +70,27 @@ class KRRSpec(MechanismSpec):
         """See `MechanismSpec.for_budget`: all attributes get equal shares of the budget.
 
         Raises:
-            ParameterError: one report is to cost less than all of them, or the budget is out of range.
+            ParameterError: the budget is out of range.
         """
         if not 0 < for_ever < math.inf:
             raise ParameterError(f"for_ever must be a positive, finite epsilon, got {for_ever}")
-        if per_report is not None and per_report < for_ever:
-            raise ParameterError(
-                "k-rr sends the same in every report, so that one costs as much as all: leave per_report out"
-            )
-        mechanism = KRR(sizes=sizes, attribute_epsilon=for_ever / len(sizes))
-        return cls(kind="k-rr", epsilon=mechanism.attribute_epsilon)
+        one = None if per_report is None or per_report >= for_ever else per_report / len(sizes)
+        mechanism = KRR(sizes=sizes, attribute_epsilon=for_ever / len(sizes), report_epsilon=one)
+        return cls(kind="k-rr", epsilon=mechanism.attribute_epsilon, per_report=mechanism.report_epsilon)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KRR(Mechanism):
-    """A mechanism that sends each attribute's value with probability p, or else one of its other values, uniformly.
+    """A mechanism that names each attribute's value with probability p, or else one of its other values, uniformly.
 
     p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1),
     rounded down so that the other values share the remaining of 2^32 words evenly: one word decides, and every
-    probability is exact. What is sent of a value is drawn once and for ever; there is no instantaneous response.
+    probability is exact. What is named of a value is drawn once and for ever. Without `report_epsilon`, every report
+    sends it; otherwise every report sends what a further k-RR, with noise of its own, makes of it.
 
     sizes: number of values of each attribute, each at least 2.
-    attribute_epsilon: privacy loss, in nats, that the report of one attribute may cost.
+    attribute_epsilon: privacy loss, in nats, that all reports of one attribute may cost.
+    report_epsilon: that one of them may cost, which is less; None if there is no instantaneous response.
 
     Raises:
         ParameterError: a parameter is out of its range, or no multiples of 2^-32 are probabilities for the epsilon.
@@ -87,6 +100,7 @@ class KRR(Mechanism):
 
     sizes: tuple[int, ...]
     attribute_epsilon: float
+    report_epsilon: float | None = None
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 2:
@@ -99,6 +113,18 @@ class KRR(Mechanism):
                     f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values",
                     "epsilon",
                 )
+        if self.report_epsilon is None:
+            return
+        if not 0 < self.report_epsilon < self.attribute_epsilon:
+            raise Misplaced(
+                f"one report may cost less than all: per_report={self.report_epsilon:g} is not below "
+                f"epsilon={self.attribute_epsilon:g}; leave it out where the first report may cost as much as all",
+                "per_report",
+            )
+        try:
+            _ = self.fresh
+        except ParameterError as error:
+            raise Misplaced(str(error), "per_report") from error
 
     @property
     def runs(self) -> tuple[int, ...]:
@@ -109,6 +135,20 @@ class KRR(Mechanism):
     def kept(self) -> tuple[int, ...]:
         """P(a report names the true value), for each attribute, in units of 2^-32."""
         return tuple(RESOLUTION - (size - 1) * run for size, run in zip(self.sizes, self.runs, strict=True))
+
+    @property
+    def fresh_runs(self) -> tuple[int, ...]:
+        """P(a report sends a given value that is not named), for each attribute, in units of 2^-32."""
+        if self.report_epsilon is None:
+            return (0,) * len(self.sizes)
+        return tuple(
+            _fresh_run(size, kept, self.report_epsilon) for size, kept in zip(self.sizes, self.kept, strict=True)
+        )
+
+    @property
+    def fresh(self) -> tuple[int, ...]:
+        """P(a report sends what is named for ever), for each attribute, in units of 2^-32."""
+        return tuple(RESOLUTION - (size - 1) * run for size, run in zip(self.sizes, self.fresh_runs, strict=True))
 
     @property
     def bits(self) -> int:
@@ -122,34 +162,49 @@ class KRR(Mechanism):
 
     @property
     def noise(self) -> tuple[list[Any], ...]:
-        """The probability to keep a value, and the mechanism's name, so that no word is shared with RR-LDP."""
-        return tuple(["k-rr", kept] for kept in self.kept)
+        """The probability to keep a value, and the mechanism's name, so that no word is shared with RR-LDP.
+
+        With an instantaneous response, that one's too. What reports by two of them say of one permanent response is
+        not always the sum of what each says, so that each has a permanent response of its own.
+        """
+        if self.report_epsilon is None:
+            return tuple(["k-rr", kept] for kept in self.kept)
+        return tuple(["k-rr", kept, fresh] for kept, fresh in zip(self.kept, self.fresh, strict=True))
 
     @property
     def meaning(self) -> list[Any]:
-        """The probability of each attribute to keep its value, in units of 2^-32."""
-        return list(self.kept)
+        """The probability of each attribute to keep its value, in units of 2^-32.
+
+        With an instantaneous response, a pair: that of the permanent response, and that of the instantaneous one.
+        """
+        if self.report_epsilon is None:
+            return list(self.kept)
+        return [list(pair) for pair in zip(self.kept, self.fresh, strict=True)]
 
     @property
     def supports(self) -> tuple[Support, ...]:
         """The support of each attribute's values: a report supports the value that it names."""
         return tuple(
-            Support.of_one_value(one=kept / RESOLUTION, zero=run / RESOLUTION)
-            for kept, run in zip(self.kept, self.runs, strict=True)
+            Support.of_one_value(one=own, zero=(1 - own) / (size - 1))
+            for own, size in zip(self._own, self.sizes, strict=True)
         )
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
         """Draw the value that is named for each attribute, shape (n, attributes)."""
+        return self._shifted(values, self.kept, source)
+
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
+        """Draw what is sent of the named values; without an instantaneous response, the named values themselves."""
+        return symbols if self.report_epsilon is None else self._shifted(symbols, self.fresh, entropy)
+
+    def _shifted(self, values: Symbols, kept: tuple[int, ...], source: Entropy) -> Symbols:
+        """Keep each value with the probability of its attribute, in units of 2^-32, or draw one of the others."""
         sizes = np.array(self.sizes)
         shifts = source.shifts(
-            np.broadcast_to(np.array(self.kept), values.shape), np.broadcast_to(sizes - 1, values.shape)
+            np.broadcast_to(np.array(kept), values.shape), np.broadcast_to(sizes - 1, values.shape)
         )
         symbols: Symbols = values + shifts
         symbols -= np.where(symbols >= sizes, sizes, 0)
-        return symbols
-
-    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:  # noqa: ARG002
-        """Return the permanent symbols themselves: there is no instantaneous response."""
         return symbols
 
     def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
@@ -183,16 +238,34 @@ class KRR(Mechanism):
             (
                 Symbol(
                     inputs=tuple(range(size)),
-                    stages=TwoStages(permanent=_table(size, kept, run), response=_table(size, RESOLUTION, 0)),
+                    stages=TwoStages(permanent=_table(size, kept, run), response=_table(size, fresh, fresh_run)),
                 ),
             )
-            for size, kept, run in zip(self.sizes, self.kept, self.runs, strict=True)
+            for size, kept, run, fresh, fresh_run in zip(
+                self.sizes, self.kept, self.runs, self.fresh, self.fresh_runs, strict=True
+            )
         )
 
     @property
     def permanent_share(self) -> float:
-        """See `Mechanism.permanent_share`: every report of a user repeats the permanent response."""
-        return 1.0
+        """See `Mechanism.permanent_share`: 1 where every report of a user repeats the permanent response.
+
+        Otherwise, let the permanent response be the value with p, and each other one with q, and let a report send
+        it with a, and each other one with b = a - d. Functions of the named value have two parts that do not mix:
+        whether it is the true one, with the squared correlation p (1 - p) d^2 / (s (1 - s)), s = b + p d; and which
+        other one it is, with q d^2 / (b + q d).
+        """
+        if self.report_epsilon is None:
+            return 1.0
+        shares = []
+        for size, kept, fresh in zip(self.sizes, self.kept, self.fresh, strict=True):
+            p, a = kept / RESOLUTION, fresh / RESOLUTION
+            q, b = (1 - p) / (size - 1), (1 - a) / (size - 1)
+            own = b + p * (a - b)
+            shares.append(p * (1 - p) * (a - b) ** 2 / (own * (1 - own)))
+            if size > 2:
+                shares.append(q * (a - b) ** 2 / (b + q * (a - b)))
+        return max(shares)
 
     @property
     def symbol_sizes(self) -> tuple[int, ...]:
@@ -207,17 +280,17 @@ class KRR(Mechanism):
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, however often its value is sent."""
+        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute for ever, for some reports `repeated_loss`."""
         neighbours = checked_neighbours(neighbours, self.sizes)
         if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
             raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")
         if values is Values.CHANGING and reports != 1:
             raise NotCovered(
-                "a change of a record shows in k-rr, which sends the same as long as it does not change: where it "
+                "a change of a record shows in k-rr, which names the same as long as it does not change: where it "
                 "may, ask for reports=1"
             )
         with localcontext(PRECISION):
-            losses = sorted((Decimal(kept) / run).ln() for kept, run in zip(self.kept, self.runs, strict=True))
+            losses = sorted(self._losses(reports))
             epsilon = round_up(sum(losses[-neighbours:], start=Decimal(0)))
         return PrivacyLoss(
             epsilon=epsilon, neighbours=neighbours, attributes=len(self.sizes), reports=reports, values=values
@@ -244,6 +317,25 @@ class KRR(Mechanism):
         """See `Mechanism.implausible`: no batch is, as in `plausibility`."""
         return np.zeros(len(counts), dtype=np.bool_)
 
+    def _losses(self, reports: float) -> list[Decimal]:
+        """Return the loss of so many reports of each attribute, in nats."""
+        if self.report_epsilon is None:
+            return [(Decimal(kept) / run).ln() for kept, run in zip(self.kept, self.runs, strict=True)]
+        return [
+            Decimal(repeated_loss(kept, fresh, size=size, reports=reports))
+            for size, kept, fresh in zip(self.sizes, self.kept, self.fresh, strict=True)
+        ]
+
+    @property
+    def _own(self) -> tuple[float, ...]:
+        """P(a report names the true value) for each attribute."""
+        return tuple(
+            (kept * fresh + (size - 1) * run * fresh_run) / RESOLUTION**2
+            for size, kept, run, fresh, fresh_run in zip(
+                self.sizes, self.kept, self.runs, self.fresh, self.fresh_runs, strict=True
+            )
+        )
+
     @property
     def _widths(self) -> list[int]:
         return [(size - 1).bit_length() for size in self.sizes]
@@ -255,6 +347,12 @@ def _run(size: int, epsilon: float) -> int:
     with localcontext(PRECISION):
         exact = RESOLUTION / (Decimal(epsilon).exp() + size - 1)
         return int(exact.to_integral_value(ROUND_CEILING)) if exact >= 1 else 0
+
+
+@lru_cache
+def _fresh_run(size: int, kept: int, epsilon: float) -> int:
+    """Return the least P(a given value that is not named) with which one report costs at most epsilon, as `_run`."""
+    return -(-(RESOLUTION - fresh_chance(kept, size=size, epsilon=epsilon)) // (size - 1))
 
 
 def _table(size: int, kept: int, run: int) -> tuple[tuple[Fraction, ...], ...]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RepeatedResponse", "repeated_loss"]
+__all__ = ["RepeatedResponse", "fresh_chance", "repeated_loss"]
 
 
 def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:
@@ -43,6 +43,31 @@ def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) 
         q = (1 - p) / others
         x = Decimal(0) if reports == math.inf else (Decimal(RESOLUTION - fresh) / (fresh * others)) ** int(reports)
         return round_up(((p + others * q * x) / (q + (p + (others - 1) * q) * x)).ln())
+
+
+def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
+    """Return the largest chance to repeat a permanent response with which one report costs at most epsilon.
+
+    kept: P(a permanent response is the value), in units of 2^-32; what it costs for ever is more than epsilon.
+    size: number of values.
+    epsilon: in nats.
+
+    Returns:
+        The chance in units of 2^-32.
+
+    Raises:
+        ParameterError: no multiple of 2^-32 is such a chance.
+    """
+    others = size - 1
+    with localcontext(PRECISION):
+        p, odds = Decimal(kept) / RESOLUTION, Decimal(epsilon).exp()
+        q = (1 - p) / others
+        # The largest a with p a + (1 - p) b <= e^epsilon (q a + (1 - q) b), b = (1 - a) / (k - 1).
+        beside = odds * (1 - q) - (1 - p)
+        fresh = int(RESOLUTION * beside / (beside + others * (p - odds * q)))
+    if fresh * size <= RESOLUTION:
+        raise ParameterError(f"epsilon={epsilon} is beyond the resolution of 2^-32 with {size} values")
+    return fresh
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,14 +107,7 @@ class RepeatedResponse(DirectResponse):
             )
         others = self.size - 1
         kept = kept_inside(self.for_ever, outside=others)
-        with localcontext(PRECISION):
-            p, odds = Decimal(kept) / RESOLUTION, Decimal(self.epsilon).exp()
-            q = (1 - p) / others
-            # The largest a with p a + (1 - p) b <= e^epsilon (q a + (1 - q) b), b = (1 - a) / (k - 1).
-            beside = odds * (1 - q) - (1 - p)
-            fresh = int(RESOLUTION * beside / (beside + others * (p - odds * q)))
-        if fresh * self.size <= RESOLUTION:
-            raise ParameterError(f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self.size} values")
+        fresh = fresh_chance(kept, size=self.size, epsilon=self.epsilon)
         object.__setattr__(self, "kept", kept)
         object.__setattr__(self, "fresh", fresh)
         object.__setattr__(self, "for_ever", loss_of(kept, outside=others))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import RRLDP, SeededEntropy, random_words
+from stream_ldp.mechanisms import MECHANISMS, SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
@@ -19,7 +19,7 @@ from stream_ldp.records.solve import supported
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.questions import QuestionSet
 from stream_ldp.views.errors import standard_error
-from stream_ldp.views.expected import expected_avd, rr_information
+from stream_ldp.views.expected import expected_avd, k_rr_information, rr_information
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.tables import view_tables
@@ -38,12 +38,27 @@ if TYPE_CHECKING:
     Joints = Callable[[tuple[int, ...]], "Estimated"]
     Sets = list[tuple[int, ...]]
 
-__all__ = ["Candidate", "PerturbedRecords", "Score", "Trial", "Views", "drawn_sets", "scores", "trials"]
+__all__ = [
+    "INFORMATION",
+    "Candidate",
+    "PerturbedRecords",
+    "Score",
+    "Trial",
+    "Views",
+    "drawn_sets",
+    "scores",
+    "trials",
+]
 
 #: Users whose answers are made at once: a subset of the largest view then takes 8 MiB.
 _USERS_AT_ONCE = 2**14
 #: Most sets of attributes that are counted before some are drawn, and draws for each set that is wanted.
 _ENUMERATED, _DRAWS = 20_000, 1_000
+#: By the mechanism for records: the function that returns what a report tells of each attribute and pair.
+INFORMATION: dict[str, Callable[..., dict[tuple[int, ...], float]]] = {
+    "rr-ldp": rr_information,
+    "k-rr": k_rr_information,
+}
 #: Standard errors within which 95 % of normal errors are.
 _QUANTILE = 1.96
 
@@ -141,8 +156,9 @@ class Views(Candidate):
 
 @dataclass(frozen=True, kw_only=True)
 class PerturbedRecords(Candidate):
-    """Users who tell all attributes by RR-LDP, each with its part of the epsilon, once and for ever.
+    """Users who tell all attributes, each with its part of the epsilon, once and for ever.
 
+    kind: of the mechanism that perturbs the attributes, a key of `INFORMATION`.
     stop: form of the estimator LREMH, see `stream_ldp.records.estimators.estimator`.
     """
 
@@ -150,6 +166,7 @@ class PerturbedRecords(Candidate):
     epsilon: float
     sizes: tuple[int, ...]
     stop: Stop
+    kind: str = "rr-ldp"
 
     def collected(self, people: NDArray[np.int64], *, entropy: Entropy) -> Joints:
         """See `Candidate.collected`."""
@@ -166,7 +183,8 @@ class PerturbedRecords(Candidate):
 
         people: value indices, shape (n, attributes).
         """
-        mechanism = RRLDP.with_epsilon(sizes=self.sizes, for_ever=self.epsilon)
+        spec = MECHANISMS[self.kind].for_budget(sizes=self.sizes, for_ever=self.epsilon, per_report=None)
+        mechanism = spec.of(sizes=self.sizes)
         reports = np.unpackbits(
             mechanism.perturb(people, entropy=entropy), axis=1, count=mechanism.bits, bitorder="little"
         )
@@ -184,7 +202,8 @@ class PerturbedRecords(Candidate):
 
     def expected_avd(self, users: int, sets: Sequence[tuple[int, ...]]) -> float:
         """See `Candidate.expected_avd`."""
-        return expected_avd(self.sizes, rr_information(self.sizes, epsilon=self.epsilon), users=users, sets=sets)
+        information = INFORMATION[self.kind](self.sizes, epsilon=self.epsilon)
+        return expected_avd(self.sizes, information, users=users, sets=sets)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import KRR, KRRSpec, NotCovered, OSEntropy, SeededEntropy, Values
+from stream_ldp.mechanisms import KRR, GivenWords, KRRSpec, NotCovered, OSEntropy, SeededEntropy, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.privacy.audit.enumeration import Enumeration
+from stream_ldp.privacy.ledger.ledger import Spending, attribute_reports
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance
@@ -88,8 +90,9 @@ def test_a_budget_is_shared_out_to_the_attributes() -> None:
     spec = KRRSpec.for_budget(sizes=(2, 3, 4), for_ever=6.0, per_report=None)
     assert spec.epsilon == 2.0
     assert spec.of(sizes=(2, 3, 4)).epsilon(reports=math.inf) <= 6.0
-    with pytest.raises(ParameterError, match="leave per_report out"):
-        KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=1.0)
+    both = KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=1.0)
+    assert (both.epsilon, both.per_report) == (2.0, 0.5)
+    assert KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=4.0).per_report is None
 
 
 @pytest.mark.parametrize(
@@ -104,6 +107,74 @@ def test_a_budget_is_shared_out_to_the_attributes() -> None:
 def test_impossible_parameters_are_refused(sizes: tuple[int, ...], epsilon: float, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         KRR(sizes=sizes, attribute_epsilon=epsilon)
+
+
+FRESH = JointCollection.model_validate(
+    SURVEY.document | {"mechanism": {"kind": "k-rr", "epsilon": 4.0, "per_report": 2.0}}
+)
+FRESH_VECTORS = json.loads((GOLDEN / "k_rr_fresh.json").read_text())
+
+
+def test_fresh_reports_and_their_fingerprint_match_the_golden_vectors() -> None:
+    """The vectors were made from docs/wire.md alone, without this package."""
+    mechanism = FRESH.mechanism
+    assert isinstance(mechanism, KRR)
+    assert (list(mechanism.kept), list(mechanism.fresh)) == (FRESH_VECTORS["kept"], FRESH_VECTORS["fresh"])
+    assert FRESH.fingerprint.hex() == FRESH_VECTORS["fingerprint"]
+    for vector in FRESH_VECTORS["reports"]:
+        values = FRESH.encode(vector["record"])
+        words = FRESH.permanent_words().words(bytes.fromhex(FRESH_VECTORS["secret"]), values)
+        assert words.tolist() == vector["words"]
+        fresh = GivenWords(np.array(vector["fresh_words"], dtype=np.uint32))
+        (row,) = mechanism.perturb(np.array([values]), entropy=fresh, permanent_words=words[None, :])
+        assert row.tobytes().hex() == vector["row"]
+
+
+def test_the_loss_of_some_fresh_reports_is_that_of_the_golden_vectors_and_of_their_enumeration() -> None:
+    mechanism, losses = FRESH.mechanism, FRESH_VECTORS["losses"]
+    realised = Enumeration.realised(mechanism)
+    for place, reports in enumerate(losses["reports"]):
+        of_one, of_both = (mechanism.epsilon(neighbours=neighbours, reports=reports) for neighbours in (1, 2))
+        each = [losses[name][place] for name in ("bathing", "mobility")]
+        assert of_one == pytest.approx(max(each), abs=1e-9)
+        assert of_both == pytest.approx(sum(each), abs=1e-9)
+        if reports <= 3:
+            assert realised.epsilon(neighbours=1, reports=reports) == pytest.approx(of_one, abs=1e-9)
+            assert realised.epsilon(neighbours=2, reports=reports) == pytest.approx(of_both, abs=1e-9)
+    for_ever = KRR(sizes=(2, 3), attribute_epsilon=4.0).epsilon()
+    assert mechanism.epsilon(reports=math.inf) == pytest.approx(for_ever, abs=1e-9)
+
+
+def test_no_more_is_left_to_a_users_reports_than_what_they_share() -> None:
+    """The squared maximal correlation of the named and the sent value, as a singular value (Witsenhausen, 1975)."""
+    for size, epsilon, one in ((2, 2.0, 1.0), (5, 3.0, 0.5), (3, 4.0, 3.9), (9, 0.5, 0.4)):
+        mechanism = KRR(sizes=(size,), attribute_epsilon=epsilon, report_epsilon=one)
+        (symbols,) = mechanism.stated()
+        (symbol,) = symbols
+        named = np.array([float(each) for each in symbol.stages.permanent[0]])
+        joint = named[:, None] * np.array([[float(each) for each in row] for row in symbol.stages.response])
+        singular = np.linalg.svd(joint / np.sqrt(np.outer(named, joint.sum(axis=0))), compute_uv=False)
+        assert mechanism.permanent_share == pytest.approx(singular[1] ** 2, rel=1e-9)
+    assert SURVEY.mechanism.permanent_share == 1.0
+
+
+def test_a_report_may_not_cost_as_much_as_all() -> None:
+    for per_report in (2.0, 2.5):
+        with pytest.raises(Misplaced, match=r"one report may cost less than all: .*leave it out") as caught:
+            KRR(sizes=(2,), attribute_epsilon=2.0, report_epsilon=per_report)
+        assert caught.value.place == ("per_report",)
+
+
+def test_a_ledger_charges_the_exact_loss_of_so_many_fresh_reports() -> None:
+    values, key = FRESH.encode({"bathing": "yes", "mobility": "full"}), bytes(32)
+    spent = Spending()
+    for reports in (1, 2, 3):
+        spent = spent.after(attribute_reports(FRESH, [values], tag_key=key))
+        assert spent.epsilon == pytest.approx(FRESH.mechanism.epsilon(reports=reports), abs=1e-9)
+        assert spent.epsilon >= FRESH.mechanism.epsilon(reports=reports) - 1e-15
+    plain = attribute_reports(SURVEY, [values], tag_key=key)
+    other = attribute_reports(FRESH, [values], tag_key=key)
+    assert {each.responses for each in plain}.isdisjoint(each.responses for each in other)
 
 
 def test_at_epsilon_4_a_joint_from_k_rr_is_closer_than_one_from_rr_ldp() -> None:

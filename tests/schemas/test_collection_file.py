@@ -134,7 +134,7 @@ estimates: [{name: one, of: [answer]}]
 """,
     """
 collection: remembered
-mechanism: {kind: k-rr, epsilon: 2}
+mechanism: {kind: k-rr, epsilon: 2, per_report: 1}
 attributes: [{name: answer, values: [no, yes]}]
 window: {size: 60s, memory: 0.5}
 estimates: [{name: one, of: [answer]}]

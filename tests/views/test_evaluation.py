@@ -23,6 +23,7 @@ def test_every_candidate_is_scored_for_every_number_of_attributes() -> None:
         Views(name="best", epsilon=4.0, design=designs["pairs"]),
         Views(name="attributes", epsilon=4.0, design=designs["attributes"]),
         PerturbedRecords(name="rr-ldp", epsilon=4.0, sizes=SIZES, stop=Stop.CERTIFICATE),
+        PerturbedRecords(name="k-rr", epsilon=4.0, sizes=SIZES, stop=Stop.CERTIFICATE, kind="k-rr"),
     ]
     sets = {ways: drawn_sets(SIZES, ways=ways, sets=2, most_cells=100, seed=0) for ways in (2, 3)}
     sets[2] = [(0, 1), (1, 2)]
@@ -46,10 +47,13 @@ def test_every_candidate_is_scored_for_every_number_of_attributes() -> None:
         ("attributes", "attributes", 3),
         ("rr-ldp", "rr-ldp", 2),
         ("rr-ldp", "rr-ldp", 3),
+        ("k-rr", "k-rr", 2),
+        ("k-rr", "k-rr", 3),
     ]
     avd = {(each.design, each.ways): each.avd for each in found}
     # The pairs depend on each other by .3 and .1, which single attributes cannot show.
     assert avd["best", 2] < 0.05 < 0.15 < avd["attributes", 2]
+    assert avd["k-rr", 2] < avd["rr-ldp", 2], "one-hot codes of few values have more noise"
     assert {each.seconds for each in found} == {1.0}
     assert all(each.coverage is not None and each.coverage > 0.6 for each in found if each.design != "attributes")
     assert all(each.avd_expected == pytest.approx(each.avd, rel=0.6) for each in found if each.design == "best")

@@ -106,7 +106,8 @@ export class KRR {
   kind = "k-rr";
 
   /** @param {{epsilon: number}} spec @param {number[]} sizes number of values of each attribute */
-  constructor({ epsilon }, sizes) {
+  constructor({ epsilon, per_report: perReport }, sizes) {
+    if (perReport !== undefined) throw new CollectionError("this client does not speak k-rr with per_report");
     if (!(epsilon > 0 && epsilon < Infinity)) throw new CollectionError("epsilon must be positive and finite");
     this.spec = { kind: this.kind, epsilon };
     this.sizes = sizes;

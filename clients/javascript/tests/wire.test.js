@@ -129,3 +129,8 @@ test("numbers go to their bins, and what is missing to its value", async () => {
   assert.throws(() => collection.encode({ age: 66, size: 2 }), /none of its bins/);
   assert.throws(() => collection.encode({ age: 1, size: null }), /no value/);
 });
+
+test("k-rr with fresh noise in every report is refused, and not sent without it", async () => {
+  const fresh = { ...K_RR, mechanism: { kind: "k-rr", epsilon: 2, per_report: 1 } };
+  await assert.rejects(Collection.of(fresh), /does not speak k-rr with per_report/);
+});

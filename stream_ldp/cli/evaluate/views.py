@@ -31,8 +31,13 @@ __all__ = ["MOST_CELLS", "views"]
 
 #: Cells of a joint distribution of five attributes beyond which most are empty, and AVD says little.
 MOST_CELLS = 5_000
-#: RR-LDP with the two forms of LREMH.
-_RECORDS = {"rr-ldp": "certificate", "rr-ldp-paper": "paper"}
+#: What tells all attributes: the mechanism, and the form of LREMH that estimates from its reports.
+_RECORDS = {
+    "rr-ldp": ("rr-ldp", "certificate"),
+    "rr-ldp-paper": ("rr-ldp", "paper"),
+    "k-rr": ("k-rr", "certificate"),
+    "k-rr-paper": ("k-rr", "paper"),
+}
 
 
 def views(
@@ -64,8 +69,9 @@ def views(
         str,
         typer.Option(
             metavar="DESIGN,...",
-            help="Designs to compare: auto, attributes, pairs, others that `plan` shows, and rr-ldp or rr-ldp-paper, "
-            "which tell all attributes, each with its part of the epsilon.",
+            help="Designs to compare: auto, attributes, pairs, others that `plan` shows, and rr-ldp, k-rr, "
+            "rr-ldp-paper or k-rr-paper, which tell all attributes, each with its part of the epsilon; paper is the "
+            "published form of the estimator.",
         ),
     ] = "auto,attributes,pairs,rr-ldp",
     ways: Annotated[
@@ -156,8 +162,9 @@ def _sets(sizes: Sequence[int], ways: int, *, sets: int, most_cells: int, seed: 
 def _candidate(name: str, sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float) -> Candidate:
     try:
         if name in _RECORDS:
-            stop: Any = _RECORDS[name]
-            return PerturbedRecords(name=name, epsilon=epsilon, sizes=sizes, stop=stop)
+            kind, form = _RECORDS[name]
+            stop: Any = form
+            return PerturbedRecords(name=name, epsilon=epsilon, sizes=sizes, stop=stop, kind=kind)
         if name == "auto":
             best = ranked(sizes, epsilon=epsilon, users=users, dependence=dependence)[0]
             return Views(name=name, epsilon=epsilon, design=best)

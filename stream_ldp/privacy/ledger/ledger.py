@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from stream_ldp.mechanisms import SECRET_BYTES, AnyMechanismSpec
+from stream_ldp.mechanisms import KRR, SECRET_BYTES, AnyMechanismSpec
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.places.questions import CLASS
 from stream_ldp.privacy.ledger.terms import (
@@ -155,20 +155,32 @@ def attribute_reports(
             collection=collection.name,
             attribute=attribute.name,
             responses=response,
-            mechanism=collection.mechanism_spec,
+            mechanism=cost,
             tag=tag,
             times=times,
             # Without permanent noise, every report has a pseudonym of its own.
             linked=collection.linked_ms is not None and tag_key is not None,
         )
         for record, times in Counter(map(tuple, values)).items()
-        for attribute, response, tag in zip(
+        for attribute, response, cost, tag in zip(
             collection.attributes,
             responses,
+            _costs(collection),
             [None] * len(starts) if tag_key is None else tags(tag_key, record),
             strict=True,
         )
     )
+
+
+def _costs(collection: JointCollection) -> list[ReportCost]:
+    """Return the cost of the reports of each attribute."""
+    mechanism = collection.mechanism
+    if isinstance(mechanism, KRR) and mechanism.report_epsilon is not None:
+        return [
+            RepeatedCost(size=size, permanent=kept, fresh=fresh)
+            for size, kept, fresh in zip(mechanism.sizes, mechanism.kept, mechanism.fresh, strict=True)
+        ]
+    return [collection.mechanism_spec] * len(collection.attributes)
 
 
 def answer_reports(

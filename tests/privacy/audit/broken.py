@@ -116,6 +116,13 @@ class KeepsTooOften(KRR):
         return symbols
 
 
+class SendsWhatItNames(KRR):
+    """Sends the permanent response itself, without the noise that each report should have."""
+
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
+        return symbols
+
+
 class IgnoresSecret(PermanentWords):
     """All users share their permanent words."""
 

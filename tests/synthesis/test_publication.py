@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -156,3 +157,25 @@ def test_a_collection_that_asks_for_no_records_gets_none() -> None:
     question = question_of(collection, parts)
     with pytest.raises(ValueError, match="care asks for no records"):
         list(published(collection.model_copy(update={"synthesis": None}), question, final_of(question)))
+
+
+def test_records_of_linked_reports_are_made_of_what_users_have_told_in_the_period() -> None:
+    linked = JointCollection.model_validate(
+        SURVEY.document | {"mechanism": {"kind": "rr-ldp", "f": 0.2, "p": 0.2, "q": 0.8}, "linked": "20s"}
+    )
+    people = np.array([users(400, seed=1)[str(place)] for place in range(4)]).T
+    secrets = [number.to_bytes(32, "little") for number in range(len(people))]
+    windows = []
+    for start_ms in (30_000, 20_000):
+        entropy = SeededEntropy(start_ms)
+        names = linked.pseudonyms(len(people), secrets=secrets, time_ms=start_ms, entropy=entropy)
+        rows = np.concatenate([names, linked.mechanism.perturb(people, entropy=entropy)], axis=1)
+        windows.append((1.0, (RowCounts.of(rows, bits=linked.bits),)))
+    question: Question[Any, Any] = Question(
+        series=whole(linked), window_ms=30_000, final=True, windows=tuple(windows), before=None
+    )
+    (chunk,) = published(linked, question, final_of(question))
+    alone = replace(question, windows=(windows[0], (1.0, ())))
+    (other,) = published(linked, alone, final_of(alone))
+    assert (chunk.reports, len(chunk.records)) == (400, 100)
+    assert chunk.records != other.records

@@ -13,7 +13,7 @@ from stream_ldp.records.estimators.em import CertifiedEM, PaperEM
 from stream_ldp.records.estimators.lasso import PairLasso, PaperLasso
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.lremh import CertifiedLREMH, PaperLREMH
-from stream_ldp.records.estimators.prior import Prior
+from stream_ldp.records.estimators.prior import INDEPENDENCE_LEVEL, Prior
 from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.standard_error import standard_error
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimator", "estimator"]
 
-#: Level of the test of independence.
-_LEVEL = 0.05
 #: Standard error of a probability about which nothing is known: the largest possible standard deviation.
 _UNKNOWN = 0.5
 
@@ -201,16 +199,14 @@ class _Estimator:
 
 
 def _independence(problem: Problem) -> Independence:
-    basis, sizes = problem.prior.basis, problem.likelihood.sizes
-    evidence = problem.prior.dependence
-    p_value = evidence.p_value()
+    prior, sizes = problem.prior, problem.likelihood.sizes
     return Independence(
-        marginals=problem.prior.marginals,
-        log_likelihood=problem.likelihood.log_likelihood(basis.product),
-        statistic=evidence.statistic,
+        marginals=prior.marginals,
+        log_likelihood=problem.likelihood.log_likelihood(prior.basis.product),
+        statistic=prior.dependence.statistic,
         degrees_of_freedom=_degrees_of_freedom(sizes),
-        p_value=p_value,
-        dependent=p_value <= _LEVEL,
+        p_value=prior.p_value,
+        dependent=prior.p_value <= INDEPENDENCE_LEVEL,
     )
 
 

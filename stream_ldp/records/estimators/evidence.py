@@ -106,9 +106,10 @@ class Evidence:
         weights: FloatArray = np.exp(log_posterior - log_posterior.max())
         return weights / float(weights.sum())
 
-    @property
-    def strength(self) -> float:
+    def strength(self, share: float = 1.0) -> float:
         """Strength s of the Dirichlet prior, in users, for the joint distribution of the users who reported.
+
+        share: of v that is believed, in [0, 1].
 
         Their joint differs from the population's by sampling, which adds 1 / N to v; the reports' noise about it is
         (1 - lambda_k) / N instead of lambda_k / N. So
@@ -117,7 +118,13 @@ class Evidence:
         """
         total = float(self._retained.sum())
         retained = float(np.square(self._retained).sum()) / total if total else 0.0
-        return (1.0 - retained) / (self.variance + 1.0 / self._reports)
+        return (1.0 - retained) / (share * self.variance + 1.0 / self._reports)
+
+    @property
+    def log_mean_ratio(self) -> float:
+        """The log marginal likelihood over that of v = 0, with a prior that is flat in ln v."""
+        highest = float(self._log_ratio.max())
+        return highest + math.log(float(np.exp(self._log_ratio - highest).mean()))
 
     @property
     def statistic(self) -> float:

@@ -5,8 +5,11 @@ truth than the product of the marginals is. So each level is shrunk towards what
 as the reports suggest (empirical Bayes, see evidence.py):
 
     marginals   towards the uniform distribution,
-    pairs       towards the product of the marginals,
+    pairs       towards the product of the marginals, or what one hidden factor makes of all of them (factor.py),
     the joint   towards the distribution of maximum entropy among those with these pairs.
+
+Where independence is not rejected, with p-value p, the share 1 - p of the dependence that pairs and joint show is
+believed: independent attributes show as much with probability p, and then their product is the better estimate.
 
 CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
 the whole reports is added.
@@ -22,21 +25,28 @@ import numpy as np
 
 from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
 from stream_ldp.records.estimators.evidence import Evidence
+from stream_ldp.records.estimators.factor import Factor
 from stream_ldp.records.estimators.objective import Objective
 from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from stream_ldp.records.estimators.basis import Moments
     from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
 
-__all__ = ["Prior"]
+__all__ = ["INDEPENDENCE_LEVEL", "Prior"]
 
 #: Number of users by which a marginal may be off after iterative proportional fitting, and largest number of passes:
 #: it takes tens, but noise can make three pairs that no joint has.
 _FIT, _PASSES = 0.01, 100
+#: Level of the test of independence.
+INDEPENDENCE_LEVEL = 0.05
+#: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
+_LEAST_RETAINED = 1e-12
+#: A factor that is linear may leave less than nothing to a cell, which then keeps this share of what the product has.
+_LEAST_SHARE = 0.02
 #: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
 _TOLERANCE = 0.001
 
@@ -52,6 +62,7 @@ class Prior:
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
+    p_value: that of independence.
     """
 
     basis: ProductBasis
@@ -60,6 +71,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
+    p_value: float
 
     @classmethod
     def learn(cls, likelihood: Likelihood) -> Self:
@@ -72,17 +84,16 @@ class Prior:
         )
         moments = basis.moments(likelihood)
         dependence = _dependence(basis, moments)
+        p_value = dependence.p_value()
+        share = 1.0 if p_value <= INDEPENDENCE_LEVEL else 1.0 - p_value
         pairs: dict[tuple[int, ...], _Level] = {}
         if len(attributes) == 1:
             joint = marginals[0]
         elif len(attributes) == 2:
-            joint = pairs[0, 1] = _Level.of(likelihood, dependence, basis.product)
+            joint = pairs[0, 1] = _Level.of(likelihood, dependence, basis.product, share)
         else:
-            pairs = {
-                pair: _Level.of_pair(likelihood.select(*pair), ProductBasis([basis.attributes[j] for j in pair]))
-                for pair in combinations(attributes, 2)
-            }
-            joint = _Level.of_joint(likelihood, basis, moments, pairs)
+            pairs = dict(_levels_of_pairs(likelihood, basis, share))
+            joint = _Level.of_joint(likelihood, basis, moments, pairs, share)
         variances = np.full(likelihood.sizes, joint.variance)
         for j, level in enumerate(marginals):
             variances[_varying(len(attributes), j)] = level.variance
@@ -91,10 +102,11 @@ class Prior:
         return cls(
             basis=basis,
             moments=moments,
-            dependence=dependence,
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
+            dependence=dependence,
+            p_value=p_value,
         )
 
     @property
@@ -139,8 +151,9 @@ class Prior:
         return self.basis.joint(prior_part + self.response * self.moments.means)
 
 
-def _dependence(basis: ProductBasis, moments: Moments) -> Evidence:
-    return Evidence(basis=basis, moments=moments, centre=basis.product, lowest=2, ceiling=_ceiling(basis))
+def _dependence(basis: ProductBasis, moments: Moments, centre: FloatArray | None = None) -> Evidence:
+    centre = basis.product if centre is None else centre
+    return Evidence(basis=basis, moments=moments, centre=centre, lowest=2, ceiling=_ceiling(basis))
 
 
 def _ceiling(basis: ProductBasis) -> float:
@@ -172,16 +185,13 @@ class _Level:
         return cls.of(likelihood, evidence, uniform)
 
     @classmethod
-    def of_pair(cls, likelihood: Likelihood, basis: ProductBasis) -> Self:
-        return cls.of(likelihood, _dependence(basis, basis.moments(likelihood)), basis.product)
-
-    @classmethod
     def of_joint(
         cls,
         likelihood: Likelihood,
         basis: ProductBasis,
         moments: Moments,
         pairs: Mapping[tuple[int, ...], _Level],
+        share: float,
     ) -> Self:
         tolerance = _FIT / likelihood.reports
         marginals = [each.marginal for each in basis.attributes]
@@ -199,15 +209,50 @@ class _Level:
         evidence = Evidence(
             basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
         )
-        return cls.of(likelihood, evidence, centre)
+        return cls.of(likelihood, evidence, centre, share)
 
     @classmethod
-    def of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray) -> Self:
-        objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength)
+    def of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray, share: float = 1.0) -> Self:
+        objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength(share))
+        # Errors believe all of the dependence: there may be as much, if the reports say little.
         return cls(objective=objective, variance=evidence.doubtful_variance)
 
     def fitted(self) -> FloatArray:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint
+
+
+def _levels_of_pairs(
+    likelihood: Likelihood, basis: ProductBasis, share: float
+) -> Iterator[tuple[tuple[int, int], _Level]]:
+    """Fit every pair of at least three attributes by itself, or to a common factor if that is the likelier."""
+    all_pairs = list(combinations(range(len(likelihood.sizes)), 2))
+    likelihoods = {pair: likelihood.select(*pair) for pair in all_pairs}
+    bases = {pair: ProductBasis([basis.attributes[j] for j in pair]) for pair in all_pairs}
+    moments = {pair: bases[pair].moments(likelihoods[pair]) for pair in all_pairs}
+    evidence = {pair: _dependence(bases[pair], moments[pair]) for pair in all_pairs}
+    centres = {pair: bases[pair].product for pair in all_pairs}
+    # Where independence is not rejected, there is no factor to be seen either.
+    if share == 1.0:
+        retained = {pair: np.maximum(bases[pair].retained[1:, 1:], _LEAST_RETAINED) for pair in all_pairs}
+        factor = Factor.learn(
+            {pair: moments[pair].means[1:, 1:] / retained[pair] for pair in all_pairs},
+            {pair: likelihood.reports * retained[pair] for pair in all_pairs},
+        )
+        if factor.evidence > sum(each.log_mean_ratio for each in evidence.values()):
+            centres = {pair: _with_factor(bases[pair], *(factor.loadings[j] for j in pair)) for pair in all_pairs}
+            evidence = {pair: _dependence(bases[pair], moments[pair], centres[pair]) for pair in all_pairs}
+    for pair in all_pairs:
+        yield pair, _Level.of(likelihoods[pair], evidence[pair], centres[pair], share)
+
+
+def _with_factor(basis: ProductBasis, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Make the joint of a pair that a factor makes dependent, with the marginals of the basis."""
+    coefficients = np.zeros(basis.product.shape)
+    coefficients[0, 0] = 1.0
+    coefficients[1:, 1:] = np.outer(first, second)
+    joint = np.maximum(basis.joint(coefficients), _LEAST_SHARE * basis.product)
+    marginals: dict[tuple[int, ...], FloatArray] = {(j,): each.marginal for j, each in enumerate(basis.attributes)}
+    return _proportional_fit(joint / joint.sum(), marginals, tolerance=_LEAST_RETAINED)
 
 
 def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:

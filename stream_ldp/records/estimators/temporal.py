@@ -141,10 +141,11 @@ class TemporalPrior(Prior):
         return cls(
             basis=basis,
             moments=window.moments,
-            dependence=window.dependence,
             centre=centre,
             strength=strength,
             variances=variances,
+            dependence=window.dependence,
+            p_value=window.p_value,
             drift=drift.variance,
             jumped=drift.jumped,
             user_errors=errors.about_users(gain),

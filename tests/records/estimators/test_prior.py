@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from stream_ldp.records.estimators import estimator
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.prior import Prior
 from tests.records.estimators.examples import draw
@@ -68,3 +70,32 @@ def test_the_expected_joint_is_right_without_noise_and_the_centre_without_inform
     prior = Prior.learn(Likelihood.of(drowned, sizes=(2, 2), supports=[channel] * len((2, 2))))
     assert prior.resolved[1, 1] < 0.1
     assert prior.expected.sum() == pytest.approx(1)
+
+
+def test_where_independence_is_not_rejected_the_estimate_is_about_as_good_as_the_product() -> None:
+    """With all the dependence that the reports show, it was 1.44 times as far from the truth, over these 40 seeds."""
+    truth = np.multiply.outer(np.outer([0.5, 0.3, 0.2], [0.6, 0.4]), [0.7, 0.3])
+    ours, product = [], []
+    for seed in range(40):
+        counts, channel = draw(truth, 4_000, f=0.5, seed=seed, response=(0.5, 0.75))
+        solution = estimator("em", stop="certificate", delta=0.001).estimate(
+            counts, sizes=truth.shape, supports=[channel] * 3
+        )
+        if not solution.independence.dependent:
+            ours.append(np.abs(solution.joint - truth).sum())
+            product.append(np.abs(reduce(np.multiply.outer, solution.independence.marginals) - truth).sum())
+    assert len(ours) >= 32
+    assert np.mean(ours) < 1.35 * np.mean(product)
+
+
+def test_a_hidden_factor_is_the_centre_of_pairs_that_show_one() -> None:
+    """Five answers of users who are able or not. Noise hides most of each pair, but not what they have in common."""
+    able = np.array([[0.9, 0.1]] * 5), np.array([[0.3, 0.7]] * 5)
+    truth = sum(weight * reduce(np.multiply.outer, each) for weight, each in zip((0.7, 0.3), able, strict=True))
+    distances = []
+    for seed in range(8):
+        counts, channel = draw(truth, 4_000, f=0.1, seed=seed, response=(0.5, 0.75))
+        prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * 5))
+        distances.append(0.5 * np.abs(prior.centre - truth).sum())
+    # 0.237 where every pair is fitted by itself.
+    assert np.mean(distances) < 0.2

@@ -1,0 +1,76 @@
+"""One hidden factor that makes all pairs of attributes dependent.
+
+If the attributes depend on each other only by a hidden quantity of the user, and each by a linear function of it, the
+coefficients of a pair (basis.py) are the products of what each attribute has of the factor,
+
+    d_kl = a_k a_l    for function k of one attribute and l of another,
+
+so that many pairs, each of which is mostly noise, tell of few loadings a. With N reports, u_kl / lambda_kl estimates
+d_kl with precision N lambda_kl. The loadings are normal with mean 0 and one variance, which is learnt. Independent
+normal distributions are taken for their posterior (variational Bayes; Bishop, 2006, section 10.1). This gives a lower
+bound of the evidence, to hold against that of pairs which have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.records.estimators.likelihood import FloatArray
+
+__all__ = ["Factor"]
+
+#: Rounds over all attributes: the bound has stopped rising by then.
+_ROUNDS = 60
+#: Variance of the loadings to begin with, and their least: at 0 they would stay there.
+_VARIANCE, _LEAST = 0.3, 1e-6
+#: Variance of each loading's posterior to begin with.
+_UNSURE = 0.01
+
+
+class Factor(NamedTuple):
+    """A factor that is learnt from reports.
+
+    loadings: mean of a for each attribute, shape (its functions but the constant,).
+    evidence: lower bound of the log marginal likelihood over that without dependence, nats.
+    """
+
+    loadings: tuple[FloatArray, ...]
+    evidence: float
+
+    @classmethod
+    def learn(
+        cls, estimates: Mapping[tuple[int, int], FloatArray], precisions: Mapping[tuple[int, int], FloatArray]
+    ) -> Self:
+        """Learn it from all pairs of at least three attributes.
+
+        estimates: u / lambda of each pair i < j, shape (functions of i but the constant, those of j).
+        precisions: N lambda, same shapes.
+        """
+        attributes = 1 + max(j for _, j in estimates)
+        sizes = [len(estimates[0, 1]), *(estimates[0, j].shape[1] for j in range(1, attributes))]
+        ends = np.cumsum([0, *sizes])
+        parts = [slice(begin, end) for begin, end in pairwise(ends.tolist())]
+        found, weight = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
+        for (i, j), estimate in estimates.items():
+            found[parts[i], parts[j]], weight[parts[i], parts[j]] = estimate, precisions[i, j]
+        found, weight = found + found.T, weight + weight.T
+        weighted = weight * found
+
+        values, vectors = np.linalg.eigh(found * np.sqrt(weight / weight.max()))
+        mean = vectors[:, -1] * np.sqrt(max(float(values[-1]), _LEAST))
+        unsure, variance = np.full(len(mean), _UNSURE), _VARIANCE
+        for _ in range(_ROUNDS):
+            for part in parts:
+                unsure[part] = 1.0 / (1.0 / variance + weight[part] @ (mean**2 + unsure))
+                mean[part] = unsure[part] * (weighted[part] @ mean)
+            variance = max(float(np.mean(mean**2 + unsure)), _LEAST)
+        square = mean**2 + unsure
+        fit = 0.5 * float(mean @ weighted @ mean) - 0.25 * float(square @ weight @ square)
+        cost = 0.5 * float(np.sum(square / variance - 1.0 - np.log(unsure / variance)))
+        return cls(tuple(mean[part] for part in parts), fit - cost)

@@ -8,14 +8,20 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import Finite, MessagePart
-from stream_ldp.pipeline.local_level import DRIFTS, Level
+from stream_ldp.pipeline.local_level import DRIFTS, Level, Noise, follow
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stream_ldp.pipeline.local_level import Updated
 
-__all__ = ["Filter", "Learnt"]
+__all__ = ["Filter", "Learnt", "learn"]
 
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+#: Share of a number's variance among users below which a variance of its noise is taken for it: without any noise,
+#: the likelihood of a drift would have no end.
+_LEAST = 1e-12
 
 
 class Filter(MessagePart):
@@ -82,3 +88,37 @@ class Learnt(MessagePart):
             permanent=np.array(self.filter.permanent, dtype=np.float64),
             evidence=np.array(self.filter.evidence, dtype=np.float64),
         )
+
+
+def learn(
+    before: Learnt | None,
+    found: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    *,
+    returning: float,
+    reports: float,
+    elapsed: int,
+    final: bool,
+    spread: NDArray[np.float64] | None = None,
+) -> Learnt:
+    """Estimate numbers of a window whose users always repeat what they have once reported.
+
+    All of the noise of a user who returns is then permanent, and only new users say anything new.
+
+    before: what the final before has learnt of the same numbers; None if there was none.
+    found: unbiased estimates of the window alone, shape (numbers,).
+    errors: their standard errors, of noise and of the sampling of users.
+    returning: share of the users who report in every window.
+    reports: number of reports that the estimates are made of, positive.
+    elapsed: number of windows since the one before, at least 1.
+    spread: variance of each number among users; None for shares of them.
+    """
+    past = None if before is None else before.level
+    if spread is None:
+        share = np.clip(found if past is None else past.mean, 0.0, 1.0)
+        spread = np.maximum(share * (1.0 - share), 1.0 / reports)
+    variance = np.maximum(errors**2, _LEAST * spread)
+    noise = Noise(
+        sampling=np.zeros(len(variance)), fresh=(1.0 - returning) * variance, permanent=returning * variance
+    )
+    return Learnt.of(follow(past, found, noise, scale=spread, reports=reports, elapsed=elapsed), final=final)

@@ -43,6 +43,11 @@ class Question(Generic[SeriesT, AnswerT]):
         _, parts = self.windows[0]
         return sum(int(part.reports) for part in parts)
 
+    def elapsed(self, size_ms: int) -> int:
+        """Return the number of windows of this size since the final before, at least 1."""
+        before = self.before
+        return 1 if before is None else max(1, (self.window_ms - before.window.start_ms) // size_ms)
+
     def counts(self, statistic: type[StatisticT]) -> tuple[tuple[float, tuple[StatisticT, ...]], ...]:
         """Return `windows`, all of whose counts are of one type.
 

@@ -19,6 +19,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.learnt import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,12 +62,17 @@ class PlaceCounts(AnswerMessage):
     )
     weights: str = Field(description="how answers at different epsilons were put together: users or variance")
     regions: tuple[RegionCount, ...] = Field(description="those that anybody has chosen")
+    learnt: Learnt | None = Field(
+        default=None,
+        description="the share of all users at each place with the windows before; null where nothing can be learnt",
+    )
     plausibility: PlausibilityField
     privacy: PlacePrivacy
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(each) for each in (self.places, self.raw, self.standard_error, self.projected)}
+        learnt = () if self.learnt is None else (self.learnt.estimate,)
+        lengths = {len(each) for each in (self.places, self.raw, self.standard_error, self.projected, *learnt)}
         if len(lengths) > 1:
             raise ValueError(f"places, counts and errors differ in number: {sorted(lengths)}")
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics, one_of
+from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Prior, Topics, one_of
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
@@ -102,6 +102,8 @@ class PlaceCollection(CollectionOfRecords):
     levels: in place of it, the number of parts of the root, of each of its parts, and so on.
     root: name of the region that holds all places.
     every: time between two provisional answers of an open window.
+    prior: what the answers of a window are held against: nothing (`window`), or those of the windows before
+        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -116,9 +118,11 @@ class PlaceCollection(CollectionOfRecords):
     levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
     root: Label = "everywhere"
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
+        self.window.check_prior(self.prior, "prior")
         if (self.places is None) == (self.levels is None):
             raise ParameterError("give either `places`, a tree of regions, or `levels`, such as [4, 4, 4]")
         asked = len(self.tree.regions) * len(self.mechanism_spec.epsilon)
@@ -131,6 +135,11 @@ class PlaceCollection(CollectionOfRecords):
         if questions.bits > MAX_BITS:
             raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
         return self
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether the counts of one window are the prior of the next."""
+        return self.window.can_learn(self.prior)
 
     @cached_property
     def tree(self) -> PlaceTree:

@@ -14,6 +14,7 @@ from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
+from stream_ldp.places.temporal import learnt
 from stream_ldp.sampled.oracles import mean_variance
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def solve(collection: PlaceCollection, question: Question[MarginalSeries, PlaceC
             for region, reports in zip(collection.tree.regions, by_region.tolist(), strict=True)
             if any(reports)
         ),
+        learnt=learnt(collection, question, counts.raw, counts.standard_error),
         plausibility=_plausibility(collection, current),
         privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),
     )

@@ -182,14 +182,13 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
 
 
 def _recurrence(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Recurrence | None:
-    window, before = collection.window, question.before
+    window = collection.window
     if collection.linked_ms is not None or not question.series.is_temporal(window):
         return None
-    elapsed = 1 if before is None else (question.window_ms - before.window.start_ms) // window.size_ms
     return Recurrence(
         returning=1.0 if window.returning is None else window.returning,
         permanent=collection.mechanism.permanent_share,
-        elapsed=max(1, elapsed),
+        elapsed=question.elapsed(window.size_ms),
     )
 
 

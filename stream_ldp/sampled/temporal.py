@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import Learnt
-from stream_ldp.pipeline.local_level import Noise, follow
+from stream_ldp.pipeline.learnt import learn
 from stream_ldp.sampled.answer import Frequencies, Numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.learnt import Learnt
     from stream_ldp.pipeline.question import Question
     from stream_ldp.sampled.answer import Marginals
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["learnt"]
-
-#: Share of a number's variance among users below which a variance of its noise is taken for it: without any noise,
-#: the likelihood of a drift would have no end.
-_LEAST = 1e-12
 
 
 def learnt(
@@ -52,19 +48,16 @@ def learnt(
     if isinstance(found, Frequencies) and found.dropped:
         return None
     estimates, errors, spread = _numbers(found)
-    before = _before(question, attribute, found)
-    past = None if before is None else before.level
-    size = collection.window.size_ms
-    elapsed = 1 if question.before is None else (question.window_ms - question.before.window.start_ms) // size
-    if spread is None:
-        share = np.clip(estimates if past is None else past.mean, 0.0, 1.0)
-        spread = np.maximum(share * (1.0 - share), 1.0 / reports)
-    variance = np.maximum(errors**2, _LEAST * spread)
-    noise = Noise(
-        sampling=np.zeros(len(variance)), fresh=(1.0 - returning) * variance, permanent=returning * variance
+    return learn(
+        _before(question, attribute, found),
+        estimates,
+        errors,
+        returning=returning,
+        reports=reports,
+        elapsed=question.elapsed(collection.window.size_ms),
+        final=question.final,
+        spread=spread,
     )
-    updated = follow(past, estimates, noise, scale=spread, reports=reports, elapsed=max(1, elapsed))
-    return Learnt.of(updated, final=question.final)
 
 
 def _numbers(

@@ -253,6 +253,7 @@ places: {north: [a, b], south: {west: [1, 2], east: [e, f]}}
 root: everywhere
 window: {size: 60s}
 every: 1s
+prior: temporal
 min_reports: 10
 delta: 1e-9
 """,

@@ -14,7 +14,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -158,8 +158,8 @@ def _frequency_words(attribute: str, found: Frequencies, truth: tuple[float, ...
         yield f"+{len(order) - LINE_CELLS}"
 
 
-def _with_the_past(attribute: str, found: Frequencies | Numbers, learnt: Learnt) -> str:
-    names = found.values if isinstance(found, Frequencies) else ("mean",)
+def with_the_past(what: str, names: Sequence[str], learnt: Learnt) -> str:
+    """Say what is known of some numbers with the windows before, the largest first."""
     order = sorted(range(len(names)), key=lambda number: -learnt.estimate[number])
     numbers = [
         f"{names[number]} {shown(learnt.estimate[number], error)} ± {shown(error, error)}"
@@ -168,7 +168,7 @@ def _with_the_past(attribute: str, found: Frequencies | Numbers, learnt: Learnt)
     ]
     more = f", and {len(order) - LINE_CELLS:,} more" if len(order) > LINE_CELLS else ""
     return (
-        f"{attribute} with the windows before, which weigh as much as {learnt.weight:,.0f} answers: "
+        f"{what} with the windows before, which weigh as much as {learnt.weight:,.0f} answers: "
         f"{', '.join(numbers)}{more}"
     )
 
@@ -178,7 +178,8 @@ def _judgement(marginals: Marginals) -> Iterable[str]:
     yield f"{marginals.reports:,} reports: {asked}"
     for each in marginals.attributes:
         if isinstance(each.estimate, Frequencies | Numbers) and each.estimate.learnt is not None:
-            yield _with_the_past(each.attribute, each.estimate, each.estimate.learnt)
+            names = each.estimate.values if isinstance(each.estimate, Frequencies) else ("mean",)
+            yield with_the_past(each.attribute, names, each.estimate.learnt)
     if marginals.plausibility is not None and marginals.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this ({shown_p(marginals.plausibility.p_value)})"
     privacy = marginals.privacy

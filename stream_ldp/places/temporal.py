@@ -1,0 +1,59 @@
+"""What the windows before tell of the shares of users at each place.
+
+A user whose place and choices do not change repeats one answer for ever, so that only new users say anything new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.pipeline.learnt import learn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.places.answer import PlaceCounts
+    from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.sampled.series import MarginalSeries
+
+__all__ = ["learnt"]
+
+
+def learnt(
+    collection: PlaceCollection,
+    question: Question[MarginalSeries, PlaceCounts],
+    counts: NDArray[np.float64],
+    errors: NDArray[np.float64],
+) -> Learnt | None:
+    """Estimate the share of the users who are at each place with the windows before.
+
+    counts: unbiased, of the window alone, shape (places,).
+    errors: their standard errors, about the users who have reported.
+
+    Returns:
+        The shares, in the order of the places. None where nothing can be learnt: windows share reports, all users
+        return, or nobody has reported.
+    """
+    returning, reports = collection.window.returning, question.reports
+    if not collection.is_temporal or returning is None or returning == 1.0 or not reports:
+        return None
+    shares, noise = counts / reports, errors / reports
+    # The errors of counts are about the users who have reported, those of shares about all users.
+    of_all = np.clip(shares, 0.0, 1.0)
+    of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / reports)
+    before = question.before
+    if before is not None and before.window.start_ms >= question.window_ms:
+        before = None
+    return learn(
+        None if before is None else before.learnt,
+        shares,
+        of_shares,
+        returning=returning,
+        reports=float(reports),
+        elapsed=question.elapsed(collection.window.size_ms),
+        final=question.final,
+    )

@@ -54,6 +54,7 @@ SUITES = {
     "client/test_small_client.py": "all reporters, where only what they need is installed",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
     "clients/test_javascript.py": "clients/javascript, by itself and through the gateway",
+    "deploy/test_ci.py": "the workflow of continuous integration",
     "deploy/test_docker.py": "docker/",
     "deploy/test_manifests.py": "deploy/, as rendered for Kubernetes",
     "deploy/test_monitoring.py": "the alerts and dashboards in deploy/",

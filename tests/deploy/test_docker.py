@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
+import threading
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +39,94 @@ def test_the_dockerfile_has_no_known_mistake() -> None:
 
 def test_the_image_has_the_oldest_python_that_the_package_takes() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert {f">={version}" for version in re.findall(r"^FROM python:([\d.]+)-", DOCKERFILE, re.MULTILINE)} == {
-        project["requires-python"]
-    }
+    assert {
+        f">={version}" for version in re.findall(r"^ARG PYTHON_IMAGE=python:([\d.]+)-", DOCKERFILE, re.MULTILINE)
+    } == {project["requires-python"]}
+
+
+def test_both_stages_are_of_the_same_python() -> None:
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_image_is_installed_by_the_steps_of_its_file(tmp_path: Path) -> None:
+    """Replay them in a clean directory, with what the ignore file lets in; needs the package index."""
+    context, target = tmp_path / "context", tmp_path / "target"
+    for line in re.findall(r"^COPY (?!--)(.*)$", DOCKERFILE, re.MULTILINE):
+        *sources, to = line.split()
+        for source in sources:
+            place = context / (f"{to}/{source}" if to == "./" else to)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (REPOSITORY / source).is_dir() else shutil.copy
+            copy(REPOSITORY / source, place)
+    build, _ = DOCKERFILE.split("FROM ${PYTHON_IMAGE}\n")
+    for step in re.findall(r"^RUN (.*)$", build, re.MULTILINE):
+        command = step.replace("/opt/stream-ldp", str(target)).replace("python -m venv", f"{sys.executable} -m venv")
+        subprocess.run(command, shell=True, check=True, cwd=context)
+    program = target / "bin" / "stream-ldp"
+    shown = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+    assert shown.startswith("stream-ldp ")
+    collections = [REPOSITORY / f"deploy/base/collections/{name}.yaml" for name in ("survey", "films")]
+    subprocess.run([program, "check", *collections], check=True, cwd=tmp_path)
+    subprocess.run([target / "bin" / "pip", "check"], check=True, cwd=tmp_path)
+
+
+@contextmanager
+def answering(status: int) -> Iterator[int]:
+    """Serve nothing but a status, and yield the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path in {"/livez", "/"} else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def health_checks() -> dict[str, tuple[int, list[str]]]:
+    """The port that each health check asks, and its command: that of the image is the workers'."""
+    (of_image,) = re.findall(r"^HEALTHCHECK .*\\\n  CMD (.*)$", DOCKERFILE, re.MULTILINE)
+    found = {"worker": (9464, json.loads(of_image))}
+    for name in ("gateway", "page"):
+        _, *command = SERVICES[name]["healthcheck"]["test"]
+        found[name] = (int(SERVICES[name]["ports"][0].rpartition(":")[2]), command)
+    return found
+
+
+@pytest.mark.parametrize("name", ["worker", "gateway", "page"])
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
+def test_a_health_check_tells_health_from_a_failure(name: str, status: int, healthy: bool) -> None:
+    asked, command = health_checks()[name]
+    assert any(str(asked) in word for word in command)
+    with answering(status) as port:
+        here = [word.replace(str(asked), str(port)) for word in [sys.executable, *command[1:]]]
+        assert (subprocess.run(here, capture_output=True, check=False).returncode == 0) == healthy
+
+
+def test_the_image_asks_for_health_where_the_worker_serves_it() -> None:
+    port, command = health_checks()["worker"]
+    assert port == Settings.model_fields["admin_port"].default
+    assert f"{ENVIRONMENT_PREFIX}ADMIN_PORT" in command[-1]
+    assert "healthcheck" not in SERVICES["worker"], "the image has it"
+
+
+def test_the_composition_is_valid_and_has_no_misspelt_key(tmp_path: Path) -> None:
+    def errors(file: Path) -> str:
+        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    assert errors(DOCKER / "compose.yaml") == ""
+    misspelt = tmp_path / "compose.yaml"
+    misspelt.write_text((DOCKER / "compose.yaml").read_text(encoding="utf-8").replace("depends_on:", "depend_on:"))
+    assert "depend_on" in errors(misspelt)
 
 
 def test_every_requirement_of_the_image_is_pinned_within_its_range_and_by_its_hashes() -> None:

@@ -120,11 +120,14 @@ class Installation:
 
     async def until(self, done: Callable[[], Awaitable[bool]], worker: WorkerProcess) -> None:
         """Wait while a worker works."""
-        async with asyncio.timeout(WORKING_SECONDS):
-            while not await done():
-                if worker.process.poll() is not None:
-                    raise Refused(f"ended with {worker.process.returncode}: {worker.log[-500:]}")
-                await asyncio.sleep(0.3)
+        try:
+            async with asyncio.timeout(WORKING_SECONDS):
+                while not await done():
+                    if worker.process.poll() is not None:
+                        raise Refused(f"ended with {worker.process.returncode}: {worker.log[-500:]}")
+                    await asyncio.sleep(0.3)
+        except TimeoutError as error:
+            raise Refused(f"not done after {WORKING_SECONDS:.0f} s: {worker.log[-1_500:]}") from error
         assert "SaslAuthenticate" in worker.log
         assert PASSWORD not in worker.log
 

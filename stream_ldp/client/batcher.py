@@ -89,7 +89,7 @@ class Batcher:
         return self._cut() if self._count else None
 
     def _cut(self) -> Batch:
-        rows = np.concatenate(self._rows)
+        rows = self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
         self._rows, self._count = [], 0
         return batch_of(
             rows,

@@ -312,13 +312,15 @@ class Mechanism(ABC):
         values = np.asarray(values)
         if values.ndim != 2 or values.shape[1] != len(self.sizes):
             raise ValueError(f"values must have shape (n, {len(self.sizes)}), got {values.shape}")
-        # Most records are checked at once: they have no value that is none of the smallest attribute's.
-        usual = not values.size or (values.min() >= 0 and values.max() < min(self.sizes))
+        checked = values.astype(np.intp, copy=False)
+        # Most records are checked at once: they have no value that is none of the smallest attribute's. Unsigned, a
+        # negative value is larger than any other.
+        usual = not checked.size or checked.view(np.uintp).max() < min(self.sizes)
         if not usual and (outside := (values < 0) | (values >= np.array(self.sizes))).any():
             column = int(np.flatnonzero(outside.any(axis=0))[0])
             # The value itself stays out of the message: it is what the mechanism protects.
             raise ValueError(f"attribute {column} has a value outside 0..{self.sizes[column] - 1}")
-        return values.astype(np.intp, copy=False)
+        return checked
 
 
 def checked_neighbours(neighbours: int | None, sizes: Sequence[int]) -> int:

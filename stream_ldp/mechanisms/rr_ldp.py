@@ -35,6 +35,10 @@ _BLOCK = 2**12
 #: Log-odds, in nats, at which a permanent bit is known: odds of e^40 move no estimate.
 _SURE = 40.0
 
+#: Sizes of attributes whose encodings numpy moves as one number each, a byte a bit: three times as fast as setting a
+#: bit for each attribute, which is what is faster for other sizes.
+_MOVED_AT_ONCE = (2, 4, 8, 16)
+
 
 class RRLDPSpec(MechanismSpec):
     """RR-LDP as a collection file writes it; see `RRLDP` for what its parameters mean."""
@@ -216,11 +220,7 @@ class RRLDP(Mechanism):
 
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
         """Draw PRR bits, uint8, shape (n, bits), of valid `values`, shape (n, attributes)."""
-        hot = np.zeros((len(values), self.bits), dtype=np.bool_)
-        places = np.arange(min(_BLOCK, len(values)))[:, None] * self.bits + _first_bits(self.sizes)
-        for begin in range(0, len(values), _BLOCK):
-            part = values[begin : begin + _BLOCK]
-            hot[begin : begin + _BLOCK].reshape(-1)[(part + places[: len(part)]).reshape(-1)] = True
+        hot = _one_hot(values, self.sizes)
         flipped = source.responses(hot, zero=self.flip_threshold, one=self.flip_threshold)
         return (hot ^ flipped).view(np.uint8)
 
@@ -335,6 +335,25 @@ class RRLDP(Mechanism):
         )
         implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
         return implausible
+
+
+def _one_hot(values: NDArray[np.intp], sizes: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Encode values with one bit set for each attribute, bool, shape (n, sum of sizes)."""
+    if sizes[0] in _MOVED_AT_ONCE and len(set(sizes)) == 1:
+        return np.take(_identity(sizes[0]), values, axis=0).reshape(len(values), -1)
+    bits = sum(sizes)
+    hot = np.zeros((len(values), bits), dtype=np.bool_)
+    places = np.arange(min(_BLOCK, len(values)))[:, None] * bits + _first_bits(sizes)
+    for begin in range(0, len(values), _BLOCK):
+        part = values[begin : begin + _BLOCK]
+        hot[begin : begin + _BLOCK].reshape(-1)[(part + places[: len(part)]).reshape(-1)] = True
+    return hot
+
+
+@lru_cache
+def _identity(size: int) -> NDArray[np.bool_]:
+    """Return the encodings of all values of an attribute, shape (size, size); it must not be changed."""
+    return np.eye(size, dtype=np.bool_)
 
 
 @lru_cache

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import itertools
 import math
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
+    KRR,
     MECHANISMS,
     RANDOMIZERS,
+    RRLDP,
     FrequencyOracle,
+    HadamardResponse,
     Mechanism,
     PermanentWords,
     Randomizer,
     SeededEntropy,
+    SetHadamardResponse,
     new_secret,
     standard_errors,
 )
@@ -384,3 +389,45 @@ def test_an_attack_on_values_reaches_near_epsilon(randomizer: Randomizer) -> Non
     attack, *_ = randomizer_attacks(randomizer, noise=lambda: entropy)
     found = attack.run(trials=100_000, confidence=0.9999, entropy=SeededEntropy(15))
     assert 0.8 * attack.claimed < found.epsilon <= attack.claimed
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "stored"),
+    [
+        (RRLDP(sizes=(2,) * 16, f=0.25, p=0.25, q=0.75), "06b425f2c39d6917"),
+        (RRLDP(sizes=(8,) * 8, f=0.3, p=0.2, q=0.7), "6ebde5b8c1cafe1f"),
+        (RRLDP(sizes=(2, 5, 3), f=0.5), "90095aa500658597"),
+        (KRR(sizes=(2, 5, 3), attribute_epsilon=1.0), "e1f7ab32bb337913"),
+    ],
+    ids=str,
+)
+def test_the_reports_of_a_seed_are_those_that_were_stored(mechanism: Mechanism, stored: str) -> None:
+    """A faster way to the same decisions takes the same ones: simulations can be repeated with a later version."""
+    values = np.stack([np.arange(3_000) * 7 % size for size in mechanism.sizes], axis=1)
+    assert digest(mechanism.perturb(values, entropy=SeededEntropy(1))) == stored
+
+
+@pytest.mark.parametrize(
+    ("slots", "hash_bits", "stored"),
+    [(8, 4, "2af55496d8f0daaa"), (15, 5, "7dc3098a43234787"), (3, 8, "0744215437be72bf"), (1, 1, "5c7ea8f030462b2f")],
+)
+def test_the_reports_of_sets_of_a_seed_are_those_that_were_stored(slots: int, hash_bits: int, stored: str) -> None:
+    numbers = np.arange(2_000)
+    offsets = np.concatenate(([0], np.cumsum(numbers % 16 + (numbers % 7 == 0))))
+    oracle = SetHadamardResponse(size=4_096, slots=slots, epsilon=2.0, hash_bits=hash_bits)
+    items = np.arange(offsets[-1]) * 2_654_435_761 % 4_096
+    assert digest(oracle.perturb_sets(offsets, items, padding=slots, entropy=SeededEntropy(1))) == stored
+
+
+@pytest.mark.parametrize(
+    ("hash_bits", "stored"),
+    [(1, "33d8c66861989f55"), (3, "11f5a8416363e481"), (7, "d0e6b2fff09583d7"), (8, "8ea0618878a7d3ae")],
+)
+def test_the_reports_and_sums_of_a_seed_are_those_that_were_stored(hash_bits: int, stored: str) -> None:
+    oracle = HadamardResponse(size=4_096, epsilon=4.0, hash_bits=hash_bits)
+    rows = oracle.perturb(np.arange(3_000) * 37 % 4_096, entropy=SeededEntropy(1))
+    assert digest(rows, oracle.sums(rows)) == stored

@@ -101,8 +101,13 @@ class PermanentWords:
             for (name, values), of_attribute in zip(attributes, noise, strict=True)
         ]
         self._counts = list(counts)
-        self._blocks = [_blocks(count * _WORD_BYTES) for count in counts]
-        self._lengths = {size for blocks in self._blocks for _, size in blocks}
+        # Of each block: the attribute, what the block's number adds to the value before it, and the block's length.
+        self._blocks = [
+            (attribute, block << 32, min(_BLOCK_BYTES, count * _WORD_BYTES - block * _BLOCK_BYTES))
+            for attribute, count in enumerate(counts)
+            for block in range(-(-count * _WORD_BYTES // _BLOCK_BYTES))
+        ]
+        self._lengths = {length for *_, length in self._blocks}
 
     def words(self, secret: bytes, values: Sequence[int]) -> NDArray[np.uint32]:
         """Return the words of one user's record, uint32, shape (sum of counts,).
@@ -120,21 +125,13 @@ class PermanentWords:
     def _digests(self, secret: bytes, values: Sequence[int]) -> list[bytes]:
         if len(secret) != SECRET_BYTES:
             raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        if len(values) != len(self._counts):
+            raise ValueError(f"a record has a value of each of {len(self._counts)} attributes, got {len(values)}")
         # The key is hashed once for all blocks of a length.
         keyed = {size: hashlib.blake2b(key=secret, digest_size=size, person=_PERSON) for size in self._lengths}
         digests = []
-        for context, blocks, value in zip(self._contexts, self._blocks, values, strict=True):
-            prefix = context + int(value).to_bytes(4, "little")
-            for number, size in blocks:
-                block = keyed[size].copy()
-                block.update(prefix + number)
-                digests.append(block.digest())
+        for attribute, above, size in self._blocks:
+            block = keyed[size].copy()
+            block.update(self._contexts[attribute] + (int(values[attribute]) + above).to_bytes(8, "little"))
+            digests.append(block.digest())
         return digests
-
-
-def _blocks(needed: int) -> list[tuple[bytes, int]]:
-    """Return the number of each block, as it is hashed, and its length, for so many bytes."""
-    return [
-        (block.to_bytes(4, "little"), min(_BLOCK_BYTES, needed - block * _BLOCK_BYTES))
-        for block in range(-(-needed // _BLOCK_BYTES))
-    ]

@@ -34,6 +34,7 @@ from stream_ldp.mechanisms import (
     SetHadamardResponse,
     UnaryResponse,
     new_secret,
+    random_words,
 )
 from stream_ldp.records.collection import JointCollection
 
@@ -287,3 +288,9 @@ def _names(source: str) -> set[str]:
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 names.update(part for alias in aliases for part in alias.name.split("."))
     return names
+
+
+def test_random_words_are_the_words_of_the_source() -> None:
+    given_words = np.array([0, 2**32 - 1, 5], dtype=np.uint32)
+    assert random_words(3, entropy=GivenWords(given_words)).tolist() == given_words.tolist()
+    assert random_words(3, entropy=SeededEntropy(1)).tolist() == SeededEntropy(1).words(3).tolist()

@@ -156,3 +156,8 @@ def test_records_of_another_width_are_refused() -> None:
 def test_a_mechanism_that_hides_nothing_or_everything_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         RRLDP(**{"sizes": (2, 3), "f": 0.5, **parameters})
+
+
+def test_a_record_of_other_attributes_is_refused() -> None:
+    with pytest.raises(ValueError, match="a value of each of 1 attributes, got 2"):
+        PermanentWords(**MEANING).words(SECRET, [3, 4])

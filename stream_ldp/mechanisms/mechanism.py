@@ -199,12 +199,12 @@ class Mechanism(ABC):
         Raises:
             ParameterError: `links` is false.
         """
-        raise ParameterError(f"all {self.title} reports of a user are one: there is nothing to link")
+        raise ParameterError(f"nothing is known of what several {self.title} reports of a user tell together")
 
     @property
     def links(self) -> bool:
-        """Whether several reports of a user tell more together than one of them does."""
-        return self.permanent_share < 1.0
+        """Whether several reports of a user tell more together than one by one, and `linked_odds` says what."""
+        return False
 
     @property
     @abstractmethod

@@ -276,6 +276,11 @@ class RRLDP(Mechanism):
         covariance = self.flip * (1 - self.flip) * (q - p) ** 2
         return max(covariance / (rate * (1 - rate)) for rate in (channel.one, channel.zero))
 
+    @property
+    def links(self) -> bool:
+        """See `Mechanism.links`: without an IRR, all reports of a user are one."""
+        return self.p is not None and self.permanent_share < 1.0
+
     def linked_odds(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Mechanism.linked_odds`: T ones among the W reports of a bit tell all that the reports tell.
 

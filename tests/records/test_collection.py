@@ -362,6 +362,11 @@ def test_an_answer_of_a_linked_collection_is_made_of_its_period_until_then() -> 
         ("linked: 7d", "linked: 30d", "43,200 windows a period; at most 10,080"),
         ("p: 0.25, q: 0.75", "", "linked needs rr-ldp with p and q"),
         ("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 2}", "linked needs rr-ldp with p and q"),
+        (
+            "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}",
+            "{kind: k-rr, epsilon: 2, per_report: 1}",
+            "linked needs rr-ldp with p and q",
+        ),
         ("mobility]}", "mobility], method: lasso}", "linked needs method em or lremh, and stop certificate"),
         ("mobility]}", "mobility], stop: paper}", "linked needs method em or lremh, and stop certificate"),
         ("mobility]}", "mobility], prior: temporal}", "leave temporal out"),

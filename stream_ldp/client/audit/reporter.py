@@ -10,6 +10,7 @@ import itertools
 import math
 import stat
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ from stream_ldp.kafka.memory import connected
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, ledger_file_of, load_or_create_user
-from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.privacy.ledger.terms import Assumption, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,15 +45,14 @@ __all__ = ["Auditor", "audit_reporter"]
 
 DAY_MS = 86_400_000
 
-#: Terms under which the audit's users report.
-_TERMS = Terms(budget=math.inf)
-
 #: The most by which a ledger may charge too much, relative to the loss: it may charge what a file asks for, while the
 #: mechanism's probabilities, multiples of 2^-32, lose a little less.
 _OVERCHARGED = 1e-6
 
 #: Restarts of one user's client, one a day, and the days that are looked for on which a sample asks the user.
 _RESTARTS = 5
+#: Periods of a collection that links reports.
+_PERIODS = 2
 _MOST_DAYS = 100_000
 
 #: Users with each record, of whom some are asked about one part of it, and some about another.
@@ -70,11 +70,15 @@ async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
     directory: an empty directory, for the files of the audit's users.
     """
     auditor = Auditor(subject, directory)
+    linking = [
+        finding("the pseudonym is the user's own for a period, and nothing else links", await auditor.linking())
+    ]
     silence = [finding("what a user is not asked about never leaves", await auditor.silence())]
     return [
         finding("the permanent response is the user's own, for ever", await auditor.permanence()),
         finding("nothing but the rows depends on the record", await auditor.surroundings()),
         *(silence if subject.asks_part else ()),
+        *(linking if subject.linked_ms is not None else ()),
         finding("the ledger charges each report in full, before it leaves", await auditor.charges()),
         finding("only the user can read the secret and the ledger", auditor.files()),
         finding("noise is fresh in every report", await auditor.freshness(), chance=CHANCE),
@@ -92,6 +96,9 @@ class Auditor:
         self._collection = subject.collection
         self._directory = directory
         self._width = row_width(subject.layout.bits)
+        # Terms under which the audit's users report.
+        self._terms = Terms(budget=math.inf, linked=subject.linked_ms is not None)
+        self._pseudonym_bytes = len(subject.pseudonym(bytes(SECRET_BYTES), time_ms=START_MS))
         self._formats = {self._collection.fingerprint: subject.layout}
         self._users = itertools.count()
         self.seen = broker_of(self._collection)
@@ -105,7 +112,7 @@ class Auditor:
                 expected = self._subject.row(record, secret, entropy)
                 for number, time_ms in enumerate(times):
                     sent = await self._reports(path, secret, [record] * (1 + number % 3), entropy, time_ms)
-                    if set(rows_of(sent, self._width)) != {expected}:
+                    if set(self._rows(sent)) != {expected}:
                         problems.append(
                             f"day {(time_ms - START_MS) // DAY_MS}, after {number} restarts: the report of the same "
                             "record is not made from the user's permanent response"
@@ -126,7 +133,7 @@ class Auditor:
         with connected(broker):
             async with self._subject.reporter(settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
                 await reporter.report_many(records, secrets=secrets)
-        if Counter(rows_of(broker.sent, self._width)) != Counter(expected):
+        if Counter(self._rows(broker.sent)) != Counter(expected):
             return ["report_many: the rows of several users are not those of their own permanent responses"]
         return []
 
@@ -143,6 +150,51 @@ class Auditor:
             seen.append(around(sent, self._formats))
         return [problem for other in seen[1:] for problem in differences(seen[0], other)]
 
+    async def linking(self) -> list[str]:
+        """Compare the pseudonyms of users, periods and records, and those of reports with fresh noise."""
+        period_ms, problems = self._subject.linked_ms, []
+        if period_ms is None:
+            return []
+        seen: list[bytes] = []
+        for begin_ms in (START_MS - START_MS % period_ms + period * period_ms for period in range(_PERIODS)):
+            for _ in range(_USERS):
+                secret, _, times = self._user(since_ms=begin_ms, every_ms=max(1, period_ms // _RESTARTS))
+                in_period = [time_ms for time_ms in times if time_ms < begin_ms + period_ms]
+                held = itertools.islice(itertools.cycle(self._subject.records), len(in_period))
+                sent = [
+                    name
+                    for record, time_ms in zip(held, in_period, strict=True)
+                    for name in self._names(
+                        await self._reports(self._ledger(secret), secret, [record] * 2, None, time_ms)
+                    )
+                ]
+                if set(sent) - {self._subject.pseudonym(secret, time_ms=begin_ms)}:
+                    problems.append("a pseudonym is not the user's own in a period, whatever the record")
+                seen += set(sent)
+                next_ms = begin_ms + period_ms
+                seen.append(self._subject.pseudonym(secret, time_ms=next_ms))
+        if len(set(seen)) < len(seen):
+            problems.append("users or periods have pseudonyms in common")
+        return [*problems, *await self._unlinked()]
+
+    async def _unlinked(self) -> list[str]:
+        """Look at reports that nothing is to link: those with fresh noise, and of users without a secret."""
+        secret, _, (time_ms, *_) = self._user()
+        path = self._directory / f"ledger-{next(self._users)}"
+        PrivacyLedger.create(path, secret=secret, terms=replace(self._terms, assumption=Assumption.FRESH))
+        fresh = self._names(await self._reports(path, secret, [self._subject.records[0]] * _REPEATED, None, time_ms))
+        broker = broker_of(self._collection)
+        with connected(broker):
+            async with self._subject.reporter(settings=SETTINGS, clock=broker.clock) as reporter:
+                await reporter.report_many([self._subject.records[0]] * _REPEATED, secrets=None)
+        told = []
+        if len(set(fresh)) < len(fresh):
+            told.append("reports with fresh noise have a pseudonym in common")
+        named = self._names(broker.sent)
+        if len(set(named)) < len(named):
+            told.append("users without a secret have a pseudonym in common")
+        return told
+
     async def silence(self) -> list[str]:
         """Compare the rows of a user's records that differ in nothing that the user is asked about."""
         problems = []
@@ -150,7 +202,7 @@ class Auditor:
             secret, path, (time_ms, *_) = self._user()
             other = self._subject.unasked(record, secret)
             one, two = [
-                rows_of(await self._reports(each, secret, [held], SeededEntropy(0), time_ms), self._width)
+                self._rows(await self._reports(each, secret, [held], SeededEntropy(0), time_ms))
                 for each, held in ((path, record), (self._ledger(secret), other))
             ]
             if one != two:
@@ -180,7 +232,7 @@ class Auditor:
     def files(self) -> Iterator[str]:
         """Look at who may read the files of a new user."""
         secret_file = self._directory / f"user-{next(self._users)}"
-        load_or_create_user(secret_file, terms=_TERMS)
+        load_or_create_user(secret_file, terms=self._terms)
         for path in (secret_file, ledger_file_of(secret_file)):
             mode = stat.S_IMODE(path.stat().st_mode)
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -193,7 +245,7 @@ class Auditor:
         rows = [
             row
             for _ in range(_REPEATED)
-            for row in rows_of(await self._reports(path, secret, [record], None, time_ms), self._width)
+            for row in self._rows(await self._reports(path, secret, [record], None, time_ms))
         ]
         if self._subject.equal_noise ** (_REPEATED - 1) < CHANCE and len(set(rows)) == 1:
             return [f"{_REPEATED} reports of the same record are all the same"]
@@ -211,7 +263,7 @@ class Auditor:
                 await reporter.report_many(records, secrets=None)
         problems = []
         for each in broker.sent:
-            rows = np.array([list(row) for row in rows_of([each], self._width)], dtype=np.uint8)
+            rows = np.array([list(row) for row in self._rows([each])], dtype=np.uint8)
             bit = differing_bit(rows[: len(rows) // 2], rows[len(rows) // 2 :])
             if bit is not None:
                 problems.append(f"bit {bit} is set more often in one half of a batch than in the other")
@@ -235,16 +287,24 @@ class Auditor:
             problems += [] if bit is None else [f"bit {bit} of the ids depends on the record"]
         return problems
 
-    def _user(self) -> tuple[bytes, Path, list[int]]:
-        """Return a new user's secret and ledger file, and days on which the collection asks the user."""
+    def _rows(self, sent: Sequence[Any]) -> list[bytes]:
+        """Return the rows without their pseudonyms."""
+        return [row[self._pseudonym_bytes :] for row in rows_of(sent, self._width)]
+
+    def _names(self, sent: Sequence[Any]) -> list[bytes]:
+        """Return the pseudonym of each row."""
+        return [row[: self._pseudonym_bytes] for row in rows_of(sent, self._width)]
+
+    def _user(self, *, since_ms: int = START_MS, every_ms: int = DAY_MS) -> tuple[bytes, Path, list[int]]:
+        """Return a new user's secret and ledger file, and days, or such times, when the collection asks the user."""
         secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
-        days = (START_MS + day * DAY_MS for day in range(_MOST_DAYS))
+        days = (since_ms + day * every_ms for day in range(_MOST_DAYS))
         asked = (time_ms for time_ms in days if self._subject.asks([secret], time_ms=time_ms)[0])
         return secret, self._ledger(secret), list(itertools.islice(asked, _RESTARTS))
 
     def _ledger(self, secret: bytes) -> Path:
         path = self._directory / f"ledger-{next(self._users)}"
-        PrivacyLedger.create(path, secret=secret, terms=_TERMS)
+        PrivacyLedger.create(path, secret=secret, terms=self._terms)
         return path
 
     async def _reports(

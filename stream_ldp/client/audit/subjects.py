@@ -39,12 +39,14 @@ class Subject(Protocol):
     noises: sources of fresh noise with which two reports of a user must be the same.
     equal_noise: a bound on the chance that two reports of one permanent response are the same.
     asks_part: whether users are asked about a part of their record.
+    linked_ms: length of the periods, in milliseconds, in which reports carry one pseudonym; None if they have none.
     """
 
     records: list[Record]
     noises: list[Entropy]
     equal_noise: float
     asks_part: bool
+    linked_ms: int | None
 
     @property
     def collection(self) -> Collection: ...
@@ -62,6 +64,10 @@ class Subject(Protocol):
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """Return the report that shows a user's permanent response to a record, with this fresh noise."""
+        ...
+
+    def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:
+        """Return the pseudonym that stands before a user's row at a time; empty where reports are not linked."""
         ...
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:
@@ -84,7 +90,7 @@ class JointSubject:
         # Words between p and q, where a report shows the permanent response.
         midways = {(each.one + each.zero) / 2 for each in mechanism.supports}
         self.noises: list[Entropy] = [SameWords(probability) for probability in sorted({*midways, 0.5})]
-        self.asks_part = False
+        self.asks_part, self.linked_ms = False, collection.linked_ms
         self.equal_noise = math.prod(
             max(float(sum(chance**2 for chance in row)) for row in symbol.stages.response)
             for symbols in mechanism.stated()
@@ -106,6 +112,10 @@ class JointSubject:
         return self.collection.mechanism.perturb(
             np.array([record]), entropy=entropy, permanent_words=words[None]
         ).tobytes()
+
+    def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:
+        """See `Subject.pseudonym`."""
+        return self.collection.pseudonyms(1, secrets=[secret], time_ms=time_ms, entropy=SeededEntropy(0)).tobytes()
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
         """See `Subject.epsilon`."""
@@ -139,6 +149,7 @@ class SampledSubject:
             SeededEntropy(0)
         ]
         self.equal_noise, self.asks_part = 1.0, True
+        self.linked_ms: int | None = None
         if len(second) == len(collection.questions.questions):
             # The chance that two bits are equal is least certain where a permanent bit is least noisy.
             self.equal_noise = max(max(p**2 + (1 - p) ** 2, q**2 + (1 - q) ** 2) ** size for p, q, size in second)
@@ -160,6 +171,10 @@ class SampledSubject:
         """See `Subject.row`."""
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
         return self.collection.questions.instantaneous(answers, entropy=entropy).tobytes()
+
+    def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:  # noqa: ARG002
+        """See `Subject.pseudonym`: there is none."""
+        return b""
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:
         """See `Subject.epsilon`: that of the one answer."""

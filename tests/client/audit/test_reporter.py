@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from stream_ldp.client.audit.reporter import audit_reporter
+from stream_ldp.client import Reporter
+from stream_ldp.client.audit.reporter import Auditor, audit_reporter
 from stream_ldp.client.audit.subjects import JointSubject
+from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 
 
@@ -21,6 +26,49 @@ async def test_an_honest_reporter_breaks_no_promise(mechanism: str, tmp_path: Pa
     found = await audit_reporter(JointSubject(collection_of(mechanism=mechanism)), tmp_path)
     assert [each for each in found if each.problem is not None] == []
     assert sum(each.chance for each in found) < 5e-6
+
+
+def linked(**changes: Any) -> JointCollection:
+    return JointCollection.model_validate(collection_of().document | {"linked": 3_600_000} | changes)
+
+
+async def test_an_honest_reporter_of_a_linked_collection_breaks_no_promise(tmp_path: Path) -> None:
+    found = await audit_reporter(JointSubject(linked(sample=0.5)), tmp_path)
+    assert [each for each in found if each.problem is not None] == []
+    assert any("pseudonym is the user's own" in each.promise for each in found)
+
+
+Made = NDArray[np.uint8]
+
+
+def of_the_record(self: Any, table: Any, *, time_ms: int, **options: Any) -> Made:
+    names = np.tile(table[:, :1].astype(np.uint8), 8)
+    return np.concatenate([names, self._perturbed(table, **options)], axis=1)
+
+
+def for_ever(self: Any, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Made:
+    names = self._joint.pseudonyms(len(table), secrets=secrets, time_ms=0, entropy=self._entropy)
+    return np.concatenate([names, self._perturbed(table, secrets=secrets, memoises=memoises)], axis=1)
+
+
+def also_with_fresh_noise(self: Any, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Made:
+    names = self._joint.pseudonyms(len(table), secrets=secrets, time_ms=time_ms, entropy=self._entropy)
+    return np.concatenate([names, self._perturbed(table, secrets=secrets, memoises=memoises)], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        (of_the_record, "not the user's own"),
+        (for_ever, "not the user's own"),
+        (also_with_fresh_noise, "fresh noise have a pseudonym in common"),
+    ],
+)
+async def test_pseudonyms_that_tell_more_than_whose_a_report_is_are_found(
+    broken: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reporter, "_rows", broken)
+    assert any(problem in told for told in await Auditor(JointSubject(linked()), tmp_path).linking())
 
 
 def test_the_files_of_an_audit_are_all_in_its_directory(tmp_path: Path) -> None:

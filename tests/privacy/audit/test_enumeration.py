@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RRLDP
@@ -35,6 +36,23 @@ def test_a_claim_equals_what_is_enumerated(sizes: tuple[int, ...], parameters: d
             claimed = mechanism.epsilon(neighbours=neighbours, reports=reports)
             enumerated = enumeration.epsilon(neighbours=neighbours, reports=reports)
             assert enumerated == pytest.approx(claimed, abs=1e-9, rel=0)
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3])
+def test_what_linked_reports_tell_of_a_record_is_the_epsilon_of_so_many_reports(reports: int) -> None:
+    """The numbers of ones tell all that the reports do; the pseudonym is the same whatever the record.
+
+    Every number of ones of every bit is enumerated, as the estimator of linked reports sees it.
+    """
+    mechanism = RRLDP(sizes=(2,), f=0.25, p=0.25, q=0.75)
+    ones = np.indices((reports + 1, reports + 1)).reshape(2, -1).T
+    odds = mechanism.linked_odds(ones, np.full(len(ones), reports))
+    # The odds of a record with the first value over one with the second.
+    ratios = np.log(odds[:, 0]) - np.log(odds[:, 1])
+    assert ratios.max() == pytest.approx(mechanism.epsilon(reports=reports), rel=1e-12)
+    enumerated = Enumeration.realised(mechanism).epsilon(neighbours=1, reports=reports)
+    assert ratios.max() == pytest.approx(enumerated, rel=1e-12)
+    assert ratios.max() < mechanism.epsilon(reports=math.inf)
 
 
 @pytest.mark.parametrize("parameters", RESPONSES)

@@ -75,3 +75,5 @@ def plan(
         face.show_plan(planned)
         if times:
             show_solve_times(collection, times)
+        else:
+            typer.echo(f"How long a solve takes is not measured for {kind_of(collection).name}.")

@@ -6,25 +6,31 @@ import statistics
 import time
 import tracemalloc
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
-from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.partials import Partial
+from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.windows import closes_at
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.solve import solve
 from tests.benchmarks.speed.counting import document_of, rows_of
+from tests.client.examples import estimate_of
 from tests.records.estimators.examples import latent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from stream_ldp.records.answer import Estimate
 
 __all__ = ["CURVES", "Curve", "measured"]
 
@@ -179,44 +185,56 @@ def _memory(scale: float) -> Iterator[tuple[int, Callable[[], float]]]:
 
 
 def _of_past_windows(scale: float) -> Iterator[tuple[int, Callable[[], float]]]:
-    """Read again the partials of windows, as a rebuild does, and look for what is due."""
-    collection = _collection(16, 2)
-    spec, pane_ms = collection.estimates[0], collection.window.pane_ms
+    """Close windows, and rebuild the next one from where the merge says that it can be rebuilt."""
+    collection = _collection(16, 2, estimates=1)
+    spec, window = collection.estimates[0], collection.window
     counts = RowCounts.of(rows_of(collection, 50)[:, :1] & np.uint8(15), bits=4)
-    for windows in (10, 100, 1_000, 10_000):
-        number = max(1, round(scale * windows))
-        entries = [
-            partials.encode(
+    source = {
+        "collection": collection.name,
+        "fingerprint": collection.fingerprint.hex(),
+        "partition": 0,
+        "generation": 1,
+    }
+    final = estimate_of(estimate=spec.name)
+
+    def decided(number: int) -> Estimate:
+        start_ms = number * window.size_ms
+        bounds = WindowBounds(start_ms=start_ms, end_ms=start_ms + window.size_ms)
+        return final.model_copy(update={"window": bounds})
+
+    def read_again(windows: int) -> float:
+        merge, log = Merge(collection, partitions=1), list[Partial | Watermark]()
+        for number in range(windows):
+            start_ms = number * window.size_ms
+            log.append(
                 Partial(
-                    collection=collection.name,
-                    fingerprint=collection.fingerprint.hex(),
-                    partition=0,
-                    generation=1,
-                    pane_ms=window * pane_ms,
-                    pane_length_ms=pane_ms,
+                    **source,  # type: ignore[arg-type]
+                    pane_ms=start_ms,
+                    pane_length_ms=window.pane_ms,
                     of=spec.of,
                     segment=0,
-                    end=window + 1,
+                    end=number + 1,
                     counts=counts,
-                ),
-                writer="bench",
-            )[1]
-            for window in range(number)
-        ]
+                )
+            )
+            log.append(Watermark(**source, time_ms=closes_at(start_ms, window)))  # type: ignore[arg-type]
+            for offset in (2 * number, 2 * number + 1):
+                merge.apply(log[offset], offset=offset)
+            merge.decide(decided(number), offset=number)
+            merge.forget()
+        begin = merge.checkpoint
+        assert begin is not None
+        rebuilt = Merge(collection, partitions=1)
+        rebuilt.resume(begin)
+        for number in range(begin.answers, windows):
+            rebuilt.decide(decided(number), offset=number)
+        for offset in range(begin.partials, len(log)):
+            rebuilt.apply(log[offset], offset=offset)
+        assert (rebuilt.due(), rebuilt.watermark_ms) == (None, merge.watermark_ms)
+        return windows - begin.answers + len(log) - begin.partials
 
-        def rebuilt(entries: list[bytes] = entries) -> float:
-            merge = Merge(collection, partitions=1)
-
-            def read() -> None:
-                for entry in entries:
-                    merge.apply(partials.decode(entry))
-                while not merge.refresh():
-                    pass
-                merge.due()
-
-            return 1e6 * _seconds(read) / len(entries)
-
-        yield windows, rebuilt
+    for windows in (10, 100, 1_000, 10_000):
+        yield windows, partial(read_again, max(2, round(scale * windows)))
 
 
 CURVES = (
@@ -227,5 +245,5 @@ CURVES = (
     Curve(against="cells of an estimate, 100,000 reports", cost="ms a first solve", points=_of_cells),
     Curve(against="reports in a window, 8 x 8 cells", cost="ms a first solve", points=_of_window_reports),
     Curve(against="batches in an open window", cost="KiB of memory", points=_memory),
-    Curve(against="past windows on the log", cost="us a partial, in a rebuild", points=_of_past_windows),
+    Curve(against="past windows on the log", cost="records read at a restart", points=_of_past_windows),
 )

@@ -128,6 +128,8 @@ Memory goes to the ids of the batches in open windows, by which repeats are know
 and partition: at most 512 KiB up to 16 bits, and the rows themselves above. Ids do not grow with estimates, nor do
 tables of up to 16 bits with reports.
 
-A rebuild reads the answers and partials that the topics keep: those of the open and remembered windows and of the
-longest outage that is planned for, once each after compaction, and not those of all time.
+A worker that starts or takes a collection over reads the partials of open and remembered windows and the last two
+finals of each estimate, and what came between them on the log; the past is not read. Only without a commit, or after
+a change of the collection's file, does it read all that the topics keep. `python -m tests.benchmarks.rebuild` shows
+both on a real Kafka, after 1,000 windows: it read 4 partials with a commit, and 2,070 without.
 """

@@ -330,6 +330,11 @@ class Collection(Part):
         """All that changes the meaning of a report, as plain data; name and kind of mechanism come first."""
         raise NotImplementedError
 
+    @property
+    def links_reports(self) -> bool:
+        """Whether the reports of a user carry a pseudonym, so that each is held until its period ends."""
+        return False
+
     def windows_before(self, window_ms: int) -> tuple[tuple[float, int], ...]:
         """List the earlier windows whose reports the answer to a window is made of as well, the newest first.
 

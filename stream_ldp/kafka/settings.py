@@ -189,6 +189,13 @@ class Settings(BaseSettings):
         description="Most batches that a pane of a window takes of one partition, at 100 bytes of memory each; "
         "further ones become dead letters.",
     )
+    # So many take 70 to 200 MB for each pane of the period, which the merge holds until the period ends.
+    max_linked: int = Field(
+        default=4_000_000,
+        ge=1,
+        description="Most reports that a pane of a collection that links them takes of one partition; batches with "
+        "further ones become dead letters.",
+    )
     admin_host: str = Field(default="127.0.0.1", description="Address that serves /metrics, /livez and /readyz.")
     admin_port: int = Field(
         default=9464,

@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """The batch is in order, but its window had already closed."""
     TOO_MANY_BATCHES = "too_many_batches"
     """The batch is in order, but there are as many of its window and partition as a worker may remember."""
+    TOO_MANY_LINKED = "too_many_linked"
+    """The batch is in order, but its window and partition have as many linked reports as workers may hold."""
 
 
 class Rejected(StreamLDPError, ValueError):

@@ -138,14 +138,19 @@ class _Verdict(IntEnum):
     CLOSED = 4  # its phase is asked in another window
     LATE = 5
     CROWDED = 6  # its pane has as many batches as it may have
-    OLD = 7  # read again after a restart: its verdict has been reported
+    FULL = 7  # its pane has as many linked reports as it may have
+    OLD = 8  # read again after a restart: its verdict has been reported
 
 
 @dataclass(kw_only=True, slots=True)
 class _Pane:
-    """An open pane: the offset of its first report, the tallies of each fingerprint, the ids of its batches."""
+    """An open pane: the offset of its first report, the tallies of each fingerprint, the ids of its batches.
+
+    linked: number of its reports that carry pseudonyms.
+    """
 
     first_offset: int
+    linked: int = 0
     tallies: dict[bytes, dict[tuple[str, ...], Tally]] = field(default_factory=dict)
     batch_ids: set[bytes] = field(default_factory=set)
 
@@ -163,11 +168,14 @@ class SourcePartition:
         checkpoint: Checkpoint | None = None,
         generation: int = 1,
         max_batches: int | None = None,
+        max_linked: int | None = None,
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
         layout: layout of the batches under the collection's own fingerprint.
         max_batches: most batches of a pane, whose ids it remembers; further ones are refused. None for no limit.
+        max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
+            None for no limit.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
         """
@@ -189,6 +197,7 @@ class SourcePartition:
         )
         self._claimed = False
         self._max_batches = sys.maxsize if max_batches is None else max_batches
+        self._max_linked = sys.maxsize if max_linked is None or not collection.links_reports else max_linked
         self._silent_ms = 0.0
         #: Offset of the next record to count.
         self.position = self._checkpoint.offset
@@ -290,6 +299,12 @@ class SourcePartition:
                 _Verdict.CROWDED,
                 f"its pane has {self._max_batches} batches of this partition already, as many as max_batches allows",
             ),
+            (
+                Reason.TOO_MANY_LINKED,
+                _Verdict.FULL,
+                f"with it, its pane would have more than {self._max_linked} linked reports of this partition, "
+                "as many as max_linked allows",
+            ),
         ):
             rejected += [
                 (int(decoded.accepted[i]), Rejected(reason, f"event time {time[i]} ms: {rule}"))
@@ -326,6 +341,8 @@ class SourcePartition:
                 admitted = _admit(ids, pane.batch_ids, most=self._max_batches)
                 verdicts[members] = admitted
                 members = members[admitted == _Verdict.COUNTED]
+            if self._max_linked < sys.maxsize:
+                members = self._linked(pane, members, decoded, verdicts)
             fresh = np.zeros(len(panes), dtype=np.bool_)
             fresh[members] = True
             for place, layout in enumerate(layouts):
@@ -336,6 +353,21 @@ class SourcePartition:
                     pane.tallies[layout.fingerprint] = layout.tallies()
                 rows = _rows(decoded.rows[place], fresh[ours], decoded.counts[ours])
                 layout.count(pane.tallies[layout.fingerprint], rows)
+
+    def _linked(
+        self, pane: _Pane, members: NDArray[np.intp], decoded: wire.Decoded, verdicts: NDArray[np.int64]
+    ) -> NDArray[np.intp]:
+        """Take the batches for whose linked reports a pane has room, one after the other, and return them."""
+        for member in members.tolist():
+            reports = int(decoded.counts[member])
+            if pane.linked + reports <= self._max_linked:
+                pane.linked += reports
+            else:
+                verdicts[member] = _Verdict.FULL
+                # What is not counted is no copy of anything when it comes again.
+                pane.batch_ids.discard(decoded.batch_ids[member])
+        taken: NDArray[np.intp] = members[verdicts[members] == _Verdict.COUNTED]
+        return taken
 
     def observe_silence(self, elapsed_ms: float) -> bool:
         """Note that nothing came for another `elapsed_ms`, and return whether the partition counts as idle now.

@@ -215,6 +215,11 @@ class JointCollection(SynthesizingCollection):
         return self.pseudonym_bits + self.mechanism.bits
 
     @property
+    def links_reports(self) -> bool:
+        """See `Collection.links_reports`."""
+        return self.linked_ms is not None
+
+    @property
     def pseudonym_bits(self) -> int:
         """Number of bits of a report's pseudonym; 0 where reports are not linked."""
         return 0 if self.linked_ms is None else PSEUDONYM_BITS

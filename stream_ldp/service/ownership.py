@@ -204,6 +204,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 checkpoint=checkpoint,
                 generation=self._now_ms(),
                 max_batches=self._settings.max_batches,
+                max_linked=self._settings.max_linked,
             )
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)

@@ -241,6 +241,50 @@ def test_which_batches_a_full_pane_refuses_does_not_depend_on_how_they_are_fetch
     assert refused(sorted(each for each in cuts if each < len(ids))) == refused([])
 
 
+LINKED = JointCollection.model_validate(
+    SURVEY.document | {"linked": "1h", "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75}}
+)
+
+
+def linked_batch(batch_id: int, *, reports: int) -> bytes:
+    rows = np.zeros((reports, -(-LINKED.bits // 8)), dtype=np.uint8)
+    return wire.encode(
+        wire.Batch(fingerprint=LINKED.fingerprint, batch_id=batch_id.to_bytes(16, "big"), time_ms=NOW, rows=rows)
+    )
+
+
+def test_a_pane_takes_as_many_linked_reports_as_it_may_and_refuses_batches_with_more() -> None:
+    state = SourcePartition(LINKED, JointLayout(LINKED), partition=0, max_linked=5)
+    records = [linked_batch(each, reports=reports) for each, reports in enumerate((3, 3, 2, 1))]
+    counted = state.count(range(4), [NOW] * 4, records)
+    assert counted.reports == 5
+    refused = [(index, why.reason) for index, why in counted.rejected]
+    assert refused == [(index, Reason.TOO_MANY_LINKED) for index in (1, 3)]
+    assert (
+        "more than 5 linked reports of this partition, as many as max_linked allows" in counted.rejected[0][1].detail
+    )
+    # A batch that was refused is not a copy of itself when it is sent again, as one that was counted is.
+    again = state.count([4, 5], [NOW] * 2, [records[1], records[0]])
+    assert (again.duplicates, [index for index, _ in again.rejected]) == (3, [0])
+
+
+@given(sizes=st.lists(st.integers(1, 4), max_size=10), cuts=st.lists(st.integers(0, 9)))
+def test_which_linked_reports_a_full_pane_refuses_does_not_depend_on_how_they_are_fetched(
+    sizes: list[int], cuts: list[int]
+) -> None:
+    def refused(places: list[int]) -> list[int]:
+        state = SourcePartition(LINKED, JointLayout(LINKED), partition=0, max_linked=7)
+        found = []
+        for begin, end in pairwise([0, *places, len(sizes)]):
+            if begin < end:
+                records = [linked_batch(each, reports=sizes[each]) for each in range(begin, end)]
+                counted = state.count(range(begin, end), [NOW] * (end - begin), records)
+                found += [begin + index for index, _ in counted.rejected]
+        return found
+
+    assert refused(sorted(each for each in cuts if each < len(sizes))) == refused([])
+
+
 def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collection_allows() -> None:
     state, rng = started(), np.random.default_rng(5)
     window, size = SURVEY.window, 3_000

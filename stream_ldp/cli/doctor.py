@@ -15,6 +15,7 @@ from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.registry import RegistryError, read_registry
@@ -34,10 +35,10 @@ __all__ = ["doctor"]
 
 #: The extra that brings each optional package.
 OPTIONAL = {"pandas": "analysis", "pyarrow": "analysis", "confluent_kafka": "demo", "statsmodels": "demo"}
-#: Longest wait, in milliseconds, for a record that is there; a refusal comes as fast.
+#: Longest wait, in milliseconds, for a record that is there.
 READ_MS = 1_000
-#: Longest wait, in milliseconds, for the refusal to read an empty topic.
-REFUSAL_MS = 300
+#: What is taken to be allowed where brokers do not tell it.
+READ = frozenset({Operation.READ})
 #: Kafka's number of the time stamps that brokers set.
 LOG_APPEND_TIME = 1
 
@@ -89,26 +90,34 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
             except ClusterError as error:
                 hidden[spec.name] = str(error)
         registry, registry_error = await _registry(settings, topics)
-        readable, newest_ms, now_ms, ends = await _read(settings, list(topics.values()))
+        operations = await cluster.operations(list(topics)) if topics else {}
+        readable = {name for name in topics if Operation.READ in operations.get(name, READ)}
+        newest_ms, now_ms, ends = await _read(settings, list(topics.values()), readable)
         visible = [name for name in await cluster.groups() if name.startswith(f"{settings.group}.")]
-        groups = {}
+        groups, hidden_groups = {}, {}
         for collection in collections.values():
             name = settings.ingest_group(collection.name)
             if name in visible:
                 places = [each for each in ends if each.topic == settings.topic_names.reports(collection.name)]
-                committed = await cluster.committed(name, places)
+                try:
+                    committed = await cluster.committed(name, places)
+                    members = await cluster.members(name)
+                except (KafkaError, ClusterError) as error:
+                    hidden_groups[name] = str(error)
+                    continue
                 groups[name] = GroupFacts(
-                    members=await cluster.members(name),
+                    members=members,
                     behind=sum(ends[each][1] - committed.get(each, ends[each][0]) for each in places),
                 )
         return Facts(
             brokers=await cluster.size(),
             topics=topics,
             hidden=hidden,
-            readable=readable,
+            operations=operations,
             registry=registry,
             registry_error=registry_error,
             groups=groups,
+            hidden_groups=hidden_groups,
             strangers=tuple(await groups_left_behind(cluster, settings, {*registry, *_names(collections)}))
             if registry is not None
             else (),
@@ -134,18 +143,17 @@ async def _registry(
 
 
 async def _read(
-    settings: Settings, topics: Sequence[ExistingTopic]
-) -> tuple[dict[str, bool], int | None, int, dict[TopicPartition, tuple[int, int]]]:
-    """Read one of the newest records of each topic, in no group.
+    settings: Settings, topics: Sequence[ExistingTopic], readable: set[str]
+) -> tuple[int | None, int, dict[TopicPartition, tuple[int, int]]]:
+    """Read one of the newest records of each topic that this user may read, of the given names, in no group.
 
     Returns:
-        Whether each topic can be read; the newest time that a broker gave, and the time here just after; and of each
-        partition its first offset and the one after its last.
+        The newest time that a broker gave, and the time here just after; and of each partition its first offset and
+        the one after its last.
     """
     if not topics:
         # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
-        return {}, None, time.time_ns() // 1_000_000, {}
-    readable: dict[str, bool] = {}
+        return None, time.time_ns() // 1_000_000, {}
     stamps: list[int] = []
     ends: dict[TopicPartition, tuple[int, int]] = {}
     consumer: Any = AIOKafkaConsumer(**settings.client_options(), group_id=None, enable_auto_commit=False)
@@ -155,18 +163,17 @@ async def _read(
             places = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
             first, last = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
             ends |= {place: (first[place], last[place]) for place in places}
+            if first == last or topic.name not in readable:
+                continue
             consumer.assign(places)
             for place in places:
                 consumer.seek(place, max(first[place], last[place] - 1))
             try:
-                found = await consumer.getmany(timeout_ms=READ_MS if first != last else REFUSAL_MS)
+                found = await consumer.getmany(timeout_ms=READ_MS)
             except TopicAuthorizationFailedError:
-                readable[topic.name] = False
                 continue
             records = [record for each in found.values() for record in each]
-            if records:
-                readable[topic.name] = True
             stamps += [each.timestamp for each in records if each.timestamp_type == LOG_APPEND_TIME]
     finally:
         await consumer.stop()
-    return readable, max(stamps, default=None), time.time_ns() // 1_000_000, ends
+    return max(stamps, default=None), time.time_ns() // 1_000_000, ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from stream_ldp.pipeline.rejection import Reason
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["REFUSALS", "GatewayMetrics"]
+
+# As those of a worker do not have: see `stream_ldp.service.metrics`.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 #: Why a request is refused, beside the reasons why a batch is.
 REFUSALS = ("unauthorized", "too_many_requests", "too_large", "busy", "brokers_unavailable")

@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
     GroupCoordinatorNotAvailableError,
+    IncompatibleBrokerVersion,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -19,8 +20,9 @@ from aiokafka.errors import (
 from aiokafka.protocol.commit import OffsetCommitRequest
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.connection import check_connection
-from stream_ldp.kafka.delete_groups import DeleteGroups
+from stream_ldp.kafka.protocol import DeleteGroups, DescribeOperations
 from stream_ldp.kafka.topics import ExistingTopic
 
 if TYPE_CHECKING:
@@ -37,6 +39,16 @@ __all__ = ["Cluster", "ClusterError"]
 USUAL_REPLICATION = 3
 #: Seconds for a new topic to get its leaders, or the first group its coordinator; both take well under a second.
 LEADER_SECONDS = 10.0
+
+
+#: Numbers of operations in the protocol.
+_BITS = {
+    Operation.READ: 3,
+    Operation.WRITE: 4,
+    Operation.CREATE: 5,
+    Operation.DESCRIBE: 8,
+    Operation.DESCRIBE_CONFIGS: 10,
+}
 
 
 class ClusterError(StreamLDPError, RuntimeError):
@@ -99,6 +111,21 @@ class Cluster:
                 config=configs[name],
             )
             for name, partitions in found.items()
+        }
+
+    async def operations(self, names: Sequence[str]) -> dict[str, frozenset[Operation]]:
+        """Return what this user may do with each of the named topics, as far as the brokers tell it.
+
+        Brokers before Kafka 2.3 do not, and topics that are hidden or missing are left out.
+        """
+        try:
+            answer = await self._admin._send_request(DescribeOperations(list(names)))
+        except IncompatibleBrokerVersion:
+            return {}
+        return {
+            name: frozenset(operation for operation, bit in _BITS.items() if bits & (1 << bit))
+            for code, name, _, _, bits in answer.topics
+            if code == 0
         }
 
     async def members(self, group: str) -> int:

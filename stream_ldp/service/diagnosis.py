@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from stream_ldp.kafka.access import Operation, Resource, Role, access_rules
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.preflight import create_command, registry_problems, topic_problems
 
@@ -56,10 +57,11 @@ class Facts:
     brokers: number of brokers.
     topics: the topics that exist, by name.
     hidden: why a topic cannot be described, by name.
-    readable: whether this user may read a topic, by name; a topic is left out where an empty one did not show it.
+    operations: what this user may do with each topic, by name; one whose brokers do not tell is left out.
     registry: the registrations by name; None if there is no registry, or it cannot be read.
     registry_error: why the registry cannot be read; empty if it can, or if it does not exist.
     groups: the groups that count the given collections, by name; one that this user cannot see is left out.
+    hidden_groups: why the commits of a group cannot be read, by name.
     strangers: names of groups under the workers' prefix that have no member and no registered collection.
     newest_ms: the broker's time of the newest record that was read, in milliseconds since 1970-01-01 UTC; None if
         there is none.
@@ -70,10 +72,11 @@ class Facts:
     brokers: int
     topics: Mapping[str, ExistingTopic]
     hidden: Mapping[str, str] = field(default_factory=dict)
-    readable: Mapping[str, bool] = field(default_factory=dict)
+    operations: Mapping[str, frozenset[Operation]] = field(default_factory=dict)
     registry: Mapping[str, Registration] | None = None
     registry_error: str = ""
     groups: Mapping[str, GroupFacts] = field(default_factory=dict)
+    hidden_groups: Mapping[str, str] = field(default_factory=dict)
     strangers: tuple[str, ...] = ()
     newest_ms: int | None = None
     now_ms: int
@@ -85,7 +88,7 @@ def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collect
     return [
         *_brokers(facts, settings),
         *_topics(facts, settings, collections),
-        *_access(facts),
+        *_access(facts, settings, collections),
         *_registry(facts, settings, collections),
         _clock(facts),
         *_groups(facts, settings, collections),
@@ -117,7 +120,7 @@ def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
             yield Finding(level=Level.OK, what=f"topic {spec.name} is as it should be, with {partitions} partitions")
 
 
-def _access(facts: Facts) -> Iterator[Finding]:
+def _access(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
     for name, why in facts.hidden.items():
         yield Finding(
             level=Level.PROBLEM,
@@ -125,27 +128,55 @@ def _access(facts: Facts) -> Iterator[Finding]:
             cure=f"allow it with kafka-acls.sh --add --topic {name}, or as another user",
         )
     for name in facts.topics:
-        match facts.readable.get(name):
-            case True:
-                yield Finding(level=Level.OK, what=f"this user may describe and read topic {name}")
-            case False:
-                yield Finding(
-                    # A worker only writes its dead letters.
-                    level=Level.WARNING if name.endswith(".dead-letters") else Level.PROBLEM,
-                    what=f"this user may describe topic {name}, but not read it",
-                    cure=f"allow it: kafka-acls.sh --add --operation Read --topic {name}",
-                )
-            case None:
-                yield Finding(
-                    level=Level.UNKNOWN,
-                    what=f"this user may describe topic {name}; whether it may read: unknown, since nothing was read",
-                    cure="ask again when there are records in the topic",
-                )
-    yield Finding(
-        level=Level.UNKNOWN,
-        what="whether this user may write: unknown, since only writing would show it",
-        cure="look at the access rules: kafka-acls.sh --list",
+        known = facts.operations.get(name)
+        if known is None:
+            yield Finding(
+                level=Level.UNKNOWN,
+                what=f"this user may describe topic {name}; what else is unknown, since its brokers do not tell it",
+                cure="look at the access rules: kafka-acls.sh --list",
+            )
+        elif Operation.READ not in known:
+            yield Finding(
+                # A worker only writes its dead letters.
+                level=Level.WARNING if name.endswith(".dead-letters") else Level.PROBLEM,
+                what=f"this user may describe topic {name}, but not read it",
+                cure=f"allow it: kafka-acls.sh --add --operation Read --topic {name}",
+            )
+        else:
+            writes = "and write" if Operation.WRITE in known else "but not write to"
+            yield Finding(level=Level.OK, what=f"this user may read {writes} topic {name}")
+    if facts.topics and facts.operations.keys() >= facts.topics.keys():
+        yield _roles(facts, settings, collections)
+
+
+def _roles(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Finding:
+    """Say what the user's rules on topics are enough for."""
+    enough = [role for role in Role if not _lacking(role, facts, settings, collections)]
+    if enough:
+        return Finding(level=Level.OK, what=f"the rules on topics are enough for: {', '.join(enough)}")
+    role, topic, operation = next(
+        (role, *lack) for role in Role for lack in _lacking(role, facts, settings, collections)
     )
+    return Finding(
+        level=Level.WARNING,
+        what=f"the rules on topics are enough for nothing; a {role}, say, also needs {operation} on {topic}",
+        cure="add the rules that this prints: stream-ldp topics acls COLLECTION --role ROLE --principal User:NAME",
+    )
+
+
+def _lacking(
+    role: Role, facts: Facts, settings: Settings, collections: Mapping[str, Collection]
+) -> list[tuple[str, Operation]]:
+    """List the topics and operations that a role needs and this user has not."""
+    rules = access_rules(role, collections.values(), settings=settings)
+    return [
+        (name, rule.operation)
+        for rule in rules
+        if rule.resource is Resource.TOPIC
+        for name in facts.topics
+        if (name.startswith(rule.name) if rule.prefixed else name == rule.name)
+        if rule.operation not in facts.operations[name]
+    ]
 
 
 def _registry(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
@@ -190,7 +221,13 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
     for collection in collections.values():
         name = settings.ingest_group(collection.name)
         group = facts.groups.get(name)
-        if group is None:
+        if name in facts.hidden_groups:
+            yield Finding(
+                level=Level.WARNING,
+                what=f"what group {name} has committed cannot be read: {facts.hidden_groups[name]}",
+                cure=f"to see how far it is behind, allow it: kafka-acls.sh --add --operation Read --group {name}",
+            )
+        elif group is None:
             yield Finding(
                 level=Level.WARNING,
                 what=f"group {name} is not there: no worker has run yet, or this user may not describe it",

@@ -161,6 +161,8 @@ class Merger(Service):
             owned = self._owned.pop(name)
             log.info("%s: gives up its windows", name, extra={"collection": name})
             self._metrics.records_holding.labels(name).set(0)
+            with contextlib.suppress(KeyError):
+                self._metrics.last_final.remove(name)
             for series in owned.merge.collection.series:
                 with contextlib.suppress(KeyError):
                     self._metrics.window_plausibility.remove(name, series.name)
@@ -269,6 +271,7 @@ class Merger(Service):
                 "%s/%s: nothing is published of %d reports", collection.name, question.series.name, question.reports
             )
             self._metrics.windows_withheld.labels(collection.name).inc()
+            self._metrics.epochs_without_result.labels(collection.name).inc(_epochs_ended(collection, question))
             merge.skip(question.series.name, question.window_ms + collection.window.size_ms)
             return None
         answer = (await self._solve(merge.collection, question)).answer
@@ -278,11 +281,13 @@ class Merger(Service):
         if answer.status is Status.NO_REPORTS:
             name = merge.collection.name
             self._metrics.windows_silent.labels(name).inc()
+            self._metrics.epochs_without_result.labels(name).inc(_epochs_ended(collection, question))
             log.warning("%s/%s: nobody reported in %s", name, answer.series, answer.window)
             return answer
         self._observe_plausibility(answer)
         closed_s = max(0.0, time.time() - answer.window.end_ms / 1_000)
         self._metrics.window_close_delay.labels(merge.collection.name).observe(closed_s)
+        self._metrics.last_final.labels(merge.collection.name).set_to_current_time()
         log.info(
             "%s/%s: final answer of %s, from %d reports, %.1f s after its end",
             *(answer.collection, answer.series, answer.window, question.reports, closed_s),
@@ -439,6 +444,16 @@ class Merger(Service):
             return
         await self._patiently(lambda: commit_merge(self._cluster, self._settings, owned.merge.collection, checkpoint))
         owned.committed = checkpoint
+
+
+def _epochs_ended(collection: Collection, question: Question[Any, Any]) -> int:
+    """Count the epochs that a window without an answer ends, or a run of silent ones: 0 for kinds without epochs."""
+    if kind_of(collection).rounds is None:
+        return 0
+    until_ms = question.silent_until_ms or question.window_ms + collection.window.size_ms
+    # A later phase is asked once an epoch.
+    period_ms = question.series.period_ms(collection.window) or until_ms - question.window_ms
+    return -(-(until_ms - question.window_ms) // period_ms)
 
 
 def _too_few(collection: Collection, question: Question[Any, Any]) -> bool:

@@ -6,7 +6,9 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import GroupAuthorizationFailedError
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
@@ -49,10 +51,12 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
     result = _run(settings, "doctor", file)
     assert result.exit_code == 0, result.output
     assert f"ok: collection care is registered as {file} says" in result.stdout
-    assert f"ok: this user may describe and read topic {settings.topic_names.collections}" in result.stdout
-    assert f"ok: this user may describe and read topic {reports}" in result.stdout
+    assert f"ok: this user may read and write topic {settings.topic_names.collections}" in result.stdout
+    assert f"ok: this user may read and write topic {reports}" in result.stdout
     assert f"{settings.ingest_group('care')} has no running worker, and 2 records of reports wait" in result.stdout
     assert f"warning: group {settings.ingest_group('old')} was left behind" in result.stdout
+    assert "-> if nobody needs its offsets: stream-ldp reset groups --yes" in result.stdout
+    assert "ok: the rules on topics are enough for: client, worker" in result.stdout
     assert merge not in result.stdout
     assert "clock skew: unknown beyond that this clock is at most" in result.stdout
 
@@ -99,3 +103,25 @@ def test_an_unreachable_broker_is_the_one_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["doctor", str(_file(tmp_path)), "--brokers", "127.0.0.1:1"])
     assert result.exit_code == 1
     assert result.stdout.startswith("problem: 127.0.0.1:1: connection refused: no broker listens on this port\n  -> ")
+
+
+def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, names = _file(tmp_path), settings.topic_names
+    assert _run(settings, "topics", "create", file).exit_code == 0
+    group, place = settings.ingest_group("care"), TopicPartition(names.reports("care"), 0)
+
+    async def leave() -> None:
+        async with Cluster.connect(settings) as cluster:
+            await cluster.commit(group, {place: (0, "")})
+
+    async def refused(*_: object) -> None:
+        raise GroupAuthorizationFailedError(group)
+
+    asyncio.run(leave())
+    monkeypatch.setattr(Cluster, "committed", refused)
+    result = _run(settings, "doctor", file)
+    assert result.exit_code == 0, result.output
+    assert f"warning: what group {group} has committed cannot be read: " in result.stdout
+    assert "all optional packages are installed" in result.stdout

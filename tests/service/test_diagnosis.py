@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from stream_ldp.kafka.access import Operation, Role
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import ExistingTopic, topic_specs
@@ -24,7 +25,7 @@ GOOD = Facts(
         spec.name: ExistingTopic(name=spec.name, partitions=spec.partitions, replication=3, config=spec.config)
         for spec in SPECS
     },
-    readable={spec.name: True for spec in SPECS},
+    operations={spec.name: frozenset(Operation) for spec in SPECS},
     registry={"care": Registration.of(COLLECTION)},
     groups={GROUP: GroupFacts(members=2, behind=5)},
     newest_ms=1_000_000,
@@ -42,7 +43,8 @@ def test_a_sound_set_up_has_neither_problem_nor_warning_and_says_what_stays_unkn
     assert found(GOOD, Level.PROBLEM) == found(GOOD, Level.WARNING) == []
     unknown = " ".join(what for what, _ in found(GOOD, Level.UNKNOWN))
     assert "release of the brokers" in unknown
-    assert "may write" in unknown
+    assert "may write" not in unknown
+    assert "write topic" in " ".join(what for what, _ in found(GOOD, Level.OK))
     assert "at most 0.4 s ahead" in unknown
 
 
@@ -84,19 +86,46 @@ def test_a_topic_that_is_hidden_is_a_problem_of_access_and_not_called_missing() 
     assert what == "this user needs an access rule"
 
 
-def test_a_topic_that_cannot_be_read_is_a_problem_and_an_empty_one_is_unknown() -> None:
-    readable = {name: True for name in GOOD.topics if name != NAMES.partials} | {NAMES.collections: False}
-    facts = replace(GOOD, readable=readable)
-    ((what, _),) = found(facts, Level.PROBLEM)
+def without(operation: Operation, *names: str) -> Facts:
+    """Facts of a user who may not do something with some topics."""
+    denied = {name: GOOD.operations[name] - {operation} for name in names}
+    return replace(GOOD, operations={**GOOD.operations, **denied})
+
+
+def test_a_topic_that_cannot_be_read_is_a_problem_and_an_old_broker_does_not_tell() -> None:
+    ((what, _),) = found(without(Operation.READ, NAMES.collections), Level.PROBLEM)
     assert what == "this user may describe topic p.collections, but not read it"
-    assert any("p.partials" in what and "unknown" in what for what, _ in found(facts, Level.UNKNOWN))
+    untold = replace(GOOD, operations={})
+    assert found(untold, Level.PROBLEM) == []
+    assert any("p.partials" in what and "unknown" in what for what, _ in found(untold, Level.UNKNOWN))
 
 
 def test_a_user_who_may_not_read_dead_letters_can_run_a_worker() -> None:
-    facts = replace(GOOD, readable={**GOOD.readable, NAMES.dead_letters("care"): False})
+    facts = without(Operation.READ, NAMES.dead_letters("care"))
     assert found(facts, Level.PROBLEM) == []
     ((what, _),) = found(facts, Level.WARNING)
     assert what == "this user may describe topic p.care.dead-letters, but not read it"
+    assert any(
+        what.startswith("the rules on topics are enough for: client, worker") for what, _ in found(facts, Level.OK)
+    )
+
+
+def test_whether_a_user_may_write_is_told_and_what_the_rules_are_enough_for() -> None:
+    facts = without(Operation.WRITE, *GOOD.topics)
+    good = [what for what, _ in found(facts, Level.OK)]
+    assert "this user may read but not write to topic p.partials" in good
+    assert "the rules on topics are enough for: reader, analyst" in good
+    nothing = replace(GOOD, operations={name: frozenset({Operation.DESCRIBE}) for name in GOOD.topics})
+    ((what, cure),) = [each for each in found(nothing, Level.WARNING) if "enough for nothing" in each[0]]
+    assert what.endswith(f"a {Role.CLIENT}, say, also needs Write on p.care.reports")
+    assert "stream-ldp topics acls" in cure
+
+
+def test_commits_that_are_hidden_are_told_with_the_rule_that_shows_them() -> None:
+    facts = replace(GOOD, groups={}, hidden_groups={GROUP: "not authorized"})
+    ((what, cure),) = found(facts, Level.WARNING)
+    assert what == f"what group {GROUP} has committed cannot be read: not authorized"
+    assert "--operation Read" in cure
 
 
 def test_an_unreadable_registry_is_a_problem() -> None:

@@ -17,6 +17,7 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
+from stream_ldp.pipeline.question import Question
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
@@ -24,6 +25,7 @@ from stream_ldp.service import merger as merger_module
 from stream_ldp.service.merger import Merger, PartitionsAdded
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.synthesis.chunk import SyntheticChunk
+from tests.client.items import films
 from tests.machines import simulation
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Record
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.question import Question
 
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
 MAKING = JointCollection.parse(
@@ -297,6 +298,8 @@ async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_
     assert (rest.window.start_ms, rest.window.end_ms) == (2 * size_ms, 4 * size_ms)
     assert Estimate.from_bytes(published.records[-1].value).fit.start == "previous"
     assert merger._metrics.windows_silent.labels("small")._value.get() == 2
+    assert merger._metrics.epochs_without_result.labels("small")._value.get() == 0
+    assert merger._metrics.last_final.labels("small")._value.get() > 1e9
     assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text
 
 
@@ -500,3 +503,25 @@ async def test_records_of_a_window_that_is_forgotten_are_not_published_again(
             await asyncio.sleep(0)
     assert not merge.holds(0)
     assert merge.holds(5 * size_ms)
+
+
+@pytest.mark.parametrize(("windows", "ended"), [(1, 1), (4, 2), (7, 3)])
+def test_epochs_without_a_result_are_counted_by_what_their_silence_spans(windows: int, ended: int) -> None:
+    collection = films()  # three phases, of a minute each
+    first, later, size_ms = collection.series[0], collection.series[1], collection.window.size_ms
+    silent = question_of(first, silent_until_ms=windows * size_ms)
+    assert merger_module._epochs_ended(collection, silent) == ended
+    assert merger_module._epochs_ended(collection, question_of(later, silent_until_ms=None)) == 1
+    assert merger_module._epochs_ended(SMALL, question_of(SMALL.estimates[0], silent_until_ms=None)) == 0
+
+
+def question_of(series: Any, *, silent_until_ms: int | None) -> Question[Any, Any]:
+    """Make a question about a window in which nobody reported."""
+    return Question(
+        series=series,
+        window_ms=0,
+        final=True,
+        windows=((1.0, ()),),
+        before=None,
+        silent_until_ms=silent_until_ms,
+    )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Fixtures that tests of several rooms use.
-pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured"]
+pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]
 
 # Unless --hypothesis-profile says otherwise, which is read later.
 hypothesis.settings.load_profile(QUICK)

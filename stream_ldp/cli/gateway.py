@@ -18,6 +18,7 @@ from stream_ldp.client.sender import now_ms
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 
 __all__ = ["STOP_SECONDS", "gateway"]
 
@@ -27,7 +28,7 @@ STOP_SECONDS = 15.0
 _DOOR_PANEL = "Who may come in"
 
 
-@with_settings(SERVER)
+@with_settings((*SERVER, "tracing"))
 def gateway(
     files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
     *,
@@ -81,7 +82,11 @@ def gateway(
     ]
     door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=frozenset(origin or ()))
     served = Gateway(sources, settings=settings, door=door, now_ms=now_ms)
-    run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file))))
+    begin_tracing(settings, service="stream-ldp-gateway")
+    try:
+        run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file))))
+    finally:
+        end_tracing()
 
 
 def _tokens(file: Path | None) -> frozenset[str]:

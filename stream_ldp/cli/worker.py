@@ -17,6 +17,7 @@ from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 from stream_ldp.service.worker import WorkerCrashed
 from stream_ldp.service.worker import run as serve
 
@@ -47,6 +48,7 @@ def worker(
     collections = load_collections(files)
     names = [each.name for each in collections.values()]
     log.info("release %s works on %s", __version__, ", ".join(names), extra={"collections": names})
+    begin_tracing(settings, service="stream-ldp-worker")
     try:
         run(serve(settings, collections))
     except WorkerCrashed as error:
@@ -58,6 +60,7 @@ def worker(
     else:
         log.info("stopped")
         code = 0
+    end_tracing()
     logging.shutdown()
     # A solve that is under way would keep its thread, and so the process, alive; nobody needs its answer any more.
     os._exit(code)

@@ -32,6 +32,7 @@ from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.round_log import RoundLog
+from stream_ldp.kafka.tracing import span, trace_headers
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.rejection import Rejected
@@ -241,8 +242,18 @@ class Gateway:
                 if isinstance(found, Rejected):
                     raise _Refused(400, found.reason.value, found.detail)
                 topic = self._settings.topic_names.reports(name)
-                record = Record(topic=topic, key=found.batch_id, value=body, time_ms=found.time_ms, headers=BATCH)
-                with self._metrics.open.track_inprogress(), self._metrics.seconds.time():
+                with (
+                    self._metrics.open.track_inprogress(),
+                    self._metrics.seconds.time(),
+                    span("send", root=True, collection=name, reports=found.reports),
+                ):
+                    record = Record(
+                        topic=topic,
+                        key=found.batch_id,
+                        value=body,
+                        time_ms=found.time_ms,
+                        headers=(*BATCH, *trace_headers()),
+                    )
                     await (await self._producer.send(record))
         except (KafkaError, TimeoutError) as error:
             detail = "the batch may or may not have arrived: send the same bytes again, they count once"

@@ -207,6 +207,11 @@ class Settings(BaseSettings):
         default=None,
         description="File with the bearer token without which the admin port tells no more than 200 or 503.",
     )
+    tracing: bool = Field(
+        default=False,
+        description="Send OpenTelemetry traces, by OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra "
+        "tracing.",
+    )
     log_format: LogFormat = Field(
         default=LogFormat.AUTO, description="Lines of the log: for people, or JSON; auto is JSON but on a terminal."
     )

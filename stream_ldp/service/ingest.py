@@ -24,6 +24,7 @@ from mode import Service
 from stream_ldp.kafka.patience import passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
+from stream_ldp.kafka.tracing import links_of, span
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
@@ -222,7 +223,9 @@ class Ingest(Service):
             for partition, records in fetched.items():
                 # Records that were fetched before a partition was taken over may be of an earlier generation.
                 if partitions.get(partition) is known.get(partition):
-                    await self._count(partition, records)
+                    about = {"collection": self.collection.name, "partition": partition.partition}
+                    with span("count", links=links_of(records), batches=len(records), **about):
+                        await self._count(partition, records)
         except KafkaError as error:
             self._bear(error)
             self._ownership.read_again()

@@ -25,6 +25,7 @@ from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
+from stream_ldp.kafka.tracing import span
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
@@ -274,8 +275,9 @@ class Merger(Service):
             self._metrics.epochs_without_result.labels(collection.name).inc(_epochs_ended(collection, question))
             merge.skip(question.series.name, question.window_ms + collection.window.size_ms)
             return None
-        answer = (await self._solve(merge.collection, question)).answer
-        offset = await self._publish(merge.collection, answer)
+        with span("answer", root=True, collection=collection.name, series=question.series.name):
+            answer = (await self._solve(merge.collection, question)).answer
+            offset = await self._publish(merge.collection, answer)
         await self._ask_next(merge.collection, answer)
         merge.decide(answer, offset=offset)
         if answer.status is Status.NO_REPORTS:
@@ -384,7 +386,9 @@ class Merger(Service):
         return False
 
     async def _solve(self, collection: Collection, question: Question[Any, Any]) -> Solved[Answer]:
-        solved = await self._solver.solve(collection, question)
+        about = {"collection": collection.name, "series": question.series.name, "reports": question.reports}
+        with span("solve", **about):
+            solved = await self._solver.solve(collection, question)
         fit_of = kind_of(collection).fit
         if fit_of is not None and solved.answer.status is Status.ANSWERED:
             fit = fit_of(solved.answer)
@@ -396,10 +400,10 @@ class Merger(Service):
     async def _publish(self, collection: Collection, answer: Answer) -> int:
         """Publish an answer, and return its offset."""
         topic = self._names.answers(collection)
-        offset = await self._producer.write(
-            Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0, headers=answer.headers)
-        )
         kind = "final" if answer.final else "provisional"
+        record = Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0, headers=answer.headers)
+        with span("publish", collection=collection.name, series=answer.series, kind=kind, window=str(answer.window)):
+            offset = await self._producer.write(record)
         self._metrics.estimates_published.labels(collection.name, kind).inc()
         return offset
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 from aiokafka.errors import KafkaConnectionError
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from stream_ldp.client.errors import MissingTopic
 from stream_ldp.gateway import server
@@ -20,7 +21,9 @@ from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MOST_BYTES, MOST_OPEN, Door, Gateway, Source
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.tracing import TRACEPARENT
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.content_type import BATCH
 from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker
 
@@ -86,6 +89,21 @@ async def test_a_batch_reaches_the_topic_byte_for_byte_before_it_is_acknowledged
     assert arguments["value"] == body
     assert arguments["key"] == body[32:48], "the batch id"
     assert arguments["timestamp_ms"] == NOW_MS
+    assert tuple(arguments["headers"]) == BATCH, "nothing is traced"
+
+
+async def test_where_it_is_traced_a_batch_begins_a_trace_of_its_own_and_does_not_go_on_with_that_of_its_request(
+    reachable: FakeBroker, spans: InMemorySpanExporter
+) -> None:
+    request = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with opened() as session:
+        for _ in range(2):
+            assert (await post(session, batch(), headers={TRACEPARENT: request}))[0] == 200
+    sent = [dict(arguments["headers"])[TRACEPARENT].decode() for _, arguments in reachable.sent]
+    assert len({each.split("-")[1] for each in [request, *sent]}) == 3
+    assert [each.name for each in spans.get_finished_spans()] == ["send", "send"]
+    for each in spans.get_finished_spans():
+        assert dict(each.attributes or {}) == {"collection": "care-survey", "reports": 3}
 
 
 async def test_nothing_is_acknowledged_that_the_brokers_do_not_have(

@@ -1,0 +1,30 @@
+"""This module traces into memory, for tests of what is traced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.tracing import begin_tracing, end_tracing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+__all__ = ["spans"]
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """Trace into memory."""
+    # Imported here, since hardly any test traces.
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: PLC0415
+
+    exporter = InMemorySpanExporter()
+    begin_tracing(Settings.load(tracing=True), service="test", processor=SimpleSpanProcessor(exporter))
+    yield exporter
+    end_tracing()

@@ -17,8 +17,11 @@ _USERS, _PEAK = 10**9, 3
 _DAY_SECONDS = 86_400
 #: Reports of a batch of a gateway or a server-side client.
 _BATCH = 50
-#: Bytes of a batch of 50 reports of 32 bits and of one of a single report, with Kafka's own 15 bytes a record.
-_BYTES = {_BATCH: 64 + 4 * _BATCH + 15, 1: 64 + 4 + 15}
+#: Bytes of a record beside its reports: the header of the batch, its id as the key, the content type (44 bytes, see
+#: `stream_ldp.pipeline.content_type`), and Kafka's own.
+_RECORD = 56 + 16 + 44 + 9
+#: Bytes of a batch of 50 reports of 32 bits and of one of a single report.
+_BYTES = {_BATCH: _RECORD + 4 * _BATCH, 1: _RECORD + 4}
 
 
 def kept() -> dict[str, Any]:
@@ -117,7 +120,7 @@ By arithmetic from the tables: {_USERS:,} reports a day are {mean:,.0f} a second
 {chr(10).join(lines)}
 
 One worker counts them, and a second one takes over when it ends. What grows is the log: a report that comes alone
-brings a header of 64 bytes and a record of Kafka with it.
+brings {_RECORD} bytes with it: a header, an id, a content type, and a record of Kafka.
 
 A window of a minute then has {60 * peak:,.0f} reports. To solve a pair of 8 x 8 values takes
 {solve_ms[most]:.3g} ms of {most:,} reports, and hardly longer of more: what is contracted are

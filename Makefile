@@ -7,7 +7,7 @@ SECONDS ?=
 # up is set up once. A pool of threads in each would only be in the way of the others.
 TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-all bench check format install clean
+.PHONY: help demo test test-all bench check docs format install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -31,6 +31,10 @@ check: $(VENV)/.installed  ## Check format, lint, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.installed  ## Build the documentation site in build/site, strictly
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 	$(BIN)/ruff format .

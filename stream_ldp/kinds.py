@@ -58,6 +58,15 @@ def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
 
     The kind of its mechanism decides which other keys the text must have.
 
+    >>> films = parse_collection('''
+    ... collection: films
+    ... mechanism: {kind: svim, epsilon: 3, k: 3}
+    ... items: {names: [alien, brazil, casablanca, dune]}
+    ... window: {size: 60s}
+    ... ''')
+    >>> films.name, films.window.size_ms
+    ('films', 60000)
+
     source: what error messages call the text.
 
     Raises:

@@ -114,6 +114,23 @@ def kafka_in_memory(*collections: Collection, now_ms: int | None = None) -> Iter
 
     collections: those whose topics it has, and which are registered with it.
     now_ms: its time at the beginning, in milliseconds since 1970-01-01 UTC; None for the time of day.
+
+    >>> from stream_ldp import Reporter, SyncReporter, query
+    >>> from stream_ldp.kinds import parse_collection
+    >>> survey = parse_collection('''
+    ... collection: survey
+    ... mechanism: {kind: k-rr, epsilon: 2}
+    ... attributes: [{name: bathing, values: [no, yes]}]
+    ... window: {size: 60s}
+    ... estimates: [{name: bathing, of: [bathing]}]
+    ... ''')
+    >>> with kafka_in_memory(survey) as kafka:
+    ...     with SyncReporter(Reporter(survey, settings=kafka.settings, clock=kafka.clock)) as reporter:
+    ...         _ = reporter.report_many([{"bathing": "no"}] * 500, secrets=None)
+    ...     _ = kafka.close_windows()
+    ...     (estimate,) = query("survey", settings=kafka.settings)
+    >>> estimate.reports
+    500
     """
     kafka = KafkaInMemory(*collections, now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms)
     with connected(kafka.broker):

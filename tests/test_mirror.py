@@ -35,6 +35,7 @@ WITHOUT_TESTS = {
 SUITES = {
     "benchmarks/test_joint.py": "docs/accuracy.md",
     "benchmarks/test_growth.py": "the benchmark of growth, and docs/performance.md",
+    "benchmarks/test_how_many.py": "docs/how-many-users.md",
     "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_soak.py": "the memory of the pipeline over many windows",
@@ -89,9 +90,11 @@ SUITES = {
     "views/test_wire.py": "the wire format of views, with a client written from its specification",
     "test_architecture.py": "what docs/architecture.md says",
     "test_breaks.py": "every known way to break the privacy of the package",
+    "test_doctests.py": "the examples in docstrings",
     "test_examples.py": "examples/",
     "test_mirror.py": "the tests",
     "test_public.py": "the public names of the package",
+    "test_site.py": "the documentation site",
     "test_readme.py": "the README",
 }
 

@@ -83,6 +83,9 @@ def labels_of_bins(edges: Sequence[float]) -> list[str]:
 
     edges: ascending; the first may be -inf and the last inf.
 
+    >>> labels_of_bins([0, 18, 65.5, 120])
+    ['[0,18)', '[18,65.5)', '[65.5,120]']
+
     Raises:
         DataError: they are not ascending, or there are not two of them.
     """

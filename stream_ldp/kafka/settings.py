@@ -224,6 +224,9 @@ class Settings(BaseSettings):
     def load(cls, **flags: Any) -> Self:
         """Read all sources. A flag that is None was not given.
 
+        >>> Settings.load(brokers="kafka.example:9092").topic_names.reports("survey")
+        'stream-ldp.survey.reports'
+
         Raises:
             SettingsError: a value is wrong, two contradict each other, a name is not that of a setting, or the file
                 cannot be read.

@@ -61,6 +61,10 @@ def rr_parameters(
     standard error of the count of a rare value, p*(1-p*) / (q*-p*)^2: the optimised unary encoding of Wang, Blocki,
     Li and Jha (2017), q* = 1/2, or where the permanent response forbids it, the nearest that it allows, p = 0.
 
+    >>> f, p, q = rr_parameters(for_ever=8.0, per_report=2.0, neighbours=2)
+    >>> round(f, 3), p is not None and q is not None
+    (0.238, True)
+
     Raises:
         ParameterError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
             is too coarse.

@@ -149,6 +149,9 @@ class Terms:
         Epsilon is the same, since it holds for all reports of a user together; who reads them learns which are one
         user's.
 
+    >>> Terms(budget=8.0, per_day=1.0).assumption.value
+    'constant'
+
     Raises:
         ParameterError: a budget is not positive, or max_values is missing, not positive or does not belong there.
     """

@@ -1,0 +1,78 @@
+"""The documentation site: it is built strictly, from the code as it is, and asks no other host."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_ldp.cli import _Root
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.schemas.collection_file import collection_file_schema
+from tests.paths import REPOSITORY
+
+pytest.importorskip("mkdocs", reason="the documentation is built with the extra `docs`: pip install .[docs]")
+
+
+@pytest.fixture(scope="module")
+def hooks() -> Any:
+    spec = importlib.util.spec_from_file_location("hooks", REPOSITORY / "docs" / "hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_of_the_collection_file_has_every_key(hooks: Any) -> None:
+    page = hooks.collection_file()
+    for name, part in collection_file_schema()["$defs"].items():
+        for key in part.get("properties", {}):
+            assert f"| `{key}` |" in page.partition(f"{{ #{name.lower()} }}")[2], (name, key)
+
+
+def test_the_reference_of_the_settings_has_every_setting(hooks: Any) -> None:
+    page = hooks.settings()
+    for name, field in Settings.model_fields.items():
+        assert f"| `{name}` | {field.description} |" in page
+        assert f"`STREAM_LDP_{name.upper()}`" in page
+
+
+def test_the_reference_of_the_commands_has_every_command(hooks: Any) -> None:
+    page = hooks.commands()
+    for name, command in _Root.table.items():
+        assert f"## stream-ldp {name}\n" in page
+        assert command.summary in page
+    assert "## stream-ldp evaluate joint\n" in page
+    assert "| `--wanted` |" in page
+
+
+def test_a_chart_becomes_a_picture_with_its_numbers(hooks: Any) -> None:
+    page = hooks.chart('x-axis "sizes" ["1", "10"]\ny-axis "us" \nline [1.13, 2.5]'.replace('"us" ', '"us"'))
+    assert page.startswith("<svg")
+    assert all(f">{each}<" in page for each in ("1.13", "2.5", "1", "10", "sizes"))
+
+
+@pytest.mark.long
+def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"],
+        cwd=REPOSITORY,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'(?:src="|<link[^>]*href="|url\()(?:https?:)?//[^"]*', text), page

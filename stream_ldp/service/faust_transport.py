@@ -40,7 +40,7 @@ class _Thread(AIOKafkaConsumerThread):
             return await read_past(error, consumer, positions)
 
     async def _commit(self, offsets: Mapping[Any, int]) -> bool:
-        """Commit what is assigned; a failure is no crash, since windows are rebuilt from the whole log."""
+        """Commit what is assigned; a failure is no crash, since windows are rebuilt from the log."""
         owned = self.assignment()
         commits = {TopicPartition(*place): offset for place, offset in offsets.items() if place in owned}
         try:

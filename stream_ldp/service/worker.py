@@ -30,6 +30,7 @@ from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import preflight
+from stream_ldp.service.unfinished import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,7 +267,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     finally:
         # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
         # SIGTERM while its consumers go on heartbeating. A hard exit is safe, since kill -9 is.
-        watchdog = threading.Timer(STOP_SECONDS, os._exit, [1])
+        watchdog = threading.Timer(STOP_SECONDS, _end_by_force, [asyncio.get_running_loop()])
         watchdog.daemon = True
         watchdog.start()
         asked, watching, working = tasks
@@ -287,3 +288,19 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         watchdog.cancel()
     if process.worker is not None:
         process.worker.raise_if_crashed()
+
+
+def _end_by_force(loop: asyncio.AbstractEventLoop) -> None:
+    """End the process, whatever still runs in it, and say what that is."""
+    # On a thread that nobody waits for: whoever holds the lock of the log may be what hangs.
+    telling = threading.Thread(target=_tell_what_hangs, args=[loop], daemon=True)
+    telling.start()
+    telling.join(1.0)
+    os._exit(1)
+
+
+def _tell_what_hangs(loop: asyncio.AbstractEventLoop) -> None:
+    log.critical(
+        "not stopped after %.0f s, and ended by force; its peers repeat what it counted; it waited for: %s",
+        *(STOP_SECONDS, "; ".join(unfinished(asyncio.all_tasks(loop)))),
+    )

@@ -5,12 +5,15 @@ python broken_worker.py RULE worker COLLECTION ...
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli import main
 from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.service import worker
+from stream_ldp.service.worker import Worker
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.source_partition import Changes
@@ -25,10 +28,17 @@ def _commit_the_read_position(self: SourcePartition) -> Changes | None:
     return replace(changes, checkpoint=replace(changes.checkpoint, offset=changes.checkpoint.position))
 
 
+async def _hang(self: Worker) -> None:
+    await asyncio.Event().wait()
+
+
 if __name__ == "__main__":
     rule = sys.argv.pop(1)
     if rule == "commit-read-position":
         SourcePartition.take_changes = _commit_the_read_position  # type: ignore[method-assign]
+    elif rule == "end-when-told":
+        worker.STOP_SECONDS = 1.0
+        Worker.stop = _hang  # type: ignore[method-assign]
     else:
         sys.exit(f"no such rule: {rule}")
     main()

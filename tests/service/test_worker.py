@@ -122,6 +122,16 @@ async def test_a_stopped_worker_exits_with_0_and_hands_over_without_loss(deploym
         assert await second.ended() == 0
 
 
+@pytest.mark.long
+async def test_a_worker_that_hangs_at_its_end_says_at_what_and_is_ended(deployment: JointDeployment) -> None:
+    with deployment.worker(broken="end-when-told") as worker:
+        await worker.ready()
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended() == 1
+        assert "ended by force" in worker.log
+        assert "_Process.stop > _hang > Event.wait" in worker.log
+
+
 async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_and_place(
     deployment: JointDeployment,
 ) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.cli.simulation.truth import WindowTruth
     from stream_ldp.pipeline.answer import Answer, Published, WindowBounds
-    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.answer import Estimate, Linked
 
 __all__ = [
     "BAR_WIDTH",
@@ -168,10 +168,20 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
     yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"
+    if privacy.linked is not None:
+        yield privacy.linked
+    if estimate.linked is not None:
+        yield _linked(estimate.linked)
     if privacy.published is not None:
         yield published_line(privacy.published)
     if truth is not None:
         yield f"distance to the truth {estimate.distance(truth):.4f}"
+
+
+def _linked(linked: Linked) -> str:
+    """Say whose reports an estimate of linked ones is made of."""
+    returned = "" if linked.returning is None else f", of whom {linked.returning:.0%} reported in the window before"
+    return f"{linked.reports:,} reports of the period, of {linked.users:,} users{returned}"
 
 
 def _cells(

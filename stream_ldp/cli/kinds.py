@@ -25,6 +25,8 @@ class Face:
     summary: describes a collection on one line; `lasting` describes its windows.
     for_budget: finds the collection that spends a given budget, see `stream_ldp.records.plan.for_budget`; None where
         the file itself gives epsilon.
+    for_finals: finds the collection that is best after some finals, see `stream_ldp.cli.finals`; None where there is
+        no design to choose.
     show_plan, plan_document: print a plan, and turn it into plain data for JSON.
     report: publishes the reports of one user or of many, see `stream_ldp.cli.report.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
@@ -35,6 +37,7 @@ class Face:
 
     summary: Callable[..., str]
     for_budget: Callable[..., Collection] | None = None
+    for_finals: Callable[..., tuple[Collection, str]] | None = None
     show_plan: Callable[[Any], None]
     plan_document: Callable[[Any], dict[str, Any]]
     report: Callable[..., None]
@@ -88,6 +91,7 @@ FACES: Mapping[str, Face] = {
     ),
     "views": Face(
         summary=Deferred("stream_ldp.cli.views.views_plan:summary"),
+        for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
         show_plan=Deferred("stream_ldp.cli.views.views_plan:show_plan"),
         plan_document=Deferred("stream_ldp.cli.views.views_plan:plan_document"),
         report=Deferred("stream_ldp.cli.report:report_sampled"),

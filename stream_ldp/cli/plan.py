@@ -47,12 +47,25 @@ def plan(
             show_default=False,
         ),
     ] = None,
+    finals: Annotated[
+        Path | None,
+        typer.Option(
+            help="Final estimates, a line of JSON each as `watch --finals --once --json` prints them, - for standard "
+            "input; for a collection of views, whose design is then chosen for the dependence that they show.",
+            show_default=False,
+            allow_dash=True,
+            dir_okay=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Compute the cost from the collection's file alone, and measure how long its solves take on this machine.
 
     For a collection of records, --for-ever finds the parameters that spend so much, prints them for the collection's
     file, and shows their cost. For a collection of item sets, the cost of each phase of an epoch is shown.
+
+    A design that --finals leads to is for a collection to come: it has another fingerprint, and users who report to
+    both spend for both. Nothing that runs changes by itself.
     """
     (collection,) = load_collections([file]).values()
     face = face_of(collection)
@@ -65,6 +78,12 @@ def plan(
         if not as_json:
             parameters = collection.document["mechanism"]
             typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
+    if finals is not None:
+        if face.for_finals is None:
+            fail("--finals is for collections of views: others have no design to choose", code=2)
+        collection, shown = face.for_finals(collection, finals)
+        if not as_json:
+            typer.echo(shown)
     populations = reports or POPULATIONS
     planned = kind_of(collection).plan(collection, populations=populations)
     times = solve_times(collection, populations=populations)

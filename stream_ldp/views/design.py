@@ -6,11 +6,12 @@ A design is chosen before anything is collected, by the error to expect of the j
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from stream_ldp.mechanisms import RepeatedResponse
 from stream_ldp.sampled.oracles import value_oracle
 from stream_ldp.views.covers import affine_plane, greedy_cover
 from stream_ldp.views.expected import DEPENDENCE, expected_avd
@@ -45,7 +46,10 @@ class Design:
 
     name: says which design it is.
     sizes: number of values of each attribute of the collection.
+    epsilon: in nats, of all answers of a user for ever.
     oracle: name of the oracle of all views, see `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    per_report: in nats, of one answer, where answers by k-RR are perturbed again for each report; None where every
+        report repeats the answer.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Design:
     weights: tuple[float, ...]
     epsilon: float
     oracle: str = "auto"
+    per_report: float | None = None
 
     def oracle_of(self, view: Sequence[int]) -> FrequencyOracle:
         """Return what perturbs the cells of a view.
@@ -61,6 +66,8 @@ class Design:
         Raises:
             ParameterError: the oracle is not for so many cells, or the epsilon is beyond the resolution.
         """
+        if self.per_report is not None:
+            return RepeatedResponse(size=self.cells(view), epsilon=self.per_report, for_ever=self.epsilon)
         return value_oracle(self.oracle, self.cells(view), epsilon=self.epsilon)
 
     def cells(self, of: Sequence[int]) -> int:
@@ -97,6 +104,7 @@ def designed(
     sizes: tuple[int, ...],
     epsilon: float,
     oracle: str = "auto",
+    per_report: float | None = None,
     parts: Sequence[tuple[int, float]] = (),
 ) -> Design:
     """Share the users out among views so that the sum of the errors in their pairs is least.
@@ -105,7 +113,15 @@ def designed(
 
     parts: numbers of consecutive views, with the share of the users that they get together; none for all alike.
     """
-    design = Design(name=name, sizes=sizes, views=tuple(views), weights=(), epsilon=epsilon, oracle=oracle)
+    design = Design(
+        name=name,
+        sizes=sizes,
+        views=tuple(views),
+        weights=(),
+        epsilon=epsilon,
+        oracle=oracle,
+        per_report=per_report,
+    )
     weights = [_cost(design, view) ** (2 / 3) for view in views]
     shared: list[float] = []
     for count, share in parts or ((len(views), 1.0),):
@@ -113,7 +129,7 @@ def designed(
         shared += [share * weight / sum(part) for weight in part]
     mean = sum(shared) / len(shared)
     rounded = tuple(float(f"{weight / mean:.{_DIGITS}g}") for weight in shared)
-    return Design(name=name, sizes=sizes, views=tuple(views), weights=rounded, epsilon=epsilon, oracle=oracle)
+    return replace(design, weights=rounded)
 
 
 def _cost(design: Design, view: tuple[int, ...]) -> float:
@@ -124,7 +140,12 @@ def _cost(design: Design, view: tuple[int, ...]) -> float:
 
 
 def candidates(
-    sizes: tuple[int, ...], *, epsilon: float, oracle: str = "auto", names: Sequence[str] = ()
+    sizes: tuple[int, ...],
+    *,
+    epsilon: float,
+    oracle: str = "auto",
+    per_report: float | None = None,
+    names: Sequence[str] = (),
 ) -> list[Design]:
     """Return the designs to choose from, of which each view has at most `MAX_VIEW_CELLS` cells.
 
@@ -139,7 +160,9 @@ def candidates(
         large = any(math.prod(sizes[place] for place in view) > MAX_VIEW_CELLS for view in views)
         known = any(set(views) == set(each.views) and not parts for each in found)
         if views and not large and not known and (not names or name in names):
-            found.append(designed(name, views, sizes=sizes, epsilon=epsilon, oracle=oracle, parts=parts))
+            found.append(
+                designed(name, views, sizes=sizes, epsilon=epsilon, oracle=oracle, per_report=per_report, parts=parts)
+            )
 
     add("attributes", singles)
     add("pairs", pairs)
@@ -159,6 +182,7 @@ def ranked(
     users: int,
     dependence: float = DEPENDENCE,
     oracle: str = "auto",
+    per_report: float | None = None,
 ) -> list[Design]:
     """Return all designs, that with the least expected AVD first.
 
@@ -170,4 +194,4 @@ def ranked(
         alone = design.name == "attributes"
         return round(design.expected_avd(users, dependence=dependence) * (1.0 if alone else 1 + _HANDICAP), 9)
 
-    return sorted(candidates(sizes, epsilon=epsilon, oracle=oracle), key=score)
+    return sorted(candidates(sizes, epsilon=epsilon, oracle=oracle, per_report=per_report), key=score)

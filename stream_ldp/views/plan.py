@@ -63,6 +63,7 @@ class Plan:
 
     bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user for ever, for any two users.
+    per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
     attribute_epsilon: in nats, of the same for users who differ in one attribute: as much.
     changed: in nats, for each further cell of the view that the user is asked about.
     counters, state_bytes: memory of a window, for each source partition.
@@ -77,6 +78,7 @@ class Plan:
     bits: int
     report_bytes: int
     epsilon: float
+    per_report: float
     attribute_epsilon: float
     changed: float
     counters: int
@@ -102,6 +104,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
             users=spec.for_users,
             dependence=dependence,
             oracle=spec.oracle,
+            per_report=spec.per_report,
         )
         if set(each.views) != set(design.views) or each.weights != design.weights
     ]
@@ -110,16 +113,17 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         fingerprint=collection.fingerprint.hex(),
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
-        epsilon=questions.epsilon,
-        attribute_epsilon=questions.epsilon,
-        changed=questions.epsilon,
+        epsilon=questions.for_ever,
+        per_report=questions.epsilon,
+        attribute_epsilon=questions.for_ever,
+        changed=questions.for_ever,
         counters=questions.counters,
         state_bytes=questions.counters * _SUM_BYTES,
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(each, populations, dependence) for each in others[:_RUNNERS_UP]),
         relations=tuple(
-            _perturbed(equal, design.sizes, epsilon=questions.epsilon, users=populations, dependence=dependence)
+            _perturbed(equal, design.sizes, epsilon=questions.for_ever, users=populations, dependence=dependence)
             for equal in ("record", "attribute")
         ),
     )

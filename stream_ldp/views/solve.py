@@ -14,7 +14,7 @@ from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, View
 from stream_ldp.records.answer import Fit as FitMessage
-from stream_ldp.sampled.solve import ASSUMPTION
+from stream_ldp.sampled.solve import ASSUMPTION, REPEATED
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.question import views_of
@@ -64,8 +64,8 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
         plausibility=questions.plausibility(current, reports_per_user=window.reports_per_user),
         privacy=Privacy(
             per_report=questions.epsilon,
-            for_ever=questions.epsilon,
-            assumption=ASSUMPTION,
+            for_ever=questions.for_ever,
+            assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
             published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
         views=tuple(_views(questions, current, of)),

@@ -47,6 +47,8 @@ class ViewsSpec(Part):
 
     kind: `sampled`.
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
+        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     ask: the views: every one of the `attributes` by itself, all `pairs`, a list of them, or `auto`: the design with
         the least error to expect.
     oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
@@ -58,6 +60,7 @@ class ViewsSpec(Part):
 
     kind: Literal["sampled"]
     epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that an answer may cost")
+    per_report: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     ask: Asked
     oracle: Literal["auto", "k-rr", "k-subset", "hadamard"] = "auto"
     users: int | None = None
@@ -70,6 +73,13 @@ class ViewsSpec(Part):
                 f"{self.users:,}: a user tells one view alone; a design needs 2 users or more, and some hundred for "
                 "each view to say anything",
                 "users",
+            )
+        if self.per_report is not None and self.oracle not in ("auto", "k-rr"):
+            raise Misplaced(f"is for answers by oracle k-rr; leave it out for {self.oracle}", "per_report")
+        if self.per_report is not None and self.per_report >= self.epsilon:
+            raise Misplaced(
+                f"one report may cost less than all: {self.per_report:g} is not below epsilon, {self.epsilon:g}",
+                "per_report",
             )
         for name in ("users", "dependence"):
             if self.ask != "auto" and getattr(self, name) is not None:
@@ -101,6 +111,7 @@ class ViewsSpec(Part):
                 users=self.for_users,
                 dependence=self.dependence or DEPENDENCE,
                 oracle=self.oracle,
+                per_report=self.per_report,
             )[0]
         if isinstance(self.ask, str):
             views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 1 if self.ask == "attributes" else 2)]
@@ -141,7 +152,9 @@ class ViewsSpec(Part):
                     "ask",
                     *(() if isinstance(self.ask, str) else (number,)),
                 )
-        return designed(name, views, sizes=sizes, epsilon=self.epsilon, oracle=self.oracle)
+        return designed(
+            name, views, sizes=sizes, epsilon=self.epsilon, oracle=self.oracle, per_report=self.per_report
+        )
 
     def _positions(self, attributes: Sequence[SampledAttribute]) -> list[tuple[int, ...]]:
         positions = {each.name: place for place, each in enumerate(attributes)}

@@ -232,7 +232,7 @@ delta: 1e-9
 """,
     """
 collection: given-views
-mechanism: {kind: sampled, epsilon: 2, ask: [[diet, smokes]]}
+mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: [[diet, smokes]]}
 attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
 window: {size: 60s}
 estimates: [{name: both, of: [diet, smokes]}]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.mechanisms import RepeatedResponse
 from stream_ldp.privacy.audit.enumerate import distribution
+from stream_ldp.views.question import ViewQuestion
 from tests.views.examples import SIZES, collection_of
 
 if TYPE_CHECKING:
@@ -78,6 +80,53 @@ def test_all_reports_of_a_record_for_ever_cost_one_epsilon(mechanism: str, repor
     found = epsilon(laws, NEIGHBOURS[neighbours])
     # Thresholds are multiples of 2^-32 and rounded towards more noise.
     assert questions.epsilon - 1e-9 <= found <= questions.epsilon + 1e-12 <= 1.5 + 2e-12
+
+
+def one_view_with_fresh_noise(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+    """All reports show the answer about the one view that was drawn, each through noise of its own."""
+    found: Law = {}
+    for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):
+        question = questions.questions[number]
+        assert isinstance(question, ViewQuestion)
+        repeated = question.randomizer
+        assert isinstance(repeated, RepeatedResponse)
+        cell = int(np.ravel_multi_index(tuple(record[place] for place in question.of), question.shape))
+        p, a = Fraction(repeated.kept, 2**32), Fraction(repeated.fresh, 2**32)
+        others = repeated.size - 1
+        for sent in product(range(repeated.size), repeat=reports):
+            chance = Fraction(0)
+            for permanent in range(repeated.size):
+                drawn = p if permanent == cell else (1 - p) / others
+                for each in sent:
+                    drawn *= a if each == permanent else (1 - a) / others
+                chance += drawn
+            found[tuple(bytes((number, each)) for each in sent)] = Fraction(share, 2**32) * chance
+    return found
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_fresh_noise_on_an_answer_costs_what_is_claimed_of_one_report_of_two_and_for_ever(neighbours: str) -> None:
+    collection = collection_of("epsilon: 2, per_report: 1, ask: [[walks, bathes], [diet, region], [diet]]")
+    questions = collection.questions
+    for reports in (1, 2, 3):
+        laws = {
+            record: one_view_with_fresh_noise(questions, record, reports=reports)
+            for record in (RECORDS[0], RECORDS[1], RECORDS[-1])
+        }
+        assert all(sum(law.values()) == 1 for law in laws.values())
+        claimed = max(each.randomizer.loss(reports=reports) for each in questions.questions)
+        found = epsilon(laws, lambda differing: NEIGHBOURS[neighbours](differing) or differing == 0)
+        assert found <= claimed + 1e-9
+        if neighbours == "any two records":
+            assert found == pytest.approx(claimed, abs=1e-9)
+        if reports == 1:
+            realised = {record: one_view_for_ever(questions, record, reports=1) for record in laws}
+            assert realised == laws, "the code answers as its parameters say"
+    assert questions.epsilon <= 1.0
+    assert 1.999 < questions.for_ever <= 2.0
+    for_ever = one_view_for_ever(questions.memoised, RECORDS[0], reports=2)
+    other = one_view_for_ever(questions.memoised, RECORDS[-1], reports=2)
+    assert log(max(chance / other[sent] for sent, chance in for_ever.items())) <= questions.for_ever + 1e-9
 
 
 def test_another_view_each_time_would_cost_epsilon_each_time() -> None:

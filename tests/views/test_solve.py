@@ -7,6 +7,7 @@ import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.answer import Estimate
+from stream_ldp.sampled.solve import REPEATED
 from tests.views.examples import collection_of, estimated, joint_of, solved, users
 
 ESTIMATES = (
@@ -85,3 +86,11 @@ def test_a_window_of_one_report_is_answered() -> None:
     care = estimated(collection_of(), 1)
     assert care.joint().sum() == pytest.approx(1)
     assert np.isfinite(care.standard_errors()).all()
+
+
+def test_an_estimate_from_answers_with_fresh_noise_says_what_one_report_costs() -> None:
+    found = estimated(collection_of("epsilon: 6, per_report: 4, ask: pairs"))
+    assert (found.privacy.per_report, found.privacy.for_ever) == pytest.approx((4.0, 6.0), abs=1e-6)
+    assert found.privacy.per_report <= 4.0
+    assert found.privacy.assumption == REPEATED
+    assert found.joint() == pytest.approx(joint_of(users(20_000), (0, 1)), abs=0.1)

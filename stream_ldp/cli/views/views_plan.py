@@ -55,6 +55,8 @@ def show_plan(planned: Plan) -> None:
         f"any two records, and {shown_epsilon(planned.attribute_epsilon)} for those that differ in one attribute; "
         f"{shown_epsilon(planned.changed)} more for each other answer to what is asked.",
     )
+    if planned.per_report < planned.epsilon:
+        console.print(f"Epsilon {shown_epsilon(planned.per_report)} of one report, whose noise is partly fresh.")
     designs = [planned.design, *planned.others]
     table = Table(
         "design",

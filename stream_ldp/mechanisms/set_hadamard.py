@@ -248,7 +248,8 @@ class SetHadamardResponse(FrequencyOracle):
         drawn = entropy.integers(np.where(favours, held, self._hashes - held))
         # Other hashes are numbered in ascending order. Below the user's own hash at place i there are (hash - i) of
         # them. So other hash number n is above it if n >= hash - i, and it is n plus the number of own hashes below.
-        passed = hashes - (np.arange(len(favoured)) - first[owner]) <= drawn[owner]
+        # Its place i is its number among all own hashes, less that of its user's first.
+        passed = hashes - np.arange(len(favoured)) <= (drawn - first)[owner]
         sent = drawn + np.bincount(owner[passed], minlength=users)
         sent[favours] = hashes[(first + drawn)[favours]]
         return sent

@@ -14,6 +14,7 @@ from stream_ldp.records.layout import JointLayout
 from tests.benchmarks.speed import before, table
 from tests.benchmarks.speed.__main__ import KERNELS, ON_KAFKA, main
 from tests.benchmarks.speed.counting import collection_of
+from tests.benchmarks.speed.goals import GOALS, goal_of
 from tests.paths import REPOSITORY
 from tests.records.estimators.examples import draw, latent
 
@@ -21,6 +22,11 @@ from tests.records.estimators.examples import draw, latent
 def test_the_table_of_speed_is_made_from_what_was_measured() -> None:
     assert table.made(table.kept()) in (REPOSITORY / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert {row["kernel"] for row in table.kept()["rows"]} == {*KERNELS, *ON_KAFKA}
+
+
+def test_every_goal_has_its_rows() -> None:
+    works = [row["work"] for row in table.kept()["rows"]]
+    assert {id(goal_of(work)) for work in works} >= {id(each) for each in GOALS}
 
 
 def test_every_kernel_can_be_measured(capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,8 +188,9 @@ class WordEntropy(ABC):
         """
         words = self.words(len(group)).astype(np.int64)
         while True:
-            # A group and a word make one number, which is sorted ten times as fast as by two keys.
-            keys = np.sort(group << _WORD_BITS | words)
+            # A group and a word make one number, which is sorted ten times as fast as by two keys, and four times as
+            # fast again by the sort that makes use of groups being in order already.
+            keys = np.sort(group << _WORD_BITS | words, kind="stable")
             again = np.unique(keys[1:][np.diff(keys) == 0] >> _WORD_BITS)
             if not len(again):
                 return words, keys & (RESOLUTION - 1)

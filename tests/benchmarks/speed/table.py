@@ -7,12 +7,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.speed.goals import goal_of
+
 __all__ = ["keep", "kept", "made"]
 
 _RESULTS = Path(__file__).parent / "results.json"
 _README = Path(__file__).parents[1] / "README.md"
 
-_HEAD = "| work | now | beside it, and how many times as long |\n|---|---:|---|\n"
+_HEAD = """\
+| work | before | goal | now | beside it, and how many times as long | `--only` |
+|---|---:|---:|---:|---|---|
+"""
 
 #: The table in the README, from its head on.
 _TABLE = re.compile(re.escape(_HEAD) + r"(?:\|.*\n)*")
@@ -41,4 +46,7 @@ def _line(row: dict[str, Any]) -> str:
     others = "; ".join(
         f"{name} {other['time']:g} {time} ({other['ratio']:g})" for name, other in row["against"].items()
     )
-    return f"| {row['work']} | {row['now']:g} {row['unit']} | {others} |\n"
+    goal = goal_of(row["work"])
+    before, wanted = (goal.before, goal.goal) if goal else ("", "")
+    cells = (row["work"], before, wanted, f"{row['now']:g} {row['unit']}", others, row["kernel"])
+    return f"| {' | '.join(cells)} |\n"

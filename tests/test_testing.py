@@ -169,3 +169,17 @@ async def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch
     names: dict[str, object] = {}
     exec(code, names)
     await names[test]()  # type: ignore[operator]
+
+
+async def test_reports_of_returning_users_are_linked_from_the_client_to_the_final() -> None:
+    survey = JointCollection.model_validate(collection_of().document | {"linked": 10 * 60_000})
+    secrets, table = [bytes([user]) * 32 for user in range(200)], np.zeros((200, 2), dtype=np.int64)
+    with kafka_in_memory(survey, now_ms=START_MS - START_MS % (10 * 60_000)) as kafka:
+        found = []
+        for returning in (200, 50):
+            async with Reporter(survey, settings=kafka.settings, clock=kafka.clock) as reporter:
+                await reporter.report_many(table[:returning], secrets=secrets[:returning])
+            found += [each.linked for each in kafka.close_windows() if each.series == "mobility"]
+    first, second = found
+    assert (first.users, first.reports, first.returning) == (200, 200, None)
+    assert (second.users, second.reports, second.returning) == (50, 100, 1.0)

@@ -61,12 +61,15 @@ class Expected:
     windows: the rows of each window by its start, one tuple of bytes a window.
     final: the starts of those that have to be final.
     rejected: (partition, offset) of every record that is not counted and not a duplicate, with its reason.
+    perhaps: (partition, offset) of every record that was deleted before it was counted, with the reason of its dead
+        letter if it has one: a worker may have died after it wrote the letter and before it committed.
     watermarks: by partition, the event time that it has reached.
     """
 
     windows: dict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     final: set[int] = field(default_factory=set)
     rejected: dict[tuple[int, int], Reason] = field(default_factory=dict)
+    perhaps: dict[tuple[int, int], Reason] = field(default_factory=dict)
     watermarks: dict[int, int] = field(default_factory=dict)
 
 
@@ -97,9 +100,10 @@ def expect(
         place = batch.partition, batch.offset
         gap = (lost or {}).get(batch.partition)
         deleted = gap is not None and gap.first <= batch.offset < gap.end
-        if deleted and gap is not None and batch.offset >= gap.read_to:
-            continue
         reason = _fault(batch, fingerprint, width, bits, window)
+        if deleted and gap is not None and batch.offset >= gap.read_to:
+            expected.perhaps[place] = reason or Reason.LATE
+            continue
         if reason is not None:
             expected.rejected[place] = reason
             continue

@@ -86,3 +86,12 @@ def test_letters_may_be_repeated_but_not_missing_nor_with_another_reason() -> No
     ]
     assert differences_of_letters(letters[1:2], expected) == ["dead letter of (0, 1): none, expected late"]
     assert late_places(letters) == {(0, 1)}
+
+
+def test_what_was_deleted_before_a_commit_may_have_a_letter_but_not_one_with_another_reason() -> None:
+    expected = Expected(perhaps={(3, 210): Reason.LATE})
+    assert differences_of_letters([], expected) == []
+    assert differences_of_letters([((3, 210), Reason.LATE)], expected) == []
+    assert differences_of_letters([((3, 210), Reason.BAD_MAGIC)], expected) == [
+        "dead letter of (3, 210): bad_magic, expected none"
+    ]

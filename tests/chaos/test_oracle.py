@@ -79,7 +79,9 @@ def test_a_copy_counts_once_and_is_no_dead_letter() -> None:
 def test_what_was_deleted_unread_does_not_count_and_what_a_closed_window_had_does() -> None:
     log = [batch(0), batch(1, time_ms=NOW + 1_600), batch(2, time_ms=NOW + 1_700), batch(3, time_ms=NOW + 1_800)]
     lost = Lost(first=0, end=3, read_to=2, watermark_ms=NOW + 1_600)
-    assert {start: len(rows) for start, rows in expected(*log, lost=lost).windows.items()} == {NOW: 1, NOW + 1_000: 1}
+    found = expected(*log, lost=lost)
+    assert {start: len(rows) for start, rows in found.windows.items()} == {NOW: 1, NOW + 1_000: 1}
+    assert found.perhaps == {(0, 2): Reason.LATE}
 
 
 def test_windows_that_overlap_share_the_panes_between_them() -> None:

@@ -148,32 +148,43 @@ async def _read(
     """Read one of the newest records of each topic that this user may read, of the given names, in no group.
 
     Returns:
-        The newest time that a broker gave, and the time here just after; and of each partition its first offset and
-        the one after its last.
+        The newest time that a broker gave, and the time here just after that record came; and of each partition its
+        first offset and the one after its last.
     """
     if not topics:
         # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
         return None, time.time_ns() // 1_000_000, {}
-    stamps: list[int] = []
-    ends: dict[TopicPartition, tuple[int, int]] = {}
+    clocks: list[tuple[int, int]] = []
+    places = [TopicPartition(each.name, number) for each in topics for number in range(each.partitions)]
     consumer: Any = AIOKafkaConsumer(**settings.client_options(), group_id=None, enable_auto_commit=False)
     await consumer.start()
     try:
-        for topic in topics:
-            places = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
-            first, last = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
-            ends |= {place: (first[place], last[place]) for place in places}
-            if first == last or topic.name not in readable:
-                continue
-            consumer.assign(places)
-            for place in places:
-                consumer.seek(place, max(first[place], last[place] - 1))
+        first, last = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
+        ends = {place: (first[place], last[place]) for place in places}
+        left = {place for place, (begin, end) in ends.items() if begin < end and place.topic in readable}
+        if left:
+            consumer.assign(left)
+        for place in left:
+            consumer.seek(place, last[place] - 1)
+        while left:
             try:
                 found = await consumer.getmany(timeout_ms=READ_MS)
             except TopicAuthorizationFailedError:
-                continue
-            records = [record for each in found.values() for record in each]
-            stamps += [each.timestamp for each in records if each.timestamp_type == LOG_APPEND_TIME]
+                break
+            if not found:
+                break
+            left -= found.keys()
+            here_ms = time.time_ns() // 1_000_000
+            clocks += [
+                (each.timestamp, here_ms)
+                for records in found.values()
+                for each in records
+                if each.timestamp_type == LOG_APPEND_TIME
+            ]
     finally:
         await consumer.stop()
-    return max(stamps, default=None), time.time_ns() // 1_000_000, ends
+    if not clocks:
+        return None, time.time_ns() // 1_000_000, ends
+    # The record that came the soonest after it was written bounds the skew the closest.
+    newest_ms, here_ms = max(clocks, key=lambda clock: clock[0] - clock[1])
+    return newest_ms, here_ms, ends

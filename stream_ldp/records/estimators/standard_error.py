@@ -11,6 +11,9 @@ c_k the centre's coefficient. The posterior covers the cost of shrinkage as well
 the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2. For others, P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2,
 with P the estimate: where it differs from the product P0, the cell's coefficients are larger than their prior
 variance says, which is one for all of an order.
+
+All of this grows with the true P_w, which may be larger than the estimate: a cell that the prior has drawn to nearly
+nothing would have no error. So P_w is taken for half of its own error larger.
 """
 
 from __future__ import annotations
@@ -25,6 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["standard_error"]
 
+#: Share of its error by which a cell may well be larger. With 0, 0.5 and 1, over two to five attributes of NLTCS and
+#: Adult, 95 % intervals cover .92, .95 and .96 of the cells of 300 users, and .95, .97 and .97 of 7,100 users'.
+_LARGER = 0.5
+#: Floor of an estimate, by which is divided.
+_LEAST_PROBABILITY = 1e-12
+
 
 def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     """Compute the standard error of each cell, shape of the joint.
@@ -36,6 +45,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     product = prior.basis.product
     share = prior.basis.variances(prior.errors)
     square = (fit.joint * product + (fit.joint - product) ** 2) * share
+    square = square * (1.0 + _LARGER * np.sqrt(square) / np.maximum(fit.joint, _LEAST_PROBABILITY))
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.sqrt(square)

@@ -112,9 +112,6 @@ class Privacy(MessagePart):
     for_ever: float
     assumption: str
     published: PublishedField = None
-    linked: str | None = Field(
-        default=None, description="what the pseudonyms of the reports tell; null where they have none"
-    )
 
 
 class Linked(MessagePart):
@@ -128,6 +125,7 @@ class Linked(MessagePart):
     returning: Probability | None = Field(
         description="share of the users who reported in the window before; null in the first window of a period"
     )
+    privacy: str = Field(description="what the pseudonyms of the reports tell")
 
 
 class Estimate(AnswerMessage):

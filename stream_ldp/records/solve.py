@@ -83,9 +83,8 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             published=None
             if users is not None
             else published_of_window(question, collection, epsilon=one.epsilon, inputs=one.assumption),
-            linked=collection.linking,
         ),
-        linked=None if users is None else _linked(users),
+        linked=None if users is None else _linked(users, collection),
         temporal=_temporal(solution.temporal, final=question.final),
     )
 
@@ -134,12 +133,13 @@ def _of_window(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
     return RowCounts.sum(parts, bits=bits)
 
 
-def _linked(users: LinkedUsers) -> Linked:
+def _linked(users: LinkedUsers, collection: JointCollection) -> Linked:
     return Linked(
         users=len(users.reports),
         reports=int(users.reports.sum()),
         reports_per_user=users.reports_per_user,
         returning=users.returning,
+        privacy=collection.linking or "",
     )
 
 

@@ -247,8 +247,8 @@ def test_what_linked_reports_show_of_the_users_is_published() -> None:
 
 def test_a_linked_estimate_states_what_linking_tells_and_claims_no_amplification() -> None:
     estimate = solved_linked(linked_windows(1)[0])
-    assert estimate.privacy.linked is not None
-    assert "the same pseudonym for 16m" in estimate.privacy.linked
+    assert estimate.linked is not None
+    assert "the same pseudonym for 16m" in estimate.linked.privacy
     assert estimate.privacy.published is None
     assert estimate.temporal is None
     assert estimate.privacy.for_ever == JointCollection.parse(LINKED).mechanism.epsilon(reports=float("inf"))

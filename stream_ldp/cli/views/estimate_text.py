@@ -168,9 +168,8 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
     yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"
-    if privacy.linked is not None:
-        yield privacy.linked
     if estimate.linked is not None:
+        yield estimate.linked.privacy
         yield _linked(estimate.linked)
     if privacy.published is not None:
         yield published_line(privacy.published)

@@ -126,10 +126,9 @@ def test_what_readers_could_learn_is_shown_beside_what_the_service_could_and_not
 
 
 def test_what_linking_tells_and_whose_reports_were_linked_are_shown() -> None:
-    linked = Linked(users=1_000, reports=7_000, reports_per_user=1.0, returning=0.75)
-    privacy = Privacy(per_report=1.5, for_ever=7.8, assumption="any", linked="one pseudonym for 7d")
-    shown = panel_text(estimate_of(privacy=privacy, linked=linked))
+    linked = Linked(users=1_000, reports=7_000, reports_per_user=1.0, returning=0.75, privacy="one pseudonym for 7d")
+    shown = panel_text(estimate_of(linked=linked))
     assert "one pseudonym for 7d" in shown
     assert "7,000 reports of the period, of 1,000 users, of whom 75% reported in the window before" in shown
     first = linked.model_copy(update={"returning": None})
-    assert "in the window before" not in panel_text(estimate_of(privacy=privacy, linked=first))
+    assert "in the window before" not in panel_text(estimate_of(linked=first))

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.pipeline.answer import AnswerMessage, Plausibility, Status, StatusField, WindowBounds, answer_key
 from stream_ldp.records.answer import Axis, Privacy
-from stream_ldp.synthesis.records import Structure
+from stream_ldp.synthesis.graph import Structure
 
 __all__ = ["SyntheticChunk"]
 

@@ -59,7 +59,7 @@ class Trial:
 class Score:
     """The means over all repeats of a method.
 
-    structure: what most repeats came to; see `stream_ldp.synthesis.records.Structure`.
+    structure: what most repeats came to; see `stream_ldp.synthesis.graph.Structure`.
     avd2, avd3, avd5: average variation distance of random sets of 2, 3 and 5 attributes to those of the users.
     accuracy: share of the records kept apart whose label a classifier predicts that has learnt from the synthetic
         ones.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Edge", "cliques_of", "mutual_information", "spanning_forest"]
+__all__ = ["Edge", "Structure", "cliques_of", "mutual_information", "spanning_forest"]
 
 #: Two attributes that depend on each other, by ascending positions.
 Edge = tuple[int, int]
 Clique = tuple[int, ...]
+
+
+class Structure(StrEnum):
+    """What a graph came to."""
+
+    INDEPENDENT = "independent"
+    TREE = "tree"
+    JUNCTION_TREE = "junction tree"
 
 
 def mutual_information(joint: NDArray[np.float64]) -> float:

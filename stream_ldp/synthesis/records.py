@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.synthesis.graph import cliques_of, mutual_information, spanning_forest
+from stream_ldp.synthesis.graph import Structure, cliques_of, mutual_information, spanning_forest
 from stream_ldp.synthesis.junction_tree import JunctionTree
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.synthesis.graph import Edge
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["MOST_CELLS", "SIGNIFICANCE", "Structure", "SyntheticRecords", "synthesize", "tree_of"]
+__all__ = ["MOST_CELLS", "SIGNIFICANCE", "SyntheticRecords", "synthesize", "tree_of"]
 
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.
 MOST_CELLS = 5_000
@@ -31,14 +30,6 @@ MOST_CELLS = 5_000
 SIGNIFICANCE = 0.05
 #: Least correlation that LoPub takes for a dependence (Ren et al., 2018, section 6).
 _LOPUB_PHI = 0.2
-
-
-class Structure(StrEnum):
-    """What a graph came to."""
-
-    INDEPENDENT = "independent"
-    TREE = "tree"
-    JUNCTION_TREE = "junction tree"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
 
 
 def test_the_examples_of_the_page_are_collections() -> None:
-    sampled, views, strings = map(parse_collection, re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
+    sampled, views, strings = map(parse_collection, re.findall(r"```yaml\n(collection.*?)```", PAGE, flags=re.DOTALL))
     assert isinstance(sampled, SampledCollection)
     assert [each.name for each in sampled.attributes] == ["diet", "sleep"]
     assert isinstance(views, ViewsCollection)

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from typer.testing import Result
 
+from stream_ldp import extras
 from stream_ldp.cli.query import query
-from stream_ldp.client import table as table_module
 from tests.client.answer_topics import published
 from tests.client.examples import of_minute
 from tests.client.rankings import films, result_of
@@ -139,7 +139,7 @@ def test_a_missing_extra_and_a_file_that_cannot_be_written_are_errors(
 
     with published(of_minute(0)):
         nowhere = command_line(query, "care-survey", "-o", tmp_path / "none" / "a.csv")
-        monkeypatch.setattr(table_module, "import_module", missing)
+        monkeypatch.setattr(extras, "import_module", missing)
         without = command_line(query, "care-survey", "-o", tmp_path / "a.parquet")
     assert nowhere.exit_code == without.exit_code == 1
     assert "cannot be written: No such file" in nowhere.stderr

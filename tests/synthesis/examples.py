@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.records.answer import Estimate
 from stream_ldp.synthesis.chunk import SyntheticChunk
+from stream_ldp.synthesis.graph import Structure
 from stream_ldp.synthesis.marginals import OfPairs
-from stream_ldp.synthesis.records import Structure
 
 __all__ = ["SIZES", "TRUTH", "chunk_of", "exact"]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.synthesis.records import Structure, synthesize, tree_of
+from stream_ldp.synthesis.graph import Structure
+from stream_ldp.synthesis.records import synthesize, tree_of
 from tests.synthesis.examples import exact
 
 SURE = {(0, 1): 1e-9, (1, 2): 1e-9}

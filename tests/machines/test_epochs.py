@@ -251,7 +251,7 @@ def machine(collection: ItemCollection) -> type[Epochs]:
 @pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
 def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     tried = machine(COLLECTIONS[which])
-    run(tried, histories=examples(12, quick=10))
+    run(tried, histories=examples(40, quick=20))
     assert tried.happened >= EVENTS - {"bad_checksum", "duplicate"} | {"closed_phase"}
 
 

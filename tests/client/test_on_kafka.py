@@ -24,6 +24,7 @@ from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import collection_of, of_minute
@@ -98,7 +99,7 @@ async def batches_of(settings: Settings) -> wire.Decoded:
     )
     assert decoded.rejected == []
     assert [record.key for record in records] == decoded.batch_ids
-    assert all(record.headers == () for record in records)
+    assert all(record.headers == tuple(BATCH) for record in records)
     return decoded
 
 

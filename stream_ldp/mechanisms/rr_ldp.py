@@ -345,7 +345,7 @@ class RRLDP(Mechanism):
 def _one_hot(values: NDArray[np.intp], sizes: tuple[int, ...]) -> NDArray[np.bool_]:
     """Encode values with one bit set for each attribute, bool, shape (n, sum of sizes)."""
     if sizes[0] in _MOVED_AT_ONCE and len(set(sizes)) == 1:
-        return np.take(_identity(sizes[0]), values, axis=0).reshape(len(values), -1)
+        return np.take(_identity(sizes[0]), values, axis=0).reshape(len(values), sum(sizes))
     bits = sum(sizes)
     hot = np.zeros((len(values), bits), dtype=np.bool_)
     places = np.arange(min(_BLOCK, len(values)))[:, None] * bits + _first_bits(sizes)

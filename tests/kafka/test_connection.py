@@ -68,7 +68,7 @@ async def test_what_waiting_does_not_cure_is_told_apart_from_an_outage(
 ) -> None:
     for wrong in (
         {"sasl_password": "falsch"},
-        {"sasl_mechanism": "PLAIN"},
+        {"sasl_mechanism": "SCRAM-SHA-256"},
         {"tls_ca_file": certificates / "other-ca.pem"},
     ):
         with pytest.raises(AccessRefused):
@@ -95,8 +95,8 @@ async def test_topics_can_be_set_up_over_tls_with_a_token(
 
 
 async def test_a_sasl_mechanism_the_broker_rejects_is_named_with_the_alternatives(admitted: dict[str, Any]) -> None:
-    problem = await _refused(**admitted, sasl_mechanism="PLAIN")
-    assert problem == "the broker rejects sasl_mechanism PLAIN; try SCRAM-SHA-256 or SCRAM-SHA-512"
+    problem = await _refused(**admitted, sasl_mechanism="SCRAM-SHA-256")
+    assert problem == "the broker rejects sasl_mechanism SCRAM-SHA-256; try PLAIN or SCRAM-SHA-512"
 
 
 def _open_sockets() -> set[str]:
@@ -107,7 +107,7 @@ def _open_sockets() -> set[str]:
     return {link for link in links if link.startswith("socket:")}
 
 
-@pytest.mark.parametrize("wrong", [{"sasl_mechanism": "PLAIN"}, {"sasl_password": "falsch"}])
+@pytest.mark.parametrize("wrong", [{"sasl_mechanism": "SCRAM-SHA-256"}, {"sasl_password": "falsch"}])
 async def test_a_refused_connection_is_closed_before_the_refusal_is_told(
     admitted: dict[str, Any], wrong: dict[str, str]
 ) -> None:

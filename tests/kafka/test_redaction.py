@@ -44,7 +44,7 @@ async def test_no_secret_is_logged_at_any_level(
 ) -> None:
     secret = token("admin") if mechanism == "OAUTHBEARER" else PASSWORD
     settings = settings_of(secured, mechanism, secret, tmp_path)
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, logger="aiokafka"):
         async with Cluster.connect(settings) as cluster:
             assert await cluster.size() == 1
     logged = all_of(caplog)
@@ -59,7 +59,7 @@ async def test_no_secret_is_in_the_error_that_refuses_it(
 ) -> None:
     secret = token("admin", expired=True) if mechanism == "OAUTHBEARER" else f"not-{PASSWORD}"
     settings = settings_of(secured, mechanism, secret, tmp_path)
-    with caplog.at_level(logging.DEBUG), pytest.raises(BrokerUnreachable) as refused:
+    with caplog.at_level(logging.DEBUG, logger="aiokafka"), pytest.raises(BrokerUnreachable) as refused:
         async with Cluster.connect(settings):
             pass
     told = "".join(traceback.format_exception(refused.value)) + all_of(caplog)

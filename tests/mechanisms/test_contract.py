@@ -225,6 +225,14 @@ def test_the_sums_of_no_reports_are_neutral(oracle: FrequencyOracle) -> None:
 
 
 @of_records
+def test_nobody_sends_no_rows(mechanism: Mechanism) -> None:
+    for sizes in (mechanism.sizes, (2,) * 5):  # of which some are encoded in one step
+        nobody = dataclasses.replace(mechanism, sizes=sizes)
+        rows = nobody.perturb(np.empty((0, len(sizes)), dtype=np.intp), entropy=SeededEntropy(0))
+        assert rows.shape == (0, (nobody.bits + 7) // 8)
+
+
+@of_records
 def test_reports_of_records_are_valid_and_honest(mechanism: Mechanism) -> None:
     """A false alarm comes once in 10^6 windows and 10^9 batches."""
     rows = mechanism.perturb(some_records(mechanism, 20_000, 8), entropy=SeededEntropy(8))

@@ -12,8 +12,9 @@ the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2. For others, P0_w P
 with P the estimate: where it differs from the product P0, the cell's coefficients are larger than their prior
 variance says, which is one for all of an order.
 
-All of this grows with the true P_w, which may be larger than the estimate: a cell that the prior has drawn to nearly
-nothing would have no error. So P_w is taken for half of its own error larger.
+All of this grows with the true P_w, which may be larger than the estimate: a cell that the window's own prior has drawn
+to nearly nothing would have no error. So P_w is taken for half of its own error larger. Under a temporal prior it is
+not: what the windows before have shown is not drawn to nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from stream_ldp.records.estimators.temporal import TemporalPrior
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.likelihood import FloatArray
@@ -45,7 +48,8 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     product = prior.basis.product
     share = prior.basis.variances(prior.errors)
     square = (fit.joint * product + (fit.joint - product) ** 2) * share
-    square = square * (1.0 + _LARGER * np.sqrt(square) / np.maximum(fit.joint, _LEAST_PROBABILITY))
+    if not isinstance(prior, TemporalPrior):
+        square = square * (1.0 + _LARGER * np.sqrt(square) / np.maximum(fit.joint, _LEAST_PROBABILITY))
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.sqrt(square)

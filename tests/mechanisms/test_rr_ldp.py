@@ -29,6 +29,11 @@ EDGES = [0, 1, 2, RESOLUTION - 2, RESOLUTION - 1, RESOLUTION]
 thresholds = st.one_of(st.sampled_from(EDGES), st.integers(0, RESOLUTION))
 
 
+def test_nobody_sends_no_rows_of_attributes_that_are_encoded_in_one_step() -> None:
+    nobody = np.empty((0, 5), dtype=np.intp)
+    assert RRLDP(sizes=(2,) * 5, f=0.5).perturb(nobody, entropy=SeededEntropy(0)).shape == (0, 2)
+
+
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 9), min_size=1, max_size=4).map(tuple),

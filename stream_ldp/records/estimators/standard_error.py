@@ -12,9 +12,9 @@ the variance of a cell is P0_w^2 sum_k variance_k phi_k(w)^2. For others, P0_w P
 with P the estimate: where it differs from the product P0, the cell's coefficients are larger than their prior
 variance says, which is one for all of an order.
 
-All of this grows with the true P_w, which may be larger than the estimate: a cell that the window's own prior has drawn
-to nearly nothing would have no error. So P_w is taken for half of its own error larger. Under a temporal prior it is
-not: what the windows before have shown is not drawn to nothing.
+All of this grows with the true P_w, which may be larger than the estimate: a cell that the window's own prior has
+drawn to nearly nothing would have no error. So P_w is taken for half of its own error larger. Under a temporal prior
+it is not: what the windows before have shown is not drawn to nothing.
 """
 
 from __future__ import annotations

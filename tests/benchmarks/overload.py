@@ -42,8 +42,9 @@ window: {{size: 5s, grace: 1s, idle_timeout: 2s}}
 estimates:
   - {{name: ab, of: [a, b], every: 200ms}}
   - {{name: bc, of: [b, c], every: 200ms}}
-  - {{name: abc, of: [a, b, c], every: 500ms}}
 """
+#: One estimate more. A window keeps each different row of its 24 bits, and nearly every report has a row of its own.
+WIDE = "  - {{name: abc, of: [a, b, c], every: 500ms}}\n"
 
 #: Reports of a batch: few, so that a batch costs more to count than to send.
 REPORTS = 5
@@ -117,16 +118,17 @@ def _memory_mb(worker: WorkerProcess) -> float:
     return int(fields[1]) * 4_096 / 2**20
 
 
-async def overload(seconds: float, producers: int, beside: int, console: Console) -> None:
+async def overload(seconds: float, producers: int, beside: int, console: Console, *, wide: bool = False) -> None:
     """Run a worker through some calm seconds, a flood and the time after it; print a line every few seconds.
 
     beside: number of processes that compute on the worker's processor.
+    wide: whether there is an estimate of 24 bits too.
     """
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as directory, EmbeddedKafka() as broker, contextlib.ExitStack() as stack:
         _keep_off_the_workers_processor()
         deployment = await JointDeployment.create(
-            Path(directory), brokers=broker.bootstrap, prefix="overload", text=SURVEY
+            Path(directory), brokers=broker.bootstrap, prefix="overload", text=SURVEY + WIDE * wide
         )
         worker = stack.enter_context(deployment.worker())
         await worker.ready()
@@ -189,8 +191,10 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=30.0, help="of the flood")
     arguments.add_argument("--producers", type=int, default=3, help="that send it")
     arguments.add_argument("--beside", type=int, default=1, help="processes that compute on the worker's processor")
+    arguments.add_argument("--wide", action="store_true", help="with an estimate of 24 bits too")
     given = arguments.parse_args()
-    asyncio.run(overload(given.seconds, given.producers, given.beside, Console(highlight=False, soft_wrap=True)))
+    console = Console(highlight=False, soft_wrap=True)
+    asyncio.run(overload(given.seconds, given.producers, given.beside, console, wide=given.wide))
 
 
 if __name__ == "__main__":

@@ -207,7 +207,8 @@ class _Worker:
         if synthesis_of(collection) is None:
             return
         question = self._merge.question(final.window.start_ms, whole(collection), final=True)
-        if are_due(question, final):
+        estimated = self._merge.question(final.window.start_ms, collection.series[0], final=True)
+        if are_due(question, estimated, final):
             for chunk in published(collection, question, final):
                 self._broker.put(
                     self._names.records(collection.name), chunk.to_bytes(), key=chunk.key, headers=chunk.headers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Self
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "CHUNK_BYTES",
     "WINDOW_BYTES",
     "Synthesis",
     "SynthesisSpec",
@@ -29,6 +31,11 @@ __all__ = [
 #: `stream_ldp.kafka.topics`), so that those of several windows are there even if some are published again; and a
 #: worker holds eight bytes for each of their values, some hundreds of megabytes, while it draws them.
 WINDOW_BYTES = 64 * 2**20
+
+
+#: Most bytes of the records of a chunk, and of the labels of their values beside them: together, and with the little
+#: else that is said, they are within the 1 MiB that consumers fetch at a time unless they are told otherwise.
+CHUNK_BYTES = 500 * 2**10
 
 
 class Synthesis(StrEnum):
@@ -68,19 +75,34 @@ class SynthesizingCollection(CollectionOfRecords):
     synthesis: SynthesisSpec | None = None
 
     @property
+    def record_labels(self) -> tuple[tuple[str, ...], ...]:
+        """Labels of the values of each attribute of a record."""
+        raise NotImplementedError
+
+    @property
     def record_sizes(self) -> tuple[int, ...]:
         """Number of values of each attribute of a record."""
-        raise NotImplementedError
+        return tuple(map(len, self.record_labels))
 
     @model_validator(mode="after")
     def _a_topic_holds_the_records(self) -> Self:
         if self.synthesis is None:
             return self
-        most = WINDOW_BYTES // record_bytes(self.record_sizes)
+        labels = len(json.dumps(self.record_labels, ensure_ascii=False).encode())
+        if labels > CHUNK_BYTES:
+            raise Misplaced(
+                f"the labels of all values have {labels:,} bytes, which every message of synthetic records repeats: "
+                f"at most {CHUNK_BYTES:,}",
+                "synthesis",
+            )
+        size = record_bytes(self.record_sizes)
+        length = CHUNK_BYTES // size
+        most = WINDOW_BYTES * length // (length * size + labels)
         if self.synthesis.records > most:
             raise Misplaced(
-                f"{self.synthesis.records:,} records of up to {record_bytes(self.record_sizes)} bytes are more than "
-                f"the topic holds of a window, which is {WINDOW_BYTES // 2**20} MiB: at most {most:,}",
+                f"{self.synthesis.records:,} records of up to {size} bytes, with the labels of their values in each "
+                f"message, are more than the topic holds of a window, which is {WINDOW_BYTES // 2**20} MiB: "
+                f"at most {most:,}",
                 "synthesis",
                 "records",
             )

@@ -23,6 +23,9 @@ def published_of_window(
     times in a window, windows that share reports, answers that remember earlier windows, and provisional ones, whose
     differences are sums of a few reports. What permanent noise shows over several windows is beyond it, too.
 
+    It is stated for the users of the window alone. A prior of the windows before makes an answer a function of their
+    reports, too; what it shows of their users is bounded by the number of reports of their own windows.
+
     epsilon: of one report, in nats.
     inputs: what is not distinguished, in words, such as `any two records`.
     """
@@ -32,6 +35,6 @@ def published_of_window(
     return Published(
         epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=delta),
         delta=delta,
-        assumption=f"{inputs}, for readers of this window's final answers alone who trust the service; "
-        "a user reports once",
+        assumption=f"{inputs}; about users who report in this window, for readers of its final answers alone who "
+        "trust the service; a user reports once",
     )

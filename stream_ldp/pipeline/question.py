@@ -40,8 +40,12 @@ class Question(Generic[SeriesT, AnswerT]):
     @property
     def reports(self) -> int:
         """Number of reports in the window itself."""
-        _, parts = self.windows[0]
-        return sum(int(part.reports) for part in parts)
+        return self.reports_by_window[0]
+
+    @property
+    def reports_by_window(self) -> tuple[int, ...]:
+        """Number of reports in the window itself, then in each remembered one."""
+        return tuple(sum(int(part.reports) for part in parts) for _, parts in self.windows)
 
     def elapsed(self, size_ms: int) -> int:
         """Return the number of windows of this size since the final before, at least 1."""

@@ -188,9 +188,9 @@ class JointCollection(SynthesizingCollection):
         return tuple(len(attribute.values) for attribute in self.attributes)
 
     @property
-    def record_sizes(self) -> tuple[int, ...]:
-        """See `SynthesizingCollection.record_sizes`."""
-        return self.sizes
+    def record_labels(self) -> tuple[tuple[str, ...], ...]:
+        """See `SynthesizingCollection.record_labels`."""
+        return tuple(attribute.labels for attribute in self.attributes)
 
     @cached_property
     def mechanism(self) -> Mechanism:

@@ -315,10 +315,11 @@ class Merger(Service):
             return
         joint = cast("JointCollection | ViewsCollection", collection)
         question = merge.question(final.window.start_ms, whole(joint), final=True)
-        if not are_due(question, final):
+        estimated = merge.question(final.window.start_ms, collection.series[0], final=True)
+        if not are_due(question, estimated, final):
             log.info(
                 "%s: no records are made of %s: %d of %d reports are counted for them",
-                *(collection.name, final.window, question.reports, final.reports),
+                *(collection.name, final.window, sum(question.reports_by_window), sum(estimated.reports_by_window)),
             )
             return
         estimate = cast("Estimate", final)

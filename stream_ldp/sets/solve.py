@@ -109,7 +109,8 @@ def _published(collection: ItemCollection, reports_per_phase: Sequence[int]) -> 
     return Published(
         epsilon=most_spent(hidden),
         delta=delta,
-        assumption="any two sets of items, for readers of this epoch's final answers alone who trust the service; "
+        assumption="any two sets of items; about users who report in this epoch, for readers of its final answers "
+        "alone who trust the service; "
         f"{'what permanent noise shows in other epochs is not covered' if memoised else _AS_MUCH}",
     )
 

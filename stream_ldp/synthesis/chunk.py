@@ -29,7 +29,10 @@ class SyntheticChunk(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: Literal[True] = Field(default=True, description="records never change")
-    reports: int = Field(ge=1, description="reports of the window that the records are made from, each once")
+    reports: int = Field(
+        ge=1,
+        description="reports of the window, each once; records of linked reports are made of the whole period's",
+    )
     method: Synthesis = Field(description="how attributes might depend on each other, as the collection file says")
     seed: int = Field(ge=0, description="of the collection file; it and the reports determine the records")
     total: int = Field(ge=1, description="records of the window, in all of its chunks")

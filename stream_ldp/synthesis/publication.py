@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.collection.synthesis import record_bytes
+from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Axis, Estimate
 from stream_ldp.synthesis.chunk import SyntheticChunk
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.synthesis.records import SyntheticRecords
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["CHUNK_BYTES", "are_due", "published", "synthetic"]
-
-#: Most bytes of the records of a chunk: with what is said beside them, it is within the 1 MiB that consumers fetch
-#: at a time unless they are told otherwise.
-CHUNK_BYTES = 2**19
+__all__ = ["are_due", "published", "synthetic"]
 
 
 def synthetic(
@@ -44,13 +40,18 @@ def synthetic(
     )
 
 
-def are_due(question: Question[Any, Any], final: Answer) -> bool:
+def are_due(question: Question[Any, Any], estimated: Question[Any, Any], final: Answer) -> bool:
     """Decide whether records are made with a final.
 
     They are not made of nobody, nor of a part of the reports: of a window that was still open when its collection
-    began to ask for records, or whose counts have expired, there may be less than the final has seen.
+    began to ask for records, or whose counts have expired, there may be less than the final has seen. The same goes
+    for the earlier windows that an estimate of linked reports, or one with memory, is made of.
+
+    question: about `stream_ldp.synthesis.window.whole`.
+    estimated: about an estimate of the same window.
     """
-    return final.status is Status.ANSWERED and question.reports == final.reports > 0
+    same = question.reports_by_window == estimated.reports_by_window
+    return final.status is Status.ANSWERED and same and question.reports == final.reports > 0
 
 
 def published(

@@ -78,9 +78,9 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         return self.mechanism_spec.questions(self.attributes)
 
     @property
-    def record_sizes(self) -> tuple[int, ...]:
-        """See `SynthesizingCollection.record_sizes`."""
-        return tuple(len(attribute.labels) for attribute in self.attributes)
+    def record_labels(self) -> tuple[tuple[str, ...], ...]:
+        """See `SynthesizingCollection.record_labels`."""
+        return tuple(attribute.labels for attribute in self.attributes)
 
     @property
     def series(self) -> tuple[ViewEstimateSpec, ...]:

@@ -47,7 +47,7 @@ def test_a_topic_holds_several_windows() -> None:
     [
         (
             "{records: 11184811}",
-            "synthesis.records: 11,184,811 records of up to 6 bytes are more than .* at most 11,184,810",
+            "synthesis.records: 11,184,811 records of up to 6 bytes, with the labels .* at most 11,18",
         ),
         ("{records: 0}", "synthesis.records: .*greater than or equal to 1"),
         ("{seed: 1}", "synthesis.records: "),
@@ -58,6 +58,23 @@ def test_a_topic_holds_several_windows() -> None:
 def test_what_cannot_be_is_refused_with_its_place_and_what_would_be_right(synthesis: str, problem: str) -> None:
     with pytest.raises(CollectionError, match=problem):
         parse_collection(f"{JOINT}synthesis: {synthesis}\n")
+
+
+def of_long_labels(number: int) -> str:
+    return JOINT.replace("none, some, full", ", ".join(f"{place}{'x' * 190}" for place in range(number)))
+
+
+def test_labels_that_would_fill_every_message_are_refused() -> None:
+    assert parse_collection(of_long_labels(3_000))
+    with pytest.raises(
+        CollectionError, match=r"synthesis: the labels of all values have 59\d,\d+ bytes.*at most 512,000"
+    ):
+        parse_collection(of_long_labels(3_000) + "synthesis: {records: 5}\n")
+
+
+def test_labels_count_among_what_a_topic_holds() -> None:
+    with pytest.raises(CollectionError, match=r"at most 4,[\d,]+$"):
+        parse_collection(of_long_labels(2_000) + "synthesis: {records: 6000000}\n")
 
 
 def test_records_of_pairs_that_cannot_be_solved_are_refused() -> None:

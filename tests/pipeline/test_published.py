@@ -36,7 +36,7 @@ def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
     assert found is not None
     assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=DELTA) < 2.0
     assert found.delta == DELTA
-    assert found.assumption.startswith("any two records, for readers of this window's final answers alone who trust")
+    assert found.assumption.startswith("any two records; about users who report in this window, for readers of")
 
 
 def test_a_collection_that_chooses_delta_states_the_bound_for_it() -> None:

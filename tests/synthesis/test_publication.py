@@ -146,10 +146,17 @@ def test_records_are_made_of_all_reports_of_a_final_or_not_at_all() -> None:
     collection, parts = PARTS["views"]
     question = question_of(collection, parts)
     final = final_of(question)
-    assert are_due(question, final)
-    assert not are_due(question_of(collection, parts[:1]), final)
+    assert are_due(question, question, final)
+    some = question_of(collection, parts[:1])
+    assert not are_due(some, some, final)
     nobody = final.model_copy(update={"reports": 0})
-    assert not are_due(question_of(collection, []), nobody.without_reports(until_ms=30_000))
+    none = question_of(collection, [])
+    assert not are_due(none, none, nobody.without_reports(until_ms=30_000))
+    # Of an estimate that remembers the window before, of which nothing was counted for records.
+    remembers = replace(question, windows=(*question.windows, (0.5, question.windows[0][1])))
+    forgets = replace(question, windows=(*question.windows, (0.5, ())))
+    assert are_due(remembers, remembers, final)
+    assert not are_due(forgets, remembers, final)
 
 
 def test_a_collection_that_asks_for_no_records_gets_none() -> None:

@@ -122,6 +122,8 @@ async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue()
     room = threading.Semaphore(_READ_AHEAD)
+    # Held while a chunk is handed over: once reading has ended, the loop may be closed, and takes none.
+    handing = threading.Lock()
     wanted = True
 
     def read() -> None:
@@ -129,13 +131,14 @@ async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
         with file:
             while chunk and not isinstance(chunk, OSError):
                 room.acquire()
-                if not wanted:
-                    return
                 try:
-                    chunk = file.read(_READ_BYTES)
+                    chunk = file.read(_READ_BYTES) if wanted else b""
                 except OSError as error:
                     chunk = error
-                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+                with handing:
+                    if not wanted:
+                        return
+                    loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
     # In a thread that nobody joins: the read of an idle terminal or pipe cannot be cancelled, and would delay Ctrl-C
     # until the next line.
@@ -152,7 +155,8 @@ async def lines_of(path: Path) -> AsyncGenerator[list[bytes], None]:
         if rest:
             yield [rest]
     finally:
-        wanted = False
+        with handing:
+            wanted = False
         room.release()
 
 

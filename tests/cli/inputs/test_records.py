@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,3 +126,25 @@ async def test_a_file_that_cannot_be_read_raises_an_error(tmp_path: Path) -> Non
 async def test_a_file_that_opens_but_does_not_read_raises_an_error() -> None:
     with pytest.raises(OSError, match=r"Input/output error"):
         await anext(lines_of(Path("/proc/self/mem")))
+
+
+def test_what_comes_after_the_reading_has_ended_goes_nowhere(tmp_path: Path) -> None:
+    """The thread that reads may outlive the event loop; it once ended with a traceback then."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    os.write(writer, b"first\n")
+    others = set(threading.enumerate())
+
+    async def first() -> list[bytes]:
+        lines = await anext(lines_of(pipe))
+        await asyncio.sleep(0.1)  # By then the thread waits for more.
+        return lines
+
+    assert asyncio.run(first()) == [b"first"]
+    readers = set(threading.enumerate()) - others
+    os.write(writer, b"second\n")
+    for reader in readers:
+        reader.join(10)
+    os.close(writer)
+    assert not any(reader.is_alive() for reader in readers)

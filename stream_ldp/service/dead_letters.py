@@ -54,7 +54,7 @@ class DeadLetter:
         Raises:
             ValueError: it is not a dead letter.
         """
-        headers = {name: value.decode() for name, value in record.headers or ()}
+        headers = {name: value.decode() for name, value in record.headers or () if value is not None}
         try:
             return cls(
                 offset=record.offset,

@@ -50,9 +50,13 @@ class SyntheticChunk(AnswerMessage):
         sizes = [len(axis.values) for axis in self.attributes]
         if any(len(record) != len(sizes) for record in self.records):
             raise ValueError(f"a record has another number of values than the {len(sizes)} attributes")
-        values = np.array(self.records, dtype=np.int64).reshape(-1, len(sizes))
+        misfit = ValueError("a record has a value that its attribute does not have")
+        try:
+            values = np.array(self.records, dtype=np.int64).reshape(-1, len(sizes))
+        except OverflowError:  # JSON has integers of any size.
+            raise misfit from None
         if ((values < 0) | (values >= sizes)).any():
-            raise ValueError("a record has a value that its attribute does not have")
+            raise misfit
         return self
 
     @property

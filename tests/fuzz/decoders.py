@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,25 @@ from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import parse_collection, solve
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import AnswerMessage
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
-from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_partition import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from stream_ldp.records.linking import LinkedUsers
 from stream_ldp.sampled.answer import Marginals
+from stream_ldp.service.dead_letters import DeadLetter, Refused, dead_letter
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
+from stream_ldp.strings.answer import StringRanking
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.paths import GOLDEN
 
 __all__ = ["DECODERS", "Decoder", "TooMuch"]
@@ -121,6 +129,64 @@ def _batches() -> list[bytes]:
     rows = np.arange(10, dtype=np.uint8).reshape(5, 2)
     made = wire.Batch(fingerprint=_FINGERPRINT, batch_id=bytes(16), time_ms=1_700_000_000_000, rows=rows)
     return [wire.encode(made), wire.encode(made)[:-3]]
+
+
+@cache
+def _linked() -> JointCollection:
+    text = (GOLDEN / "care-survey.yaml").read_text(encoding="utf-8")
+    return JointCollection.parse(text.replace("\nwindow:", "\nlinked: 7d\nwindow:"))
+
+
+def _count_linked_batch(data: bytes) -> None:
+    """Decode a batch whose rows begin with pseudonyms, and gather the reports of each user."""
+    collection = _linked()
+    layout = JointLayout(collection)
+    found = wire.decode([data], formats={collection.fingerprint: layout})
+    tallies = layout.tallies()
+    for rows in found.rows:
+        layout.count(tallies, rows)
+    for of, tally in tallies.items():
+        for counts in tally.take_changed(closing=True).values():
+            assert isinstance(counts, RowCounts)
+            LinkedUsers.of([counts], bits=len(collection.bits_of(of)))
+
+
+def _linked_batches() -> list[bytes]:
+    collection = _linked()
+    rows = np.zeros((5, (collection.bits + 7) // 8), dtype=np.uint8)
+    rows[:, 0] = range(5)
+    made = wire.Batch(fingerprint=collection.fingerprint, batch_id=bytes(16), time_ms=1_700_000_000_000, rows=rows)
+    return [wire.encode(made)]
+
+
+def _decode_dead_letter(data: bytes) -> None:
+    """Read a record with any headers: names and values, a line each; without "=" there is no value."""
+    parts = [line.partition(b"=") for line in data.split(b"\n")]
+    headers = [(name.decode(errors="replace"), value if is_there else None) for name, is_there, value in parts]
+    record: Any = SimpleNamespace(offset=7, timestamp=1_000, headers=headers, value=data)
+    DeadLetter.of(record)
+
+
+def _dead_letters() -> list[bytes]:
+    refused = Refused(topic="p.care-survey.reports", partition=3, offset=9, value=b"no batch")
+    why = Rejected(Reason.TOO_SHORT, "8 bytes, a header has 56")
+    made = dead_letter(refused, why, collection=_linked(), topic="p.care-survey.dead-letters")
+    return [b"\n".join(name.encode() + b"=" + value for name, value in made.headers)]
+
+
+def _decode_merge_commit(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    if MergeCheckpoint.parse(answers=1, partials=2, metadata=text, collection=_linked()) is None:
+        raise ValueError("it begins anew")
+
+
+def _merge_commits() -> list[bytes]:
+    made = MergeCheckpoint(answers=1, partials=2, forgotten_before_ms=1_700_000_000_000)
+    return [made.metadata(_linked()).encode()]
+
+
+def _chunks() -> list[bytes]:
+    return [vector["value"].encode() for vector in json.loads((GOLDEN / "records.json").read_text())]
 
 
 def _with_crc32(data: bytes) -> bytes:
@@ -261,6 +327,9 @@ _VALUE: _Refusal = (ValueError,)
 #: By name: every decoder of what comes from outside the process.
 DECODERS: dict[str, Decoder] = {
     "batches": Decoder(decode=_decode_batch, refuses=(), examples=_batches, times=64, repair=_with_crc32),
+    "linked-batches": Decoder(
+        decode=_count_linked_batch, refuses=(), examples=_linked_batches, times=256, repair=_with_crc32
+    ),
     "partials": Decoder(decode=partials.decode, refuses=(PartialError,), examples=_partials, times=64),
     "partial-keys": Decoder(decode=partials.decode_key, refuses=(), examples=_keys, times=64),
     "rounds": Decoder(decode=Round.from_bytes, refuses=_VALUE, examples=_rounds, times=256),
@@ -269,6 +338,14 @@ DECODERS: dict[str, Decoder] = {
     "marginals": Decoder(
         decode=Marginals.from_bytes, refuses=_VALUE, examples=lambda: _answers(Marginals), times=512
     ),
+    "strings": Decoder(
+        decode=StringRanking.from_bytes, refuses=_VALUE, examples=lambda: _answers(StringRanking), times=512
+    ),
+    "places": Decoder(
+        decode=PlaceCounts.from_bytes, refuses=_VALUE, examples=lambda: _answers(PlaceCounts), times=512
+    ),
+    "synthetic-records": Decoder(decode=SyntheticChunk.from_bytes, refuses=_VALUE, examples=_chunks, times=512),
+    "dead-letters": Decoder(decode=_decode_dead_letter, refuses=_VALUE, examples=_dead_letters, times=256),
     "registry": Decoder(
         decode=lambda data: Registration.from_record(b"survey", data),
         refuses=(ValueError, KeyError, TypeError, AttributeError),
@@ -281,6 +358,7 @@ DECODERS: dict[str, Decoder] = {
         examples=lambda: [b'{"epoch": 1, "position": 5, "watermark_ms": null, "watermark_epoch": 1}'],
         times=256,
     ),
+    "merge-commits": Decoder(decode=_decode_merge_commit, refuses=_VALUE, examples=_merge_commits, times=256),
     "record-batches": Decoder(
         decode=lambda data: list(record_batch.parse(data, start=0, end=100)),
         refuses=(),

@@ -58,9 +58,10 @@ def test_a_letter_is_read_as_it_was_written() -> None:
         (("reason", b"late"),),
         (("reason", b"\xff"),),
         (("reason", b"of a later release"), ("detail", b"")),
+        (("reason", None),),
     ],
-    ids=["none", "not all", "not text", "unknown"],
+    ids=["none", "not all", "not text", "unknown", "without a value"],
 )
-def test_a_record_that_is_not_a_letter_is_refused(headers: tuple[tuple[str, bytes], ...]) -> None:
+def test_a_record_that_is_not_a_letter_is_refused(headers: tuple[tuple[str, bytes | None], ...]) -> None:
     with pytest.raises(ValueError, match=r"header|codec|Reason"):
         DeadLetter.of(SimpleNamespace(offset=9, timestamp=1_000, headers=headers, value=b""))

@@ -24,7 +24,12 @@ def test_a_chunk_is_read_and_written_as_specified(vector: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(
     ("records", "problem"),
-    [([[0]], "another number of values"), ([[0, 3]], "does not have"), ([[-1, 0]], "does not have")],
+    [
+        ([[0]], "another number of values"),
+        ([[0, 3]], "does not have"),
+        ([[-1, 0]], "does not have"),
+        ([[2**63, 0]], "does not have"),
+    ],
 )
 def test_records_that_the_attributes_do_not_have_are_refused(records: list[list[int]], problem: str) -> None:
     message = json.loads(VECTORS[0]["value"]) | {"records": records}

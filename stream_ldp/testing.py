@@ -28,7 +28,7 @@ from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import kind_of, solve
+from stream_ldp.kinds import is_withheld, kind_of, solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
@@ -185,7 +185,7 @@ class _Worker:
     def _finals(self) -> Iterator[Any]:
         topic = self._names.answers(self._collection)
         while (question := self._merge.due()) is not None:
-            if question.reports < (self._collection.min_reports or 0):
+            if is_withheld(self._collection, question):
                 self._merge.skip(question.series.name, question.window_ms + self._collection.window.size_ms)
                 continue
             answer = solve(self._collection, question)

@@ -183,3 +183,14 @@ async def test_reports_of_returning_users_are_linked_from_the_client_to_the_fina
     first, second = found
     assert (first.users, first.reports, first.returning) == (200, 200, None)
     assert (second.users, second.reports, second.returning) == (50, 100, 1.0)
+
+
+@pytest.mark.parametrize("again", [{"linked": "10m"}, {"window": {"size": "60s", "reports_per_user": 10.0}}])
+async def test_many_reports_of_few_users_are_not_published_as_those_of_many(again: dict[str, object]) -> None:
+    survey = JointCollection.model_validate(collection_of().document | {"min_reports": 5, **again})
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        for users, published in ((4, False), (5, True)):
+            table, secrets = np.zeros((10 * users, 2), dtype=np.int64), [bytes([user]) * 32 for user in range(users)]
+            async with Reporter(survey, settings=kafka.settings, clock=kafka.clock) as reporter:
+                await reporter.report_many(table, secrets=secrets * 10)
+            assert {each.reports for each in kafka.close_windows()} == ({10 * users} if published else set())

@@ -299,7 +299,8 @@ class Collection(Part):
     topics: the topics of its kind.
     collection: its name, which means one thing for ever, and is part of the names of its topics.
     window: the event-time windows, each of which has an answer.
-    min_reports: the fewest reports of a window about which anything is published; one by default.
+    min_reports: the fewest reports of different users in a window about which anything is published; one by default.
+        Where reports are linked, the users are counted; elsewhere, `reports_per_user` says how many there are.
     delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
         default.
 

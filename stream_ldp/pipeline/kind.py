@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from stream_ldp.collection import Collection
 from stream_ldp.pipeline.answer import AnswerT
+from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.question import SeriesT
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: its rounds; None if the collection's file says all that users are asked.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
+    users: returns the least number of users who reported in a question's window.
     about: makes a collection with the same reports whose only series is about other attributes, given by name, and
         estimated by a method, or by the default one; raises ParameterError. None if there are no others.
     """
@@ -154,4 +156,5 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
+    users: Callable[[CollectionT, Question[SeriesT, AnswerT]], int] = fewest_users
     about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

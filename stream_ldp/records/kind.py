@@ -10,7 +10,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection, about
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import plan
-from stream_ldp.records.solve import solve
+from stream_ldp.records.solve import solve, users
 from stream_ldp.records.solve_time import solve_times
 
 __all__ = ["RECORDS"]
@@ -26,5 +26,6 @@ RECORDS = Kind(
     plan=plan,
     solve_times=solve_times,
     fit=attrgetter("fit"),
+    users=users,
     about=about,
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LinkedUsers"]
+__all__ = ["LinkedUsers", "users_of"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -84,6 +84,11 @@ class LinkedUsers:
     def returning(self) -> float | None:
         """Share of the users who reported in the window before; None if the period has no such window."""
         return None if self.returned is None or not len(self.returned) else float(self.returned.mean())
+
+
+def users_of(parts: Sequence[RowCounts]) -> int:
+    """Count the pseudonyms in the rows of a window's parts."""
+    return len(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(_pseudonyms, parts)])))
 
 
 def _pseudonyms(counts: RowCounts) -> NDArray[np.uint64]:

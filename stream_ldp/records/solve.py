@@ -9,11 +9,12 @@ import numpy as np
 
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, PSEUDONYM_BYTES
 from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
-from stream_ldp.records.linking import LinkedUsers
+from stream_ldp.records.linking import LinkedUsers, users_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["effective_reports", "linked_users", "past", "row_counts", "solve", "supported", "warm_start"]
+__all__ = ["effective_reports", "linked_users", "past", "row_counts", "solve", "supported", "users", "warm_start"]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -87,6 +88,14 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         linked=None if users is None else _linked(users, collection),
         temporal=_temporal(solution.temporal, final=question.final),
     )
+
+
+def users(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> int:
+    """Count the users who reported in a question's window, or bound their number where reports are not linked."""
+    if collection.linked_ms is None:
+        return fewest_users(collection, question)
+    (_, parts), *_ = question.counts(RowCounts)
+    return users_of(parts)
 
 
 def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:

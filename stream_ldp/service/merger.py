@@ -26,7 +26,7 @@ from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.releases import released
 from stream_ldp.kafka.tracing import span
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import is_withheld, kind_of
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
@@ -265,11 +265,14 @@ class Merger(Service):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
     async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> Answer | None:
-        """Publish the answer to a question, and return it; None if there are too few reports for one."""
+        """Publish the answer to a question, and return it; None if there are too few users for one."""
         collection = merge.collection
-        if _too_few(collection, question):
+        if await asyncio.to_thread(is_withheld, collection, question):
             log.info(
-                "%s/%s: nothing is published of %d reports", collection.name, question.series.name, question.reports
+                "%s/%s: nothing is published of a window of fewer than %d users",
+                collection.name,
+                question.series.name,
+                collection.min_reports,
             )
             self._metrics.windows_withheld.labels(collection.name).inc()
             self._metrics.epochs_without_result.labels(collection.name).inc(_epochs_ended(collection, question))
@@ -377,7 +380,7 @@ class Merger(Service):
                         100 * SHARE,
                         each.series.every_ms / 1_000,
                     )
-            if question is not None and _too_few(merge.collection, question):
+            if question is not None and await asyncio.to_thread(is_withheld, merge.collection, question):
                 each.answer(question, seconds=0.0, now=time.monotonic())
             elif question is not None:
                 solved = await self._solve(merge.collection, question)
@@ -459,11 +462,6 @@ def _epochs_ended(collection: Collection, question: Question[Any, Any]) -> int:
     # A later phase is asked once an epoch.
     period_ms = question.series.period_ms(collection.window) or until_ms - question.window_ms
     return -(-(until_ms - question.window_ms) // period_ms)
-
-
-def _too_few(collection: Collection, question: Question[Any, Any]) -> bool:
-    """Decide whether a window has too few reports for anything to be published of it."""
-    return question.reports < (collection.min_reports or 0)
 
 
 def _holding(name: str, held: Sequence[Unread]) -> str:

@@ -87,7 +87,7 @@ class Metrics:
             "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
         )
         self.windows_withheld = self._counter(
-            "windows_withheld", "Windows with fewer reports than `min_reports`, of which no final was published."
+            "windows_withheld", "Windows of fewer users than `min_reports`, of which no final was published."
         )
         self.windows_silent = self._counter(
             "windows_silent",

@@ -10,7 +10,7 @@ from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from stream_ldp.kinds import KINDS, kind_of, solve
+from stream_ldp.kinds import KINDS, is_withheld, kind_of, solve
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.recount import Recount, answer_before, differences
 from stream_ldp.service.dead_letters import DeadLetter
@@ -101,7 +101,7 @@ async def ad_hoc(
     Raises:
         ParameterError: an attribute is not one of the collection's, or its kind has no other answers.
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-        NotReplayed: the log does not hold the reports of this window any more, or there are fewer than `min_reports`.
+        NotReplayed: the log does not hold the reports of this window any more, or of too few users.
     """
     about = kind_of(collection).about
     if about is None:
@@ -130,7 +130,7 @@ async def recounted(
     Raises:
         ParameterError: no window begins then.
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-        NotReplayed: the log does not hold the reports of this window any more, or there are fewer than `min_reports`.
+        NotReplayed: the log does not hold the reports of this window any more, or of too few users.
     """
     await check_connection(settings)
     finals = [
@@ -152,11 +152,13 @@ async def recounted(
     def question(series: Series) -> Question[Any, Any]:
         return recount.question(series, before=None)
 
-    reports = question(other.series[0]).reports
-    if gone is not None and reports not in [each.reports for each in finals if each.window.start_ms == window_ms]:
+    asked = question(other.series[0])
+    if gone is not None and asked.reports not in [
+        each.reports for each in finals if each.window.start_ms == window_ms
+    ]:
         raise NotReplayed(gone)
-    if reports < (collection.min_reports or 1):
-        raise NotReplayed(f"{collection.name}: of a window with so few reports, nothing is published")
+    if not asked.reports or is_withheld(other, asked):
+        raise NotReplayed(f"{collection.name}: of a window with so few users, nothing is published")
     return question, window_ms
 
 

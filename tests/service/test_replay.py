@@ -216,7 +216,12 @@ async def test_what_is_not_published_or_not_known_is_said() -> None:
         with pytest.raises(NotReplayed, match="its file has no estimate 'mobility'"):
             await compare(renamed, settings=kafka.settings)
         shy = survey.model_copy(update={"min_reports": 51})
-        with pytest.raises(NotReplayed, match="so few reports"):
+        with pytest.raises(NotReplayed, match="so few users"):
             await ad_hoc(shy, settings=kafka.settings, of=["bathing"])
+        often = survey.model_copy(
+            update={"min_reports": 50, "window": survey.window.model_copy(update={"reports_per_user": 2.0})}
+        )
+        with pytest.raises(NotReplayed, match="so few users"):
+            await ad_hoc(often, settings=kafka.settings, of=["bathing"])
     with kafka_in_memory() as kafka, pytest.raises(NotReplayed, match=r"estimates does not exist"):
         await compare(survey, settings=kafka.settings)

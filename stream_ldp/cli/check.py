@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.timing import solve_times
@@ -29,9 +29,7 @@ REPORTS = 100_000
 
 
 def check(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
-    ],
+    files: CollectionFiles,
 ) -> None:
     """Print a line for each correct file, and exit with status 1 if anything is wrong.
 

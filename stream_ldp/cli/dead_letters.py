@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from aiokafka import TopicPartition
 
+from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -54,13 +55,11 @@ CURABLE = (
 #: The most batches that are sent at once; each may have 1 MB.
 CHUNK = 100
 
-File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="The collection file.", dir_okay=False)]
-
 
 @app.command(name="list")
 @with_settings(SETTINGS)
 def list_(
-    file: File,
+    file: CollectionFile,
     *,
     reason: Annotated[
         list[Reason] | None, typer.Option(help="Show only this reason; may be repeated.", show_default="all")
@@ -81,7 +80,7 @@ def list_(
 @app.command()
 @with_settings(SETTINGS)
 def replay(
-    file: File,
+    file: CollectionFile,
     *,
     reason: Annotated[
         list[Reason], typer.Option(help="Send the batches that were refused for this reason; may be repeated.")

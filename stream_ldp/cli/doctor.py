@@ -6,13 +6,13 @@ import json
 import time
 from dataclasses import asdict
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.access import Operation
@@ -45,9 +45,7 @@ LOG_APPEND_TIME = 1
 
 @with_settings((*TOPICS, "group"))
 def doctor(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
-    ],
+    files: CollectionFiles,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON array.")] = False,
     settings: Settings,

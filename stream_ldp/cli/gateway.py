@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from aiohttp import web
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
@@ -30,7 +31,7 @@ _DOOR_PANEL = "Who may come in"
 
 @with_settings((*SERVER, "tracing"))
 def gateway(
-    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
+    files: CollectionFiles,
     *,
     host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to serve on; 0 for any free one.")] = 8443,

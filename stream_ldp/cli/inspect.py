@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from aiokafka import TopicPartition
 
+from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
@@ -40,13 +41,12 @@ SETTINGS = (*TOPICS, "group")
 #: Most undecided windows that are told one by one.
 MOST_WINDOWS = 20
 
-File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="The collection file.", dir_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", show_default=False)]
 
 
 @app.command()
 @with_settings(SETTINGS)
-def collection(file: File, *, as_json: AsJson = False, settings: Settings) -> None:
+def collection(file: CollectionFile, *, as_json: AsJson = False, settings: Settings) -> None:
     """Tell how far a collection has come: partitions, lag, open windows, and its last final answers.
 
     It reads what workers have written, and neither disturbs nor needs a running one.
@@ -57,7 +57,7 @@ def collection(file: File, *, as_json: AsJson = False, settings: Settings) -> No
 @app.command()
 @with_settings(SETTINGS)
 def record(
-    file: File,
+    file: CollectionFile,
     *,
     topic: Annotated[
         str,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["CLIENT", "SERVER", "TOPICS", "WORKER", "load_collections", "time_option", "with_settings"]
+__all__ = ["CLIENT", "SERVER", "TOPICS", "WORKER", "load_collections", "with_settings"]
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
@@ -76,15 +75,6 @@ def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
     if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
         fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
     return collections
-
-
-def time_option(text: str) -> datetime:
-    """Read a time in ISO 8601; one without a zone is UTC."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a time like 2026-01-31 or 2026-01-31T12:30:00Z") from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _option(name: str) -> inspect.Parameter:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
@@ -29,7 +29,7 @@ __all__ = ["page"]
 
 @with_settings(SERVER)
 def page(
-    files: Annotated[list[Path], typer.Argument(metavar="COLLECTION...", help="One or more collection files.")],
+    files: CollectionFiles,
     *,
     host: Annotated[
         str, typer.Option(help="Address to serve the page on; whoever can reach it sees the answers.")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
@@ -21,7 +22,7 @@ __all__ = ["plan"]
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: CollectionFile,
     *,
     reports: Annotated[
         list[int] | None,

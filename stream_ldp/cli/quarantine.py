@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.releases import release as release_all
@@ -26,21 +26,17 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 #: Settings of these commands: those of the workers that hold finals back.
 SETTINGS = (*TOPICS, "group")
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
-]
-
 
 @app.command(name="list")
 @with_settings(SETTINGS)
-def list_(files: Files, *, settings: Settings) -> None:
+def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
     run_operation(_list(settings, load_collections(files)))
 
 
 @app.command()
 @with_settings(SETTINGS)
-def release(files: Files, *, settings: Settings) -> None:
+def release(files: CollectionFiles, *, settings: Settings) -> None:
     """Let the finals of the collections go on without the records that hold them back.
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFile, EstimateNames, WindowStart, milliseconds
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import require_series
-from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
-from stream_ldp.cli.query import TableFormat, form_of, write_table
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
+from stream_ldp.cli.table_output import Form, Level, Output, form_of, write_table
 from stream_ldp.client.table import table_of
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -32,21 +31,10 @@ _SHOWN = 10
 
 @with_settings(CLIENT)
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: CollectionFile,
     *,
-    window: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=time_option,
-            metavar="TIME",
-            help="Start of the window, ISO 8601; UTC without a zone.",
-            show_default="the last one with a final answer",
-        ),
-    ] = None,
-    estimate: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Estimate to compare; give it again for more.", show_default="all"),
-    ] = None,
+    window: WindowStart = None,
+    estimate: EstimateNames = None,
     of: Annotated[
         str | None,
         typer.Option(
@@ -58,17 +46,9 @@ def replay(
     method: Annotated[
         str | None, typer.Option(help="Method of that estimate.", show_default="that of a collection file")
     ] = None,
-    level: Annotated[
-        float, typer.Option(help="Probability with which an interval of that estimate holds the true number.")
-    ] = LEVEL,
-    form: Annotated[
-        TableFormat | None,
-        typer.Option("--format", help="Form of that estimate.", show_default="that of OUTPUT's name, otherwise text"),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write it to.", show_default="standard output", dir_okay=False),
-    ] = None,
+    level: Level = LEVEL,
+    form: Form = None,
+    output: Output = None,
     settings: Settings,
 ) -> None:
     """Read the reports of a window from the log, count and solve them again, and compare that with what is published.
@@ -80,7 +60,7 @@ def replay(
     about at the time. It comes from this window alone.
     """
     (collection,) = load_collections([file]).values()
-    window_ms = None if window is None else round(window.timestamp() * 1000)
+    window_ms = milliseconds(window)
     if of is None and (method, form, output) != (None, None, None):
         fail("--method, --format and --output are for an estimate of other attributes: say which, by --of", code=2)
     if of is not None and estimate:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.kinds import face_of
@@ -56,7 +57,7 @@ _SHOWN = 10
 
 @with_settings(CLIENT)
 def report(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: CollectionFile,
     records: Annotated[
         Path,
         typer.Argument(

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from aiokafka import TopicPartition
 
+from stream_ldp.cli.arguments import CollectionFile, time_option
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import TOPICS, load_collections, time_option, with_settings
+from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.offsets import offsets_since
@@ -39,7 +40,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 #: Settings of these commands: those of the workers whose groups they change.
 SETTINGS = (*TOPICS, "group")
 
-File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="The collection file.", dir_okay=False)]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it; without this it is only told.", show_default=False)]
 
 
@@ -56,7 +56,7 @@ def groups(*, yes: Yes = False, settings: Settings) -> None:
 @app.command()
 @with_settings(SETTINGS)
 def position(
-    file: File,
+    file: CollectionFile,
     *,
     since: Annotated[
         datetime,
@@ -81,7 +81,7 @@ def position(
 
 @app.command()
 @with_settings(SETTINGS)
-def topics(file: File, *, yes: Yes = False, settings: Settings) -> None:
+def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) -> None:
     """Delete the topics of a collection, with its reports and answers, and its groups.
 
     The name stays in the registry, and its partial counts stay on the shared topic until they expire. No worker of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 import numpy as np
 import typer
 
+from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
@@ -74,7 +75,7 @@ _SAVE_INTERVAL = 1.0
 
 @with_settings(CLIENT)
 def simulate(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: CollectionFile,
     *,
     data: Annotated[
         Path,

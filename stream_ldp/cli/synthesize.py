@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream_ldp.cli.arguments import CollectionFile, WindowStart, milliseconds
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import CLIENT, load_collections, time_option, with_settings
+from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.replay import NOT_REPLAYED
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import RecordsSubscriber
@@ -37,17 +37,9 @@ _MOST_RECORDS = 10_000_000
 
 @with_settings(CLIENT)
 def synthesize(
-    file: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)],
+    file: CollectionFile,
     *,
-    window: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=time_option,
-            metavar="TIME",
-            help="Start of the window, ISO 8601; UTC without a zone.",
-            show_default="the last one with a final answer",
-        ),
-    ] = None,
+    window: WindowStart = None,
     records: Annotated[
         int | None,
         typer.Option(
@@ -102,7 +94,7 @@ def synthesize(
     """
     (collection,) = load_collections([file]).values()
     other = counting_all(collection)
-    window_ms = None if window is None else round(window.timestamp() * 1000)
+    window_ms = milliseconds(window)
     if published:
         if any(each is not None for each in (records, seed, method)):
             fail("--published takes the records as they are: leave --records, --seed and --method out", code=2)

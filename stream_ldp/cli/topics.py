@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -30,15 +30,11 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
-]
-
 
 @app.command()
 @with_settings(TOPICS)
 def create(
-    files: Files,
+    files: CollectionFiles,
     *,
     partitions: Annotated[
         int | None, typer.Option(min=1, help="Partitions of each reports topic; at most so many workers share it.")
@@ -62,7 +58,7 @@ def create(
 
 @app.command(name="list")
 @with_settings(TOPICS)
-def list_(files: Files, *, settings: Settings) -> None:
+def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
     run_operation(_list(settings, load_collections(files)))
 
@@ -70,7 +66,7 @@ def list_(files: Files, *, settings: Settings) -> None:
 @app.command()
 @with_settings((*TOPICS, "group"))
 def acls(
-    files: Files,
+    files: CollectionFiles,
     *,
     role: Annotated[Role, typer.Option(help="What this user does.")],
     principal: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +12,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
-from stream_ldp.cli.options import CLIENT, time_option, with_settings
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.silence import silence_line
 from stream_ldp.client import MissingTopic, UnreadableAnswer
@@ -35,7 +35,7 @@ __all__ = ["watch"]
 
 @with_settings(CLIENT)
 def watch(
-    collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="Collection file, or a collection's name.")],
+    collection: CollectionOrName,
     *,
     truth: Annotated[
         Path | None,
@@ -43,23 +43,8 @@ def watch(
             help="File written by simulate --truth, whose truth is shown beside the answers.", dir_okay=False
         ),
     ] = None,
-    estimate: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Estimate to show, by its name in the collection file; give it again for more.",
-            show_default="all",
-        ),
-    ] = None,
-    since: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=time_option,
-            metavar="TIME",
-            help="Show all answers of windows that begin then or later, ISO 8601; UTC without a zone.",
-            show_default="the newest",
-        ),
-    ] = None,
+    estimate: EstimateNames = None,
+    since: Since = None,
     finals: Annotated[
         bool,
         typer.Option("--finals", help="Leave out answers of open windows, and of the earlier phases of an epoch."),
@@ -85,9 +70,7 @@ def watch(
     known = collection_or_name(collection)
     require_series(known, estimate)
     name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
-    wanted = _Wanted(
-        series=estimate, since_ms=None if since is None else round(since.timestamp() * 1000), finals=finals
-    )
+    wanted = _Wanted(series=estimate, since_ms=milliseconds(since), finals=finals)
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted))
 
 

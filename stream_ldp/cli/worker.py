@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from aiokafka.errors import KafkaError
 
 from stream_ldp import __version__
+from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
@@ -28,9 +28,7 @@ log = logging.getLogger(__name__)
 
 @with_settings(WORKER)
 def worker(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
-    ],
+    files: CollectionFiles,
     *,
     verbose: Annotated[bool, typer.Option("--verbose", help="Also log what the Kafka clients do.")] = False,
     settings: Settings,

@@ -1,0 +1,75 @@
+"""This module has the arguments and options that several commands take, each described once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "CollectionFile",
+    "CollectionFiles",
+    "CollectionOrName",
+    "EstimateNames",
+    "Since",
+    "WindowStart",
+    "milliseconds",
+    "time_option",
+]
+
+
+def time_option(text: str) -> datetime:
+    """Read a time in ISO 8601; one without a zone is UTC."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a time like 2026-01-31 or 2026-01-31T12:30:00Z") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def milliseconds(time: datetime | None) -> int | None:
+    """Return a time as milliseconds since 1970-01-01 UTC, as windows have them; None stays None."""
+    return None if time is None else round(time.timestamp() * 1000)
+
+
+CollectionFile = Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False)]
+
+CollectionFiles = Annotated[
+    list[Path], typer.Argument(metavar="COLLECTION", help="One or more collection files.", dir_okay=False)
+]
+
+CollectionOrName = Annotated[
+    str, typer.Argument(metavar="COLLECTION", help="Collection file, or a collection's name.")
+]
+
+EstimateNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--estimate",
+        metavar="NAME",
+        help="Estimate, by its name in the collection file; give it again for more.",
+        show_default="all",
+    ),
+]
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(
+        parser=time_option,
+        metavar="TIME",
+        help="All answers of windows that begin then or later, ISO 8601; UTC without a zone.",
+        show_default="the newest",
+    ),
+]
+
+WindowStart = Annotated[
+    datetime | None,
+    typer.Option(
+        parser=time_option,
+        metavar="TIME",
+        help="Start of the window, ISO 8601; UTC without a zone.",
+        show_default="the last one with a final answer",
+    ),
+]

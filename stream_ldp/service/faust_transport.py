@@ -13,6 +13,7 @@ from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, T
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
 __all__ = ["WorkerTransport", "fault_of"]
@@ -55,6 +56,12 @@ class _Thread(AIOKafkaConsumerThread):
 
 class _Consumer(Consumer):
     logger = _LIBRARY
+
+    @property
+    def loop_of_thread(self) -> asyncio.AbstractEventLoop:
+        """The event loop of its thread, in which it talks to the brokers."""
+        loop: asyncio.AbstractEventLoop = self._thread.thread_loop
+        return loop
 
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)

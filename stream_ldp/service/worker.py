@@ -33,7 +33,7 @@ from stream_ldp.service.preflight import preflight
 from stream_ldp.service.unfinished import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
@@ -121,6 +121,11 @@ class Worker:
             return ["starting"]
         return [problem for part in self._parts() for problem in part.problems()]
 
+    @property
+    def loops(self) -> list[asyncio.AbstractEventLoop]:
+        """The event loops beside that of the process."""
+        return [self._app.consumer.loop_of_thread] if self._started else []
+
     def _parts(self) -> list[Merger | Ingest]:
         return [self._merger, *self._ingests]
 
@@ -173,6 +178,7 @@ class _Process:
         self.worker: Worker | None = None
         self._settings = settings
         self._collections = collections
+        self._loop = asyncio.get_running_loop()
         self._checked = asyncio.Event()
         self._waiting_for: str | None = None
 
@@ -185,6 +191,11 @@ class _Process:
         if self.worker is not None:
             return [*self.watch.problems(), *self.worker.ready()]
         return [self._waiting_for or "starting"]
+
+    def tasks(self) -> Iterator[asyncio.Task[Any]]:
+        """Yield all tasks: those of its event loop, and those of Faust's consumer, which has one of its own."""
+        for loop in (self._loop, *([] if self.worker is None else self.worker.loops)):
+            yield from asyncio.all_tasks(loop)
 
     async def watch_brokers(self) -> None:
         """Watch the brokers as soon as they have answered for the first time."""
@@ -267,7 +278,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     finally:
         # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
         # SIGTERM while its consumers go on heartbeating. A hard exit is safe, since kill -9 is.
-        watchdog = threading.Timer(STOP_SECONDS, _end_by_force, [asyncio.get_running_loop()])
+        watchdog = threading.Timer(STOP_SECONDS, _end_by_force, [process])
         watchdog.daemon = True
         watchdog.start()
         asked, watching, working = tasks
@@ -290,17 +301,17 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         process.worker.raise_if_crashed()
 
 
-def _end_by_force(loop: asyncio.AbstractEventLoop) -> None:
+def _end_by_force(process: _Process) -> None:
     """End the process, whatever still runs in it, and say what that is."""
     # On a thread that nobody waits for: whoever holds the lock of the log may be what hangs.
-    telling = threading.Thread(target=_tell_what_hangs, args=[loop], daemon=True)
+    telling = threading.Thread(target=_tell_what_hangs, args=[process], daemon=True)
     telling.start()
     telling.join(1.0)
     os._exit(1)
 
 
-def _tell_what_hangs(loop: asyncio.AbstractEventLoop) -> None:
+def _tell_what_hangs(process: _Process) -> None:
     log.critical(
         "not stopped after %.0f s, and ended by force; its peers repeat what it counted; it waited for: %s",
-        *(STOP_SECONDS, "; ".join(unfinished(asyncio.all_tasks(loop)))),
+        *(STOP_SECONDS, "; ".join(unfinished(process.tasks()))),
     )

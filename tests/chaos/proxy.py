@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Proxy"]
+__all__ = ["Proxy", "reset"]
 
 
 class Proxy:
@@ -51,11 +51,7 @@ class Proxy:
         """Reset every connection, in both directions."""
         for pair in self._pairs:
             for writer in pair:
-                # Without a linger of no seconds, the close would be in good order.
-                with contextlib.suppress(OSError):
-                    socket_ = writer.get_extra_info("socket")
-                    socket_.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                writer.transport.abort()
+                reset(writer)
 
     def half_close(self) -> None:
         """End the broker's side of every connection: clients read its end, and may still write."""
@@ -94,9 +90,22 @@ class Proxy:
             to_client.close()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, RuntimeError):
-            while data := await reader.read(2**16):
-                await asyncio.sleep(self.delay)
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
+        try:
+            with contextlib.suppress(BrokenPipeError, RuntimeError):
+                while data := await reader.read(2**16):
+                    await asyncio.sleep(self.delay)
+                    writer.write(data)
+                    await writer.drain()
+                writer.write_eof()
+        except OSError:
+            # As a network does. The other side would otherwise wait for its answers for as long as it ever waits.
+            reset(writer)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Close a connection so that its other side reads an error, and not its end."""
+    # Without a linger of no seconds, the close would be in good order.
+    with contextlib.suppress(OSError):
+        socket_ = writer.get_extra_info("socket")
+        socket_.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -9,13 +9,18 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stream_ldp.kafka.embedded.ports import free_ports
-from tests.chaos.proxy import Proxy
+from tests.chaos.proxy import Proxy, reset
+
+#: To this the server answers by resetting the connection.
+RESET = b"reset"
 
 
 @pytest.fixture
 async def proxy() -> AsyncIterator[Proxy]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(100):
+            if data == RESET:
+                reset(writer)
             writer.write(data)
         writer.close()
 
@@ -55,4 +60,13 @@ async def test_a_half_closed_connection_still_takes_what_is_written(proxy: Proxy
     assert await reader.read() == b""
     writer.write(b"more")
     await writer.drain()
+    writer.close()
+
+
+async def test_a_connection_that_the_server_resets_is_reset(proxy: Proxy) -> None:
+    reader, writer = await proxy.connect()
+    writer.write(RESET)
+    with pytest.raises(ConnectionResetError):
+        async with asyncio.timeout(2):
+            await reader.read()
     writer.close()

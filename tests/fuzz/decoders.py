@@ -102,7 +102,7 @@ class Decoder:
             if not measuring:
                 tracemalloc.stop()
         if peak - before > self.fixed + self.times * len(data):
-            raise TooMuch(f"{peak - before:,} bytes of memory for {len(data):,} bytes")
+            raise TooMuch(f"{peak - before:,} bytes of memory for {len(data):,} bytes: {data[:1_000]!r}")
         return read
 
 

@@ -130,6 +130,7 @@ async def test_a_worker_that_hangs_at_its_end_says_at_what_and_is_ended(deployme
         assert await worker.ended() == 1
         assert "ended by force" in worker.log
         assert "_Process.stop > _hang > Event.wait" in worker.log
+        assert "ServiceThread._serve" in worker.log, "the tasks of the thread of Faust's consumer"
 
 
 async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_and_place(

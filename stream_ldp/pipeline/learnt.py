@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import Finite, MessagePart
-from stream_ldp.pipeline.local_level import DRIFTS, Level, Noise, follow
+from stream_ldp.pipeline.local_level import DRIFTS, Level, Noise, follow, follow_known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,6 +77,23 @@ class Learnt(MessagePart):
             else None,
         )
 
+    def taken(self, places: NDArray[np.intp]) -> Self:
+        """Return what is known of the numbers at these places, in their order."""
+
+        def some(numbers: tuple[float, ...]) -> tuple[float, ...]:
+            return tuple(numbers[place] for place in places.tolist())
+
+        left = self.filter
+        return self.model_copy(
+            update={
+                "estimate": some(self.estimate),
+                "standard_error": some(self.standard_error),
+                "filter": None
+                if left is None
+                else left.model_copy(update={"variances": some(left.variances), "permanent": some(left.permanent)}),
+            }
+        )
+
     @property
     def level(self) -> Level | None:
         """What the next window takes from it; None in a provisional answer."""
@@ -100,25 +117,36 @@ def learn(
     elapsed: int,
     final: bool,
     spread: NDArray[np.float64] | None = None,
+    places: NDArray[np.intp] | None = None,
 ) -> Learnt:
     """Estimate numbers of a window whose users always repeat what they have once reported.
 
     All of the noise of a user who returns is then permanent, and only new users say anything new.
 
-    before: what the final before has learnt of the same numbers; None if there was none.
+    before: what the final before has learnt; None if there was none.
     found: unbiased estimates of the window alone, shape (numbers,).
     errors: their standard errors, of noise and of the sampling of users.
     returning: share of the users who report in every window.
     reports: number of reports that the estimates are made of, positive.
     elapsed: number of windows since the one before, at least 1.
     spread: variance of each number among users; None for shares of them.
+    places: the place of each number in `before`, -1 for one that has no past; None if it has the same numbers.
     """
     past = None if before is None else before.level
+    if places is None:
+        places = np.full(len(found), -1) if past is None else np.arange(len(found))
     if spread is None:
-        share = np.clip(found if past is None else past.mean, 0.0, 1.0)
+        share = np.array(found, dtype=np.float64)
+        if past is not None:
+            share[places >= 0] = past.mean[places[places >= 0]]
+        share = np.clip(share, 0.0, 1.0)
         spread = np.maximum(share * (1.0 - share), 1.0 / reports)
     variance = np.maximum(errors**2, _LEAST * spread)
     noise = Noise(
         sampling=np.zeros(len(variance)), fresh=(1.0 - returning) * variance, permanent=returning * variance
     )
-    return Learnt.of(follow(past, found, noise, scale=spread, reports=reports, elapsed=elapsed), final=final)
+    if past is None:
+        return Learnt.of(follow(None, found, noise, scale=spread, reports=reports), final=final)
+    return Learnt.of(
+        follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed), final=final
+    )

@@ -24,13 +24,13 @@ that window is estimated alone, and says nothing of the drift.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow"]
+__all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,6 +54,10 @@ class Noise(NamedTuple):
     sampling: FloatArray
     fresh: FloatArray
     permanent: FloatArray
+
+    def taken(self, which: NDArray[np.bool_]) -> Noise:
+        """Return that of some of the numbers."""
+        return Noise(self.sampling[which], self.fresh[which], self.permanent[which])
 
 
 class Drift(NamedTuple):
@@ -144,6 +148,12 @@ class Level:
             evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
         )
 
+    def taken(self, places: NDArray[np.intp]) -> Self:
+        """Return what is left of the numbers at these places, in their order."""
+        return replace(
+            self, mean=self.mean[places], variances=self.variances[places], permanent=self.permanent[places]
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Updated:
@@ -210,6 +220,51 @@ def follow(
         drift=drift.variance,
         jumped=False,
         level=Level(mean=mean, variances=variances, permanent=permanent, evidence=drift.evidence),
+    )
+
+
+def follow_known(
+    past: Level,
+    places: NDArray[np.intp],
+    found: FloatArray,
+    noise: Noise,
+    *,
+    scale: FloatArray,
+    reports: float,
+    elapsed: int = 1,
+) -> Updated:
+    """Estimate numbers as `follow` does, of which only some have a past; the others are estimated alone.
+
+    places: the place of each number in `past`, -1 for one that is not there, shape (numbers,).
+    """
+    known = places >= 0
+    alone = follow(None, found, noise, scale=scale, reports=reports)
+    if not known.any():
+        return replace(alone, level=replace(alone.level, evidence=past.evidence))
+    after = follow(
+        past.taken(places[known]),
+        found[known],
+        noise.taken(known),
+        scale=scale[known],
+        reports=reports,
+        elapsed=elapsed,
+    )
+
+    def with_others(numbers: FloatArray, others: FloatArray) -> FloatArray:
+        every = others.copy()
+        every[known] = numbers
+        return every
+
+    return replace(
+        after,
+        mean=with_others(after.mean, alone.mean),
+        standard_error=with_others(after.standard_error, alone.standard_error),
+        level=Level(
+            mean=with_others(after.level.mean, alone.level.mean),
+            variances=with_others(after.level.variances, alone.level.variances),
+            permanent=with_others(after.level.permanent, alone.level.permanent),
+            evidence=after.level.evidence,
+        ),
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -19,11 +19,12 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.learnt import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
+__all__ = ["LearntStrings", "QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -35,7 +36,8 @@ class RankedString(MessagePart):
     string: str
     raw: Finite = Field(
         description="estimated share of the users who have it: unbiased for a string that is given, and too high on "
-        "average for the least frequent of those chosen because they look frequent"
+        "average for the least frequent of those chosen because they look frequent; with the windows before, where "
+        "they tell of it"
     )
     standard_error: Error = Field(description="of the raw estimate: noise, and the sampling of users")
     projected: Probability = Field(description="in the nearest distribution over these strings and all others")
@@ -43,6 +45,27 @@ class RankedString(MessagePart):
         description="how many strings that nobody has would look at least as frequent, if nobody had any of the "
         "candidates; at most 1"
     )
+    alone: Finite | None = Field(
+        default=None, description="the raw estimate of the window alone, where the windows before tell of it"
+    )
+
+
+class LearntStrings(MessagePart):
+    """What windows tell of the strings that earlier ones have found; see `stream_ldp.strings.temporal`."""
+
+    strings: tuple[str, ...]
+    shares: Learnt = Field(description="of the users who have each of them")
+    found: tuple[str, ...] = Field(
+        description="strings that this window has found, which the next one measures first; none in a provisional "
+        "answer"
+    )
+    start_ms: int = Field(description="start of the window that has measured the strings, event time")
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        if len(self.strings) != len(self.shares.estimate):
+            raise ValueError(f"{len(self.strings)} strings and {len(self.shares.estimate)} shares")
+        return self
 
 
 class QuestionReports(MessagePart):
@@ -79,6 +102,9 @@ class StringRanking(AnswerMessage):
     strings: tuple[RankedString, ...] | None = Field(
         description="those that stand out of the noise, at most k, most frequent first; null where a question that "
         "they take has no answers"
+    )
+    learnt: LearntStrings | None = Field(
+        default=None, description="what the next window takes from this one; null where nothing can be learnt"
     )
     plausibility: PlausibilityField
     privacy: StringPrivacy

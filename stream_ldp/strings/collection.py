@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, PositiveDuration, Topics
+from stream_ldp.collection import MAX_BITS, PositiveDuration, Prior, Topics
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
@@ -34,6 +34,8 @@ class StringCollection(CollectionOfRecords):
     mechanism: how users are asked, and what finds the frequent strings.
     string: the string that each user has.
     every: time between two provisional answers of an open window.
+    prior: what the ranking of a window is held against: nothing (`window`), or those of the windows before
+        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -44,9 +46,11 @@ class StringCollection(CollectionOfRecords):
     mechanism_spec: StringSpec = Field(alias="mechanism")
     string: StringAttribute
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
+        self.window.check_prior(self.prior, "prior")
         try:
             bits = self.bits
         except ParameterError as error:
@@ -64,6 +68,11 @@ class StringCollection(CollectionOfRecords):
     def method(self) -> StringMethod:
         """The method, with its questions."""
         return self.mechanism_spec.made(self.string)
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether the ranking of one window is the prior of the next."""
+        return self.window.can_learn(self.prior)
 
     @cached_property
     def series(self) -> tuple[StringSeries, ...]:

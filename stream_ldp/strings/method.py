@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     #: Answers of each window, with the weight of the window.
     Windows = Sequence[tuple[float, StringAnswers]]
 
-__all__ = ["LEAST_SCORE", "MOST_FALSE", "FoundStrings", "StringMethod", "Supports", "told"]
+__all__ = ["LEAST_SCORE", "MOST_FALSE", "FoundStrings", "StringMethod", "Supports", "TriedStrings", "told"]
 
 #: The most strings nobody has that may be expected to look as frequent as one that is told.
 MOST_FALSE = 1.0
@@ -53,6 +53,19 @@ class Supports:
         scale = weighted / sum(weight**2 * reports for weight, reports, _ in given) if weighted else 0.0
         counts = np.sum([weight * counts.astype(np.float64) for weight, _, counts in given], axis=0)
         return cls(reports=scale * weighted, counts=scale * counts, one=one, zero=zero)
+
+    def known(self, which: NDArray[np.intp], frequency: NDArray[np.float64], error: NDArray[np.float64]) -> Supports:
+        """Return what as many reports of this window would say as it takes for other estimates of some candidates.
+
+        which: numbers of the candidates.
+        frequency, error: their frequencies and standard errors.
+        """
+        supported = np.clip(frequency, 0.0, 1.0) * (self.one - self.zero) + self.zero
+        reports = np.array(np.broadcast_to(self.reports, self.counts.shape), dtype=np.float64)
+        counts = self.counts.copy()
+        reports[which] = supported * (1.0 - supported) / (error * (self.one - self.zero)) ** 2
+        counts[which] = reports[which] * (frequency * (self.one - self.zero) + self.zero)
+        return Supports(reports=reports, counts=counts, one=self.one, zero=self.zero)
 
     @property
     def frequency(self) -> NDArray[np.float64]:
@@ -100,17 +113,16 @@ class FoundStrings:
     standard_error: NDArray[np.float64]
     expected_false: NDArray[np.float64]
 
-    @classmethod
-    def none(cls, length: int) -> FoundStrings:
-        """Return what is found if no candidate is left."""
-        empty = np.zeros(0)
-        return cls(
-            candidates=0,
-            symbols=np.zeros((0, length), dtype=np.int64),
-            frequency=empty,
-            standard_error=empty,
-            expected_false=empty,
-        )
+
+class TriedStrings(NamedTuple):
+    """Strings that may be frequent.
+
+    symbols: shape (n, length).
+    tried: number of whole strings out of which they were chosen.
+    """
+
+    symbols: NDArray[np.integer]
+    tried: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +150,29 @@ class StringMethod(ABC):
         """
 
     @abstractmethod
+    def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
+        """Find strings that may be among the k most frequent; None if a question that this takes has no answers.
+
+        windows: the answers of each window, and its weight.
+        """
+
+    @abstractmethod
+    def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
+        """Count the answers that support each string, whatever strings they are.
+
+        windows: as for `candidates`, which must have found some.
+        symbols: shape (n, length).
+        """
+
     def find(self, windows: Windows, *, k: int) -> FoundStrings | None:
         """Find the k most frequent strings; None if nobody has answered one of the questions that this takes.
 
         windows: the answers of each window, and its weight.
         """
+        found = self.candidates(windows, k=k)
+        if found is None:
+            return None
+        return told(found.symbols, self.supports(windows, found.symbols), candidates=found.tried, k=k)
 
     @abstractmethod
     def error(self, users: int) -> float:

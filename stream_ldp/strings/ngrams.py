@@ -18,7 +18,7 @@ from stream_ldp.mechanisms import UnaryResponse
 from stream_ldp.mechanisms.hashing import hashes
 from stream_ldp.mechanisms.packing import bit_sums, bits_at
 from stream_ldp.strings.attribute import END
-from stream_ldp.strings.method import FoundStrings, StringMethod, Supports, told
+from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
 from stream_ldp.strings.questions import StringQuestion, StringQuestions
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class RapporUnknown(StringMethod):
         one, zero = self._support
         return float(Supports(reports=users, counts=np.zeros(0), one=one, zero=zero).absent_error)
 
-    def find(self, windows: Windows, *, k: int) -> FoundStrings | None:
-        """See `StringMethod.find`."""
+    def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
+        """See `StringMethod.candidates`."""
         groups: Groups = {
             question.places: [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
             for number, question in enumerate(self.questions.questions)
@@ -143,11 +143,13 @@ class RapporUnknown(StringMethod):
             return None
         frequent = [self._frequent(groups, place, most=_KEPT * k) for place in range(self._places)]
         candidates = self._joined(groups, frequent, most=_TRIED * k)
-        if not len(candidates):
-            return FoundStrings.none(self.attribute.length)
-        parts = [(weight, len(answers), self._supporting(answers, candidates)) for weight, answers in windows]
+        return TriedStrings(candidates, tried=len(candidates))
+
+    def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
+        """See `StringMethod.supports`: by the hashes of all answers."""
+        parts = [(weight, len(answers), self._supporting(answers, symbols)) for weight, answers in windows]
         one, zero = self._support
-        return told(candidates, Supports.of(parts, one=one, zero=zero), candidates=len(candidates), k=k)
+        return Supports.of(parts, one=one, zero=zero)
 
     @property
     def _places(self) -> int:
@@ -220,7 +222,7 @@ class RapporUnknown(StringMethod):
         scores: NDArray[np.float64] = total / weighted / error
         return scores
 
-    def _supporting(self, answers: StringAnswers, strings: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _supporting(self, answers: StringAnswers, strings: NDArray[np.integer]) -> NDArray[np.int64]:
         """Count the reports with the bit that each string hashes to, int64, shape (strings,)."""
         found = np.zeros(len(strings), dtype=np.int64)
         reports = np.arange(len(answers))

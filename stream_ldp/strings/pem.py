@@ -18,7 +18,7 @@ from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.mechanisms.hashing import MAX_HASH_BITS, hash_planes, hashes, symbol_hashes
 from stream_ldp.mechanisms.packing import unpack
 from stream_ldp.strings.attribute import END
-from stream_ldp.strings.method import FoundStrings, StringMethod, Supports, told
+from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
 from stream_ldp.strings.questions import StringQuestion, StringQuestions
 
 if TYPE_CHECKING:
@@ -119,12 +119,9 @@ class Pem(StringMethod):
         reports = users * float(self.questions.shares[-1])
         return float(Supports(reports=reports, counts=np.zeros(0), one=self._one, zero=self._zero).absent_error)
 
-    def find(self, windows: Windows, *, k: int) -> FoundStrings | None:
-        """See `StringMethod.find`."""
-        groups = [
-            [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
-            for number in range(len(self.lengths))
-        ]
+    def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
+        """See `StringMethod.candidates`."""
+        groups = self._groups(windows)
         if not all(any(len(answers) for _, answers in group) for group in groups):
             return None
         beginnings = np.zeros((1, 0), dtype=np.int64)
@@ -141,40 +138,39 @@ class Pem(StringMethod):
             best = np.argsort(-scores, kind="stable")[: _KEPT * k]
             beginnings = extended[possible[best[scores[best] >= _LEAST_SCORE]]]
             if not len(beginnings):
-                return FoundStrings.none(self.attribute.length)
-        return self._told(groups, beginnings, candidates=candidates, k=k)
+                return TriedStrings(np.zeros((0, self.attribute.length), dtype=np.int64), tried=0)
+        return TriedStrings(beginnings, tried=candidates)
+
+    def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
+        """See `StringMethod.supports`: by all groups that tell a string, since a beginning with an end is whole."""
+        letters = (symbols != END).sum(axis=1)
+        reports, counts = np.zeros(len(symbols)), np.zeros(len(symbols))
+        for group, length in zip(self._groups(windows), self.lengths, strict=True):
+            tells = (letters < length) | (length == self.attribute.length)
+            if tells.any():
+                supports = self._supports(group, symbols[tells, :length], np.zeros((1, 0), dtype=np.int64))
+                reports[tells] += supports.reports
+                counts[tells] += supports.counts
+        return Supports(reports=reports, counts=counts, one=self._one, zero=self._zero)
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """Letters of the beginning that each group answers about."""
         return tuple(each.length for each in self.questions.questions if isinstance(each, PrefixQuestion))
 
-    def _told(
-        self,
-        groups: list[list[tuple[float, StringAnswers]]],
-        strings: NDArray[np.int64],
-        *,
-        candidates: int,
-        k: int,
-    ) -> FoundStrings:
-        """Rank whole strings by all groups that tell them: a beginning with an end is a whole string."""
-        letters = (strings != END).sum(axis=1)
-        reports, counts = np.zeros(len(strings)), np.zeros(len(strings))
-        for group, length in zip(groups, self.lengths, strict=True):
-            tells = (letters < length) | (length == self.attribute.length)
-            if tells.any():
-                supports = self._supports(group, strings[tells, :length], np.zeros((1, 0), dtype=np.int64))
-                reports[tells] += supports.reports
-                counts[tells] += supports.counts
-        supports = Supports(reports=reports, counts=counts, one=self._one, zero=self._zero)
-        return told(strings, supports, candidates=candidates, k=k)
+    def _groups(self, windows: Windows) -> list[list[tuple[float, StringAnswers]]]:
+        """Return the answers of each group."""
+        return [
+            [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
+            for number in range(len(self.lengths))
+        ]
 
     def _endings(self, length: int) -> NDArray[np.int64]:
         """Return all sequences of so many symbols, shape (symbols^length, length)."""
         return np.indices([self.attribute.symbols] * length).reshape(length, -1).T
 
     def _supports(
-        self, group: list[tuple[float, StringAnswers]], beginnings: NDArray[np.int64], endings: NDArray[np.int64]
+        self, group: list[tuple[float, StringAnswers]], beginnings: NDArray[np.integer], endings: NDArray[np.int64]
     ) -> Supports:
         """Count the answers that support each beginning with each ending, the endings of one beginning together."""
         parts = []
@@ -206,7 +202,7 @@ def _variance(bits: int, response: DirectResponse) -> float:
 def _supporting(
     sent: NDArray[np.int64],
     seeds: NDArray[np.uint32],
-    beginnings: NDArray[np.int64],
+    beginnings: NDArray[np.integer],
     endings: NDArray[np.int64],
     *,
     bits: int,
@@ -232,7 +228,7 @@ def _supporting(
 
 
 def _extend(
-    planes: NDArray[np.uint64], strings: NDArray[np.int64], seeds: NDArray[np.uint32], *, position: int
+    planes: NDArray[np.uint64], strings: NDArray[np.integer], seeds: NDArray[np.uint32], *, position: int
 ) -> None:
     """Change hashes of beginnings, shape (bits, n, words), by the letters of strings that come after them."""
     for place, column in enumerate(strings.T, start=position):

@@ -34,5 +34,5 @@ class StringSeries:
         return window.pane_ms
 
     def follows(self, window_ms: int) -> tuple[str, None]:  # noqa: ARG002
-        """Name the answer before: its own latest final, which nothing is taken from."""
+        """Name the answer before: its own latest final, which is the prior of this one."""
         return self.name, None

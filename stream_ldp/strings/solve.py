@@ -11,8 +11,11 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
+from stream_ldp.strings.temporal import follow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stream_ldp.pipeline.question import Question
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings
@@ -30,12 +33,13 @@ def solve(collection: StringCollection, question: Question[StringSeries, StringR
     windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in question.counts(RowCounts)]
     _, current = windows[0]
     counts = current.counts.astype(np.int64)
-    found = collection.method.find(
+    found, alone, learnt = follow(
+        collection,
+        question,
         [
             (weight, questions.answers(np.repeat(each.rows, each.counts.astype(np.int64), axis=0)))
             for weight, each in windows
         ],
-        k=collection.mechanism_spec.k,
     )
     return StringRanking(
         collection=collection.name,
@@ -50,7 +54,8 @@ def solve(collection: StringCollection, question: Question[StringSeries, StringR
             for each, reports in zip(questions.questions, questions.draws(current.rows, counts).tolist(), strict=True)
         ),
         candidates=0 if found is None else found.candidates,
-        strings=None if found is None else _ranked(collection, found),
+        strings=None if found is None else _ranked(collection, found, alone),
+        learnt=learnt,
         plausibility=questions.plausibility(
             current.rows, counts, reports_per_user=collection.window.reports_per_user
         ),
@@ -63,21 +68,24 @@ def solve(collection: StringCollection, question: Question[StringSeries, StringR
     )
 
 
-def _ranked(collection: StringCollection, found: FoundStrings) -> tuple[RankedString, ...]:
+def _ranked(
+    collection: StringCollection, found: FoundStrings, alone: Mapping[str, float]
+) -> tuple[RankedString, ...]:
     rest = 1.0 - float(found.frequency.sum())
     projected = on_simplex(np.append(found.frequency, rest))
     return tuple(
         RankedString(
             rank=rank,
-            string=collection.string.decode(symbols),
+            string=name,
             raw=raw,
             standard_error=error,
             projected=min(shown, 1.0),
             expected_false=expected,
+            alone=alone.get(name),
         )
-        for rank, (symbols, raw, error, shown, expected) in enumerate(
+        for rank, (name, raw, error, shown, expected) in enumerate(
             zip(
-                found.symbols,
+                map(collection.string.decode, found.symbols),
                 found.frequency.tolist(),
                 found.standard_error.tolist(),
                 projected.tolist(),

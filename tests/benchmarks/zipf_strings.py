@@ -9,12 +9,34 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["zipf_strings"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["zipf_strings", "zipf_words"]
 
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+
+
+def zipf_words(
+    *, strings: int = 2_000, length: int = 6, exponent: float = 1.2, seed: int = 0
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Strings of lower-case letters, and the part of the users who have each."""
+    return _words(np.random.default_rng(seed), strings=strings, length=length, exponent=exponent)
+
+
+def _words(
+    rng: np.random.Generator, *, strings: int, length: int, exponent: float
+) -> tuple[list[str], NDArray[np.float64]]:
+    words = rng.integers(0, len(_LETTERS), (strings, length))
+    beginnings = rng.integers(0, len(_LETTERS), (10, 2))
+    shared = rng.random(strings) < 0.5
+    words[shared, :2] = beginnings[rng.integers(0, len(beginnings), int(shared.sum()))]
+    weights = np.arange(1, strings + 1) ** -exponent
+    return ["".join(word) for word in _LETTERS[words].tolist()], weights / weights.sum()
 
 
 def zipf_strings(
@@ -22,13 +44,8 @@ def zipf_strings(
 ) -> list[str]:
     """Strings of lower-case letters, one of each user."""
     rng = np.random.default_rng(seed)
-    words = rng.integers(0, len(_LETTERS), (strings, length))
-    beginnings = rng.integers(0, len(_LETTERS), (10, 2))
-    shared = rng.random(strings) < 0.5
-    words[shared, :2] = beginnings[rng.integers(0, len(beginnings), int(shared.sum()))]
-    named = ["".join(word) for word in _LETTERS[words].tolist()]
-    weights = np.arange(1, strings + 1) ** -exponent
-    return [named[each] for each in rng.choice(strings, users, p=weights / weights.sum()).tolist()]
+    named, shares = _words(rng, strings=strings, length=length, exponent=exponent)
+    return [named[each] for each in rng.choice(strings, users, p=shares).tolist()]
 
 
 if __name__ == "__main__":

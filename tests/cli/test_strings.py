@@ -31,7 +31,7 @@ def broker(broker: FakeBroker) -> FakeBroker:
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "words.yaml"
     text = TEXT.format(
-        mechanism="epsilon: 4, k: 8", string="length: 6, alphabet: abcdefghijklmnopqrstuvwxyz", window=""
+        mechanism="epsilon: 4, k: 8", string="length: 6, alphabet: abcdefghijklmnopqrstuvwxyz", window="", more=""
     )
     path.write_text(text, encoding="utf-8")
     return path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from stream_ldp.pipeline.learnt import Learnt
+from stream_ldp.pipeline.learnt import Learnt, learn
 from stream_ldp.pipeline.local_level import Noise, Updated, follow
 
 
@@ -32,3 +32,39 @@ def test_estimates_without_as_many_errors_are_refused() -> None:
     document = Learnt.of(updated(), final=True).model_dump()
     with pytest.raises(ValidationError, match="differ in number"):
         Learnt.model_validate(document | {"standard_error": [0.1]})
+
+
+def test_numbers_without_a_past_are_estimated_alone_and_the_others_with_it_wherever_they_stand() -> None:
+    shares, errors = np.array([0.5, 0.3, 0.2]), np.full(3, 0.02)
+    before = learn(None, shares, errors, returning=0.0, reports=100.0, elapsed=1, final=True)
+    found = np.array([0.26, 0.1, 0.48])
+    some = learn(
+        before, found, errors, returning=0.0, reports=100.0, elapsed=1, final=True, places=np.array([2, -1, 0])
+    )
+    whole = learn(
+        before.taken(np.array([2, 0])), found[[0, 2]], errors[:2], returning=0.0, reports=100.0, elapsed=1, final=True
+    )
+    assert [some.estimate[number] for number in (0, 2)] == list(whole.estimate)
+    assert some.weight == whole.weight > 0.0
+    assert some.estimate[1] == found[1]
+    assert some.standard_error[1] == pytest.approx(errors[1])
+
+
+def test_of_numbers_none_of_which_has_a_past_only_the_drift_is_known() -> None:
+    before = Learnt.of(updated(), final=True)
+    places, errors = np.array([-1, -1]), np.full(2, 0.02)
+    none = learn(
+        before, np.array([0.4, 0.6]), errors, returning=0.0, reports=100.0, elapsed=1, final=True, places=places
+    )
+    assert none.weight == 0.0
+    assert none.estimate == (0.4, 0.6)
+    assert none.filter is not None
+    assert before.filter is not None
+    assert none.filter.evidence == before.filter.evidence
+
+
+def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
+    learnt = Learnt.of(updated(), final=True)
+    (last,) = learnt.taken(np.array([1])).estimate
+    assert last == learnt.estimate[1]
+    assert learnt.taken(np.array([1, 0])).taken(np.array([1, 0])) == learnt

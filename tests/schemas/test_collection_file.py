@@ -243,6 +243,7 @@ mechanism: {kind: strings, epsilon: 2, method: pem, k: 16}
 string: {name: word, length: 6, alphabet: abcdef}
 window: {size: 60s}
 every: 1s
+prior: temporal
 min_reports: 10
 delta: 1e-9
 """,

@@ -25,6 +25,7 @@ collection: words
 mechanism: {{kind: strings, {mechanism}}}
 string: {{name: word, {string}}}
 window: {{size: 10s, grace: 1s{window}}}
+{more}
 """
 
 WORDS = ("apple", "banana", "cherry", "fig", "plum")
@@ -35,8 +36,9 @@ def collection_of(
     mechanism: str = "epsilon: 4, k: 8",
     string: str = "length: 6, alphabet: abcdefghijklmnopqrstuvwxyz",
     window: str = "",
+    more: str = "",
 ) -> StringCollection:
-    return StringCollection.parse(TEXT.format(mechanism=mechanism, string=string, window=window))
+    return StringCollection.parse(TEXT.format(mechanism=mechanism, string=string, window=window, more=more))
 
 
 def users(collection: StringCollection, count: int, seed: int = 1) -> NDArray[np.uint16]:

@@ -14,7 +14,7 @@ from tests.strings.examples import TEXT, collection_of
 
 
 def test_the_kind_is_told_by_the_mechanism() -> None:
-    text = TEXT.format(mechanism="epsilon: 2", string="length: 3", window="")
+    text = TEXT.format(mechanism="epsilon: 2", string="length: 3", window="", more="")
     assert kind_of(parse_collection(text)) is STRINGS
 
 

@@ -109,6 +109,8 @@ def _judgement(ranking: StringRanking, truth: TrueStrings | None) -> Iterable[st
             f"of {ranking.candidates:,} candidates, {strings[-1].expected_false:.2g} that nobody has are expected to "
             "look as frequent as the last"
         )
+    if ranking.learnt is not None and ranking.learnt.shares.weight:
+        yield f"the windows before weigh as much as {ranking.learnt.shares.weight:,.0f} reports"
     if ranking.plausibility is not None and ranking.plausibility.flagged:
         yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
     privacy = ranking.privacy

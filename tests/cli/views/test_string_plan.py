@@ -16,7 +16,9 @@ from tests.strings.examples import TEXT
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "words.yaml"
     path.write_text(
-        TEXT.format(mechanism="epsilon: 2", string="length: 6, alphabet: abcdefghijklmnopqrstuvwxyz", window=""),
+        TEXT.format(
+            mechanism="epsilon: 2", string="length: 6, alphabet: abcdefghijklmnopqrstuvwxyz", window="", more=""
+        ),
         encoding="utf-8",
     )
     return path

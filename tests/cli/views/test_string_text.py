@@ -10,6 +10,7 @@ from stream_ldp.cli.simulation.string_truth import StringTally, TrueStrings
 from stream_ldp.cli.views.string_text import string_truth_lines, strings_line, strings_panel
 from stream_ldp.strings.answer import StringRanking
 from tests.strings.examples import collection_of, ranking_of, users
+from tests.strings.test_temporal import windows
 
 COLLECTION = collection_of()
 RANKING = ranking_of(COLLECTION)
@@ -38,6 +39,14 @@ def test_a_panel_has_what_is_needed_to_judge_a_ranking() -> None:
         assert word in text
     assert "truth" not in shown(RANKING, truth=False)
     assert "and " in shown(RANKING, rows=2)
+
+
+def test_a_panel_says_how_much_the_windows_before_weigh() -> None:
+    collection = collection_of(window=", returning: 0")
+    *_, last = windows(collection, seed=1, starts=range(3), count=3_000)
+    assert last.learnt is not None
+    assert f"the windows before weigh as much as {last.learnt.shares.weight:,.0f} reports" in shown(last)
+    assert "windows before" not in shown(RANKING)
 
 
 def test_a_ranking_of_nothing_says_why() -> None:

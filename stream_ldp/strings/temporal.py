@@ -1,0 +1,117 @@
+"""What the windows before tell of strings: which may be frequent, and how frequent they were.
+
+A window tries the strings that it finds itself and those that the windows before have found. The noise by which a
+string was chosen says nothing of it in the next window, so the window that finds a string first gives it no estimate:
+those of later windows alone are put together. A user repeats one answer for ever, so that all of the noise of a user
+who returns is permanent, and only new users say anything new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stream_ldp.pipeline.learnt import learn
+from stream_ldp.strings.answer import LearntStrings
+from stream_ldp.strings.method import LEAST_SCORE, told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.strings.answer import StringRanking
+    from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.strings.method import FoundStrings, Windows
+    from stream_ldp.strings.series import StringSeries
+
+__all__ = ["Followed", "follow"]
+
+#: Strings that are remembered for each one that is asked for: as many as PEM keeps of each window.
+_KEPT = 2
+
+#: Standard errors above 0 of a string that is remembered. A string that nobody has falls below sooner or later.
+_LEAST_SCORE = LEAST_SCORE / 2
+
+
+class Followed(NamedTuple):
+    """The strings of a window, with what the windows before tell.
+
+    found: None if a question that this takes has no answers.
+    alone: frequencies of the window alone of the strings that have others, by their name.
+    learnt: None if nothing can be learnt.
+    """
+
+    found: FoundStrings | None
+    alone: Mapping[str, float]
+    learnt: LearntStrings | None
+
+
+def follow(
+    collection: StringCollection, question: Question[StringSeries, StringRanking], windows: Windows
+) -> Followed:
+    """Find the most frequent strings of a window, with what the windows before tell of them.
+
+    windows: the answers of the window, and of remembered ones, with their weights.
+    """
+    method, k = collection.method, collection.mechanism_spec.k
+    returning = collection.window.returning
+    if not collection.is_temporal or returning is None or returning == 1.0:
+        return Followed(method.find(windows, k=k), {}, None)
+    past = _past(question)
+    tried = method.candidates(windows, k=k)
+    if tried is None:
+        return Followed(None, {}, past)
+    names = [collection.string.decode(each) for each in tried.symbols]
+    remembered = [] if past is None else [*past.strings, *past.found]
+    others = sorted(set(remembered) - set(names))
+    encoded = np.array([collection.string.encode(each) for each in others], dtype=np.int64)
+    symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
+    names += others
+    supports = method.supports(windows, symbols)
+    places = {name: place for place, name in enumerate(remembered)}
+    measured = np.array([number for number, name in enumerate(names) if name in places], dtype=np.intp)
+    alone = supports.frequency[measured]
+    # Those that the window before has found first have no past yet.
+    with_past = 0 if past is None else len(past.strings)
+    of_past = np.array([places[names[number]] for number in measured.tolist()], dtype=np.intp)
+    reports = np.broadcast_to(supports.reports, supports.counts.shape)
+    shares = learn(
+        None if past is None else past.shares,
+        alone,
+        supports.standard_error[measured],
+        returning=returning,
+        reports=float(reports[measured].mean()) if len(measured) else float(question.reports),
+        elapsed=1 if past is None else max(1, (question.window_ms - past.start_ms) // collection.window.size_ms),
+        final=question.final,
+        places=np.where(of_past < with_past, of_past, -1),
+    )
+    estimate, error = np.array(shares.estimate), np.array(shares.standard_error)
+    kept = _best(estimate, error, most=_KEPT * k)
+    new = np.array([number for number, name in enumerate(names) if name not in places], dtype=np.intp)
+    first = _best(supports.frequency[new], supports.standard_error[new], most=_KEPT * k)
+    return Followed(
+        told(symbols, supports.known(measured, estimate, error), candidates=tried.tried + len(others), k=k),
+        dict(zip([names[number] for number in measured.tolist()], alone.tolist(), strict=True)),
+        LearntStrings(
+            strings=tuple(names[number] for number in measured[kept].tolist()),
+            shares=shares.taken(kept),
+            found=tuple(names[number] for number in new[first].tolist()) if question.final else (),
+            start_ms=question.window_ms,
+        ),
+    )
+
+
+def _past(question: Question[StringSeries, StringRanking]) -> LearntStrings | None:
+    before = question.before
+    if before is None or before.window.start_ms >= question.window_ms:
+        return None
+    return before.learnt
+
+
+def _best(estimate: NDArray[np.float64], error: NDArray[np.float64], *, most: int) -> NDArray[np.intp]:
+    """Return the numbers of the strings that are remembered, ascending."""
+    best = np.argsort(-estimate, kind="stable")[:most]
+    return np.sort(best[estimate[best] >= _LEAST_SCORE * error[best]])

@@ -1,0 +1,148 @@
+"""The windows before find strings that one window does not, make shares better, and keep errors true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream_ldp.collection import CollectionError
+from stream_ldp.pipeline.question import Question
+from stream_ldp.strings.answer import StringRanking
+from stream_ldp.strings.solve import solve
+from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_of, users
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.strings.answer import LearntStrings
+    from stream_ldp.strings.collection import StringCollection
+
+TRUTH = dict(zip(WORDS, SHARES, strict=True))
+#: With few letters, a ranking takes milliseconds.
+FEW = {"mechanism": "epsilon: 2, k: 5", "string": "length: 6, alphabet: abcefghilmnpruy"}
+
+
+def windows(
+    collection: StringCollection, *, seed: int, starts: Sequence[int] = range(8), count: int = 1_000
+) -> list[StringRanking]:
+    """Answer windows one after another, each with new users; finals pass through their bytes."""
+    solved: list[StringRanking] = []
+    for number, start in enumerate(starts):
+        rows = rows_of(collection, users(collection, count, seed=1_000 * seed + number), seed=5_000 * seed + number)
+        question = Question(
+            series=collection.series[0],
+            window_ms=10_000 * start,
+            final=True,
+            windows=((1.0, (counted(collection, rows),)),),
+            before=StringRanking.from_bytes(solved[-1].to_bytes()) if solved else None,
+        )
+        solved.append(solve(collection, question))
+    return solved
+
+
+def told(ranking: StringRanking) -> dict[str, float]:
+    return {each.string: each.raw for each in ranking.strings or ()}
+
+
+def learnt(ranking: StringRanking) -> LearntStrings:
+    assert ranking.learnt is not None
+    return ranking.learnt
+
+
+def test_with_new_users_the_windows_before_find_more_strings_with_less_error_and_intervals_cover() -> None:
+    """4 series of 8 windows: the last has under half of the squared error, and 95 % intervals cover above 0.9."""
+    collection = collection_of(**FEW, window=", returning: 0")
+    alone = collection_of(**FEW, window=", returning: 0", more="prior: window")
+    more, errors, others, covered = 0, [], [], []
+    for seed in range(4):
+        with_past = windows(collection, seed=seed)[-1]
+        (without,) = windows(alone, seed=seed, starts=[7])
+        more += len(told(with_past)) - len(told(without))
+        errors += [(told(with_past).get(word, 0.0) - share) ** 2 for word, share in TRUTH.items()]
+        others += [(told(without).get(word, 0.0) - share) ** 2 for word, share in TRUTH.items()]
+        shares = learnt(with_past).shares
+        for word, share, error in zip(learnt(with_past).strings, shares.estimate, shares.standard_error, strict=True):
+            covered.append(abs(share - TRUTH.get(word, 0.0)) <= 1.96 * error)
+    assert more > 0
+    assert np.mean(errors) < 0.5 * np.mean(others)
+    assert np.mean(covered) > 0.9
+
+
+def test_a_string_has_no_past_from_the_window_whose_noise_has_chosen_it() -> None:
+    collection = collection_of(window=", returning: 0")
+    first, second, third = windows(collection, seed=1, starts=range(3), count=3_000)
+    assert learnt(first).strings == ()
+    assert set(told(first)) <= set(learnt(first).found)
+    assert set(learnt(second).strings) <= set(learnt(first).found)
+    assert {each.alone for each in first.strings or ()} == {None}
+    # What the second window measures first is its own; from the third on, the windows are put together.
+    measured = [each for each in second.strings or () if each.alone is not None]
+    assert measured
+    assert [each.raw for each in measured] == pytest.approx([each.alone for each in measured])
+    assert learnt(second).shares.weight == 0.0
+    assert learnt(third).shares.weight > 0.0
+    assert [each.raw for each in third.strings or ()] != [each.alone for each in third.strings or ()]
+
+
+def test_what_a_window_says_alone_stands_beside_what_it_says_with_the_past() -> None:
+    collection = collection_of(window=", returning: 0")
+    alone = collection_of(window=", returning: 0", more="prior: window")
+    with_past, without = (windows(each, seed=2, starts=range(3), count=3_000)[-1] for each in (collection, alone))
+    of_window = told(without)
+    compared = [
+        (each.alone, of_window[each.string])
+        for each in with_past.strings or ()
+        if each.alone is not None and each.string in of_window
+    ]
+    assert compared
+    assert [one for one, _ in compared] == pytest.approx([other for _, other in compared])
+    assert without.learnt is None
+
+
+def test_a_window_in_which_nobody_answers_a_question_passes_on_what_was_learnt() -> None:
+    collection = collection_of(window=", returning: 0")
+    second = windows(collection, seed=1, starts=range(2), count=3_000)[-1]
+    table = users(collection, 1)
+    question = Question(
+        series=collection.series[0],
+        window_ms=20_000,
+        final=True,
+        windows=((1.0, (counted(collection, rows_of(collection, table)),)),),
+        before=second,
+    )
+    third = solve(collection, question)
+    assert third.strings is None
+    assert third.learnt == second.learnt
+
+
+def test_the_first_window_and_one_after_a_final_that_is_no_earlier_have_no_past() -> None:
+    same = windows(collection_of(window=", returning: 0"), seed=1, starts=(3, 3), count=3_000)[-1]
+    assert learnt(same).strings == ()
+
+
+@pytest.mark.parametrize("window", ["", ", returning: 1", ", returning: 0, memory: 0.5", ", returning: 0, hop: 5s"])
+def test_nothing_is_learnt_where_windows_share_reports_or_all_users_return(window: str) -> None:
+    assert windows(collection_of(**FEW, window=window), seed=1, starts=(0, 1))[1].learnt is None
+
+
+def test_windows_of_which_half_return_take_less_from_the_past_than_new_ones() -> None:
+    half, new = (
+        learnt(windows(collection_of(**FEW, window=f", returning: {share}"), seed=2, starts=range(4))[-1]).shares
+        for share in (0.5, 0)
+    )
+    assert 0.0 < half.weight < new.weight
+
+
+def test_a_prior_can_be_left_out_and_is_refused_where_windows_share_reports() -> None:
+    assert not collection_of(window=", returning: 0", more="prior: window").is_temporal
+    with pytest.raises(CollectionError, match="leave out hop and memory"):
+        collection_of(window=", hop: 5s", more="prior: temporal")
+
+
+def test_a_message_with_other_numbers_of_strings_and_shares_is_refused() -> None:
+    good = windows(collection_of(window=", returning: 0"), seed=1, starts=range(2), count=3_000)[-1]
+    text = good.to_bytes().decode().replace('"learnt":{"strings":[', '"learnt":{"strings":["one-more",')
+    with pytest.raises(ValueError, match="strings and"):
+        StringRanking.from_bytes(text.encode())

@@ -1,12 +1,9 @@
-"""This module reads the inputs of the evaluations: lists of names and numbers, and the values of a file."""
+"""This module reads the lists of names and numbers that evaluations are given."""
 
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, TypeVar
 
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection.located import suggestion
@@ -14,16 +11,9 @@ from stream_ldp.collection.located import suggestion
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Data", "distinct", "known_names", "numbers", "ordered"]
+__all__ = ["distinct", "known_names", "numbers", "ordered"]
 
 Number = TypeVar("Number", int, float)
-
-Data = Annotated[
-    Path,
-    typer.Option(
-        help="CSV file with a header line and then one record a line. Read as gzip if its name ends in .gz."
-    ),
-]
 
 
 def ordered(values: Iterable[str]) -> list[str]:

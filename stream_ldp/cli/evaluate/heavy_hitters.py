@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, numbers, ordered
+from stream_ldp.cli.evaluate._options import AsJson, Repeats, Seed
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
@@ -118,10 +119,10 @@ def heavy_hitters(
             "lines.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
     options: dict[str, Any],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat this with every method, k and epsilon, and print the means of each.
 
@@ -158,8 +159,7 @@ def heavy_hitters(
         **options,
     }
     if as_json:
-        document = {"settings": settings, "results": [_row(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+        echo_json(settings, [_row(each) for each in results])
     else:
         _show(settings, results)
 

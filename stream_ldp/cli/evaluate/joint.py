@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import time
 from dataclasses import asdict
@@ -18,6 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct
+from stream_ldp.cli.evaluate._options import AsJson, Data, Repeats, Seed, Users
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
@@ -55,13 +56,7 @@ def _help_of(parameter: str) -> str:
 
 def joint(
     *,
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="CSV file with a header line and then one record a line, read as gzip if its name ends in .gz; or a "
-            "Parquet file, if it ends in .parquet."
-        ),
-    ],
+    data: Data,
     of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")],
     mechanism: Annotated[
         str | None,
@@ -75,17 +70,9 @@ def joint(
     f: Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_default=False)] = None,
     p: Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")] = None,
     q: Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")] = None,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            show_default="one for each record",
-            help="Number of users in each repeat, each with one report; drawn with replacement if there are fewer "
-            "records.",
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
+    users: Users = None,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
     methods: Annotated[
         str, typer.Option(metavar="METHOD,...", help=f"Estimators to compare, from {', '.join(Method)}.")
     ] = ",".join(Method),
@@ -147,7 +134,7 @@ def joint(
     ] = None,
     bins: BINS = None,
     missing: MISSING = MissingInTable.VALUE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat this with every method, and print the mean distance of each.
 
@@ -245,7 +232,7 @@ def joint(
     for document, number in zip(documents, needed, strict=False):
         document["users_needed"] = number
     if as_json:
-        typer.echo(json.dumps({"settings": settings, "results": documents}, allow_nan=False))
+        echo_json(settings, documents)
     else:
         _show(settings, documents, columns)
         for document in documents if needed else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from dataclasses import asdict
@@ -15,7 +14,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import Data, distinct, known_names, numbers, ordered
+from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers, ordered
+from stream_ldp.cli.evaluate._options import AsJson, Data, Epsilon, Repeats, Seed, Users
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["frequency", "mean"]
 
-_USERS_HELP = (
-    "Number of users in each repeat, each with one report; drawn with replacement if there are fewer records."
-)
 _ORACLES = (*VALUE_ORACLES, *COHORT_ORACLES)
 _VALUES = ("auto", "k-rr", "k-subset", "hadamard")
 _NUMBERS = ("auto", "harmony-mean")
@@ -49,11 +47,6 @@ Of = Annotated[
         metavar="NAME,...", help="Columns of the table to take as attributes; each user is asked about one."
     ),
 ]
-Epsilon = Annotated[str, typer.Option(metavar="EPSILON,...", help="Nats that a report may cost.")]
-Users = Annotated[int | None, typer.Option(min=1, show_default="one for each record", help=_USERS_HELP)]
-Repeats = Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every oracle.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
 
 def frequency(
@@ -221,8 +214,7 @@ def _evaluate(
     results = scores(watched(outcomes, total=repeats * len(candidates), what="estimates"))
     settings = {"data": data.name, "of": list(names), **settings, "users": users, "repeats": repeats, "seed": seed}
     if as_json:
-        document = {"settings": settings, "results": [asdict(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+        echo_json(settings, [asdict(each) for each in results])
     else:
         _show(settings, results)
 

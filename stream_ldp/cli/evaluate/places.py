@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.cli.evaluate._options import AsJson, Repeats, Seed, Users
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population
 from stream_ldp.cli.options import load_collections
@@ -37,17 +38,10 @@ def places(
         Path,
         typer.Option(help="CSV file with the columns place, region and epsilon, one user a line, gzipped if .gz."),
     ],
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            show_default="one for each record",
-            help="Number of users in each repeat, drawn with replacement if there are fewer records.",
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    users: Users = None,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Count the users of each place, with their regions and without.
 
@@ -72,7 +66,7 @@ def places(
     )
     settings = {"data": data.name, "users": users or len(population), "repeats": repeats, "seed": seed}
     if as_json:
-        typer.echo(json.dumps({"settings": settings, "results": [asdict(each) for each in found]}, allow_nan=False))
+        echo_json(settings, [asdict(each) for each in found])
     else:
         _show(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import Data, known_names, numbers
+from stream_ldp.cli.evaluate._inputs import known_names, numbers
+from stream_ldp.cli.evaluate._options import AsJson, Data, Epsilon, Repeats, Seed, Users
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import Binning
@@ -36,7 +37,7 @@ def strings(
     *,
     data: Data,
     of: Annotated[str, typer.Option(metavar="NAME", help="Column of the table that holds the strings.")],
-    epsilon: Annotated[str, typer.Option(metavar="EPSILON,...", help="Nats that a report may cost.")],
+    epsilon: Epsilon,
     methods: Annotated[
         str, typer.Option(metavar="METHOD,...", help=f"Methods to compare, from {', '.join(METHODS)}.")
     ] = "pem",
@@ -54,18 +55,11 @@ def strings(
             min=1, help="Most letters or bytes of a string.", show_default="those of the longest in the file"
         ),
     ] = None,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            show_default="one for each record",
-            help="Number of users in each repeat, drawn with replacement if there are fewer records.",
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the users and the noise, the same for every method.")] = 0,
+    users: Users = None,
+    repeats: Repeats = 3,
+    seed: Seed = 0,
     missing: MISSING = MissingInTable.REFUSE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat this with every method and epsilon, and print the mean results of each.
 
@@ -106,8 +100,7 @@ def strings(
         "seed": seed,
     }
     if as_json:
-        document = {"settings": settings, "results": [asdict(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+        echo_json(settings, [asdict(each) for each in results])
     else:
         _show(settings, results)
 

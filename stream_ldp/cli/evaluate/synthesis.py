@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers
+from stream_ldp.cli.evaluate._options import AsJson, Attributes, Data, EpsilonForEver, Repeats, Seed
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.evaluate.views import MOST_CELLS
 from stream_ldp.cli.failure import fail
@@ -36,21 +36,10 @@ __all__ = ["synthesis"]
 
 def synthesis(
     *,
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="CSV file with a header line and then a record a line, gzipped if its name ends in .gz, or Parquet.",
-        ),
-    ],
+    data: Data,
     label: Annotated[str, typer.Option(metavar="NAME", help="Column that a classifier predicts from the others.")],
-    of: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", show_default="all", help="Columns of the table to take as attributes."),
-    ] = None,
-    epsilon: Annotated[
-        str,
-        typer.Option(metavar="EPSILON,...", help="Nats that all reports of a user may cost, for any two records."),
-    ],
+    of: Attributes = None,
+    epsilon: EpsilonForEver,
     methods: Annotated[
         str,
         typer.Option(
@@ -76,13 +65,11 @@ def synthesis(
         ),
     ] = DEPENDENCE,
     sets: Annotated[int, typer.Option(min=1, help="Number of random sets of 2, 3 and 5 attributes to compare.")] = 20,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the sets, the users and the noise, the same for all methods.")
-    ] = 0,
+    repeats: Repeats = 3,
+    seed: Seed = 0,
     bins: BINS = None,
     missing: MISSING = MissingInTable.VALUE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat this with every method and epsilon, and print how far synthetic records are from those of the users.
 
@@ -133,8 +120,7 @@ def synthesis(
         "seed": seed,
     }
     if as_json:
-        document = {"settings": settings, "results": [asdict(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+        echo_json(settings, [asdict(each) for each in results])
     else:
         _show(results, label=label, users=users)
 

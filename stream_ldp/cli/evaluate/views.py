@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, numbers
+from stream_ldp.cli.evaluate._options import AsJson, Attributes, Data, EpsilonForEver, Repeats, Seed
+from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
@@ -42,20 +42,9 @@ _RECORDS = {
 
 def views(
     *,
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="CSV file with a header line and then a record a line, gzipped if its name ends in .gz, or Parquet.",
-        ),
-    ],
-    of: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", show_default="all", help="Columns of the table to take as attributes."),
-    ] = None,
-    epsilon: Annotated[
-        str,
-        typer.Option(metavar="EPSILON,...", help="Nats that all reports of a user may cost, for any two records."),
-    ],
+    data: Data,
+    of: Attributes = None,
+    epsilon: EpsilonForEver,
     users: Annotated[
         int | None,
         typer.Option(
@@ -87,17 +76,15 @@ def views(
             min=0.001, max=0.999, help="Expected AVD between two attributes and the product of their margins."
         ),
     ] = DEPENDENCE,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats, each with its own users and noise.")] = 3,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the sets, the users and the noise, the same for all designs.")
-    ] = 0,
+    repeats: Repeats = 3,
+    seed: Seed = 0,
     coverage: Annotated[
         bool,
         typer.Option("--coverage", help="Say how many cells are within 1.96 standard errors, ideally 0.95."),
     ] = False,
     bins: BINS = None,
     missing: MISSING = MissingInTable.VALUE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat this with every design and epsilon, and print the mean average variation distance (AVD) of each.
 
@@ -142,8 +129,7 @@ def views(
         "seed": seed,
     }
     if as_json:
-        document = {"settings": settings, "results": [asdict(each) for each in results]}
-        typer.echo(json.dumps(document, allow_nan=False))
+        echo_json(settings, [asdict(each) for each in results])
     else:
         _show(settings, results)
 

@@ -18,7 +18,7 @@ from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
 from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.metrics import Metrics
@@ -71,7 +71,7 @@ def demo(
         run_client(_Demo(parts, settings, console).run(broker, seconds=seconds))
 
 
-def _broker(stack: ExitStack, console: Console) -> EmbeddedKafka | EmbeddedMock:
+def _broker(stack: ExitStack, console: Console) -> EmbeddedBroker:
     try:
         return stack.enter_context(EmbeddedKafka())
     except MissingTool as missing:
@@ -85,7 +85,7 @@ class _Demo:
         self._settings = settings
         self._console = console
 
-    async def run(self, broker: EmbeddedKafka | EmbeddedMock, *, seconds: float | None) -> None:
+    async def run(self, broker: EmbeddedBroker, *, seconds: float | None) -> None:
         """Run the demo until Ctrl-C, or for so many seconds."""
         collections = [part.collection for part in self._parts]
         specs = topic_specs(
@@ -131,7 +131,7 @@ class _Demo:
         for task in finished:
             task.result()
 
-    async def _make_topics(self, broker: EmbeddedKafka | EmbeddedMock, specs: tuple[TopicSpec, ...]) -> None:
+    async def _make_topics(self, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
         if isinstance(broker, EmbeddedMock):
             broker.touch([spec.name for spec in specs])
             return

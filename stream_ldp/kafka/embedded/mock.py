@@ -7,9 +7,8 @@ import multiprocessing
 import signal
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import Self
 
+from stream_ldp.kafka.embedded.broker import EmbeddedBroker
 from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
 
 __all__ = ["MOCK_NOTICE", "EmbeddedMock"]
@@ -25,7 +24,7 @@ MOCK_NOTICE = (
 )
 
 
-class EmbeddedMock:
+class EmbeddedMock(EmbeddedBroker):
     """librdkafka's mock cluster of one broker in a child process, as a context manager; see MOCK_NOTICE.
 
     It needs confluent-kafka (`pip install 'stream-ldp[demo]'`). Create topics with `touch`.
@@ -64,15 +63,6 @@ class EmbeddedMock:
         self._pipe.close()
         self._process.join()
         self._bootstrap = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _reply(self) -> str:
         try:

@@ -12,12 +12,11 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
+from stream_ldp.kafka.embedded.broker import EmbeddedBroker
 from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError
 from stream_ldp.kafka.embedded.jars import fetch_jars
 from stream_ldp.kafka.embedded.java import find_java
@@ -50,7 +49,7 @@ exit $code
 _CLUSTER_ID = base64.urlsafe_b64encode(b"stream-ldp-local").rstrip(b"=").decode()
 
 
-class EmbeddedKafka:
+class EmbeddedKafka(EmbeddedBroker):
     """An Apache Kafka node (KRaft) on free loopback ports, as a context manager.
 
         with EmbeddedKafka() as kafka:
@@ -187,15 +186,6 @@ class EmbeddedKafka:
         """Kill the broker if it is running, then start it on the same ports and data."""
         self.kill()
         self.start()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _end(self) -> None:
         self.kill()

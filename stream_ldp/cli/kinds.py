@@ -47,68 +47,88 @@ class Face:
     audited: Callable[[Any], Any]
 
 
+def _face(
+    *,
+    plan: str,
+    report: str,
+    simulate: str,
+    view: str,
+    subscriber: str,
+    audited: str,
+    for_budget: Callable[..., Collection] | None = None,
+    for_finals: Callable[..., tuple[Collection, str]] | None = None,
+) -> Face:
+    """Return a face whose parts are where those of every kind are, by their names there.
+
+    plan, view: modules of `stream_ldp.cli.views`.
+    report, simulate: functions of `stream_ldp.cli`, as `module:name`.
+    subscriber, audited: names in `stream_ldp.client` and `stream_ldp.cli.audited`.
+    """
+    views = "stream_ldp.cli.views"
+    return Face(
+        summary=Deferred(f"{views}.{plan}:summary"),
+        for_budget=for_budget,
+        for_finals=for_finals,
+        show_plan=Deferred(f"{views}.{plan}:show_plan"),
+        plan_document=Deferred(f"{views}.{plan}:plan_document"),
+        report=Deferred(f"stream_ldp.cli.{report}"),
+        simulate=Deferred(f"stream_ldp.cli.{simulate}"),
+        view=Deferred(f"{views}.{view}:view"),
+        subscriber=Deferred(f"stream_ldp.client:{subscriber}"),
+        audited=Deferred(f"stream_ldp.cli.audited:{audited}"),
+    )
+
+
 FACES: Mapping[str, Face] = {
-    "records": Face(
-        summary=Deferred("stream_ldp.cli.views.record_plan:summary"),
+    "records": _face(
+        plan="record_plan",
+        report="report:report_records",
+        simulate="simulate:simulate_records",
+        view="estimates",
+        subscriber="Subscriber",
+        audited="audited_records",
         for_budget=Deferred("stream_ldp.records.plan:for_budget"),
-        show_plan=Deferred("stream_ldp.cli.views.record_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.record_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_records"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_records"),
-        view=Deferred("stream_ldp.cli.views.estimates:view"),
-        subscriber=Deferred("stream_ldp.client:Subscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_records"),
     ),
-    "sets": Face(
-        summary=Deferred("stream_ldp.cli.views.item_plan:summary"),
-        show_plan=Deferred("stream_ldp.cli.views.item_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.item_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.item_reports:report_items"),
-        simulate=Deferred("stream_ldp.cli.simulation.item_sets:simulate_items"),
-        view=Deferred("stream_ldp.cli.views.rankings:view"),
-        subscriber=Deferred("stream_ldp.client:RankingSubscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_sets"),
+    "sets": _face(
+        plan="item_plan",
+        report="item_reports:report_items",
+        simulate="simulation.item_sets:simulate_items",
+        view="rankings",
+        subscriber="RankingSubscriber",
+        audited="audited_sets",
     ),
-    "sampled": Face(
-        summary=Deferred("stream_ldp.cli.views.sampled_plan:summary"),
-        show_plan=Deferred("stream_ldp.cli.views.sampled_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.sampled_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_sampled"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_sampled"),
-        view=Deferred("stream_ldp.cli.views.marginals:view"),
-        subscriber=Deferred("stream_ldp.client:MarginalsSubscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
+    "sampled": _face(
+        plan="sampled_plan",
+        report="report:report_sampled",
+        simulate="simulate:simulate_sampled",
+        view="marginals",
+        subscriber="MarginalsSubscriber",
+        audited="audited_sampled",
     ),
-    "strings": Face(
-        summary=Deferred("stream_ldp.cli.views.string_plan:summary"),
-        show_plan=Deferred("stream_ldp.cli.views.string_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.string_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_strings"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_strings"),
-        view=Deferred("stream_ldp.cli.views.strings:view"),
-        subscriber=Deferred("stream_ldp.client:StringSubscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_strings"),
+    "strings": _face(
+        plan="string_plan",
+        report="report:report_strings",
+        simulate="simulate:simulate_strings",
+        view="strings",
+        subscriber="StringSubscriber",
+        audited="audited_strings",
     ),
-    "views": Face(
-        summary=Deferred("stream_ldp.cli.views.views_plan:summary"),
+    "views": _face(
+        plan="views_plan",
+        report="report:report_sampled",
+        simulate="simulate:simulate_views",
+        view="estimates",
+        subscriber="Subscriber",
+        audited="audited_sampled",
         for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
-        show_plan=Deferred("stream_ldp.cli.views.views_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.views_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_sampled"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_views"),
-        view=Deferred("stream_ldp.cli.views.estimates:view"),
-        subscriber=Deferred("stream_ldp.client:Subscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_sampled"),
     ),
-    "places": Face(
-        summary=Deferred("stream_ldp.cli.views.place_plan:summary"),
-        show_plan=Deferred("stream_ldp.cli.views.place_plan:show_plan"),
-        plan_document=Deferred("stream_ldp.cli.views.place_plan:plan_document"),
-        report=Deferred("stream_ldp.cli.report:report_places"),
-        simulate=Deferred("stream_ldp.cli.simulate:simulate_places"),
-        view=Deferred("stream_ldp.cli.views.places:view"),
-        subscriber=Deferred("stream_ldp.client:PlaceSubscriber"),
-        audited=Deferred("stream_ldp.cli.audited:audited_places"),
+    "places": _face(
+        plan="place_plan",
+        report="report:report_places",
+        simulate="simulate:simulate_places",
+        view="places",
+        subscriber="PlaceSubscriber",
+        audited="audited_places",
     ),
 }
 

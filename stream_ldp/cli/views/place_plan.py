@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
-from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.cli.views.plan_text import error_documents, print_head
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -32,21 +32,14 @@ def summary(collection: PlaceCollection, *, lasting: str) -> str:
 def plan_document(planned: Plan) -> dict[str, object]:
     """Return the plan as plain data, for JSON."""
     return asdict(planned) | {
-        "regions": [
-            asdict(each) | {"errors": [{"users": users, "standard_error": error} for users, error in each.errors]}
-            for each in planned.regions
-        ]
+        "regions": [asdict(each) | {"errors": error_documents(each.errors)} for each in planned.regions]
     }
 
 
 def show_plan(planned: Plan) -> None:
     """Print the plan."""
     console = Console(highlight=False)
-    console.print(
-        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
-        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
-        markup=False,
-    )
+    print_head(console, planned)
     console.print(
         "Epsilon of all reports of a user for ever is the one that the user has chosen, for two users of the same "
         "region. The region and the epsilon are told as they are: they are not hidden.",

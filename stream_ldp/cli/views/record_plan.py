@@ -12,6 +12,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
+from stream_ldp.cli.views.plan_text import error_documents
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ def plan_document(planned: Plan) -> dict[str, object]:
         "day": {"reports": int(planned.day.reports), "epsilon": planned.day.epsilon},
         "budgets": budget_documents(planned.budgets),
         "estimates": [
-            asdict(estimate)
-            | {"errors": [{"reports": reports, "standard_error": error} for reports, error in estimate.errors]}
+            asdict(estimate) | {"errors": error_documents(estimate.errors, population="reports")}
             for estimate in planned.estimates
         ],
     }

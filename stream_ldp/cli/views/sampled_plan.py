@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
-from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.cli.views.plan_text import error_documents, print_head
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -31,21 +31,14 @@ def summary(collection: SampledCollection, *, lasting: str) -> str:
 def plan_document(planned: Plan) -> dict[str, object]:
     """Return the plan as plain data, for JSON."""
     return asdict(planned) | {
-        "attributes": [
-            asdict(each) | {"errors": [{"users": users, "standard_error": error} for users, error in each.errors]}
-            for each in planned.attributes
-        ]
+        "attributes": [asdict(each) | {"errors": error_documents(each.errors)} for each in planned.attributes]
     }
 
 
 def show_plan(planned: Plan) -> None:
     """Print the plan."""
     console = Console(highlight=False)
-    console.print(
-        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
-        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
-        markup=False,
-    )
+    print_head(console, planned)
     console.print(
         f"Epsilon {shown_epsilon(planned.epsilon)} for all reports of a user for ever, who is asked one question; "
         f"{shown_epsilon(planned.changed)} more for each other value of what is asked.",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
-from rich.filesize import decimal
 from rich.table import Table
 
+from stream_ldp.cli.views.plan_text import error_documents, print_head
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -39,17 +39,13 @@ def plan_document(planned: Plan) -> dict[str, object]:
 
 
 def _document(design: DesignPlan | Relation) -> dict[str, Any]:
-    return asdict(design) | {"avd": [{"users": users, "avd": avd} for users, avd in design.avd]}
+    return asdict(design) | {"avd": error_documents(design.avd, error="avd")}
 
 
 def show_plan(planned: Plan) -> None:
     """Print the plan."""
     console = Console(highlight=False)
-    console.print(
-        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
-        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
-        markup=False,
-    )
+    print_head(console, planned)
     console.print(
         f"Epsilon {shown_epsilon(planned.epsilon)} for all reports of a user for ever, who tells one view: between "
         f"any two records, and {shown_epsilon(planned.attribute_epsilon)} for those that differ in one attribute; "

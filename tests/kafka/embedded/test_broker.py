@@ -20,10 +20,14 @@ class _Recorded(EmbeddedBroker):
         self.calls.append("stop")
 
 
-def test_a_broker_runs_within_its_block_and_stops_when_the_block_fails() -> None:
-    broker = _Recorded()
-    with pytest.raises(LookupError), broker as entered:
-        assert entered is broker
+def test_a_broker_runs_within_its_block() -> None:
+    with _Recorded() as broker:
         assert broker.calls == ["start"]
-        raise LookupError
+    assert broker.calls == ["start", "stop"]
+
+
+def test_a_broker_stops_when_its_block_fails() -> None:
+    broker = _Recorded()
+    with pytest.raises(ZeroDivisionError), broker:
+        _ = 1 / 0
     assert broker.calls == ["start", "stop"]

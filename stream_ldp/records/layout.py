@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_ldp.pipeline.statistics import RowTally
 from stream_ldp.records.bit_selection import BitSelection, Pieces
+from stream_ldp.records.linking import reports_per_user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +54,18 @@ class JointLayout:
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Decide which batches the mechanism finds implausible."""
-        return self._mechanism.implausible(
-            self._without_pseudonyms(rows), counts, reports_per_user=self._reports_per_user
-        )
+        reports = self._without_pseudonyms(rows)
+        found = self._mechanism.implausible(reports, counts, reports_per_user=self._reports_per_user)
+        if not self._pseudonym_bytes:
+            return found
+        # A batch of one user's reports is no wonder: they share their permanent noise, and say that they are one's.
+        ends = np.cumsum(counts)
+        for batch in np.flatnonzero(found):
+            part = slice(ends[batch] - counts[batch], ends[batch])
+            found[batch] = self._mechanism.implausible(
+                reports[part], counts[batch : batch + 1], reports_per_user=reports_per_user(rows[part])
+            )[0]
+        return found
 
     def _without_pseudonyms(self, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return np.ascontiguousarray(rows[:, self._pseudonym_bytes :])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LinkedUsers", "users_of"]
+__all__ = ["LinkedUsers", "each_user_once", "reports_per_user", "users_of"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -53,11 +53,11 @@ class LinkedUsers:
         for window in windows:
             if window.bits != PSEUDONYM_BITS + bits:
                 raise ValueError(f"rows of {window.bits} bits, where linked reports have {PSEUDONYM_BITS + bits}")
-        users = np.unique(_pseudonyms(windows[0]))
+        users = np.unique(_pseudonyms(windows[0].rows))
         reports, ones = np.zeros(len(users), dtype=np.int64), np.zeros((len(users), bits), dtype=np.int64)
         of_window = []
         for window in windows:
-            named = _pseudonyms(window)
+            named = _pseudonyms(window.rows)
             place = np.searchsorted(users, named)
             known = place < len(users)
             known[known] = users[place[known]] == named[known]
@@ -77,8 +77,7 @@ class LinkedUsers:
     @property
     def reports_per_user(self) -> float:
         """The sum m^2 / sum m over the users with m reports each in the window itself; 1 without users."""
-        total = int(self.in_window.sum())
-        return float(np.square(self.in_window).sum()) / total if total else 1.0
+        return _mean_of_reports(self.in_window)
 
     @property
     def returning(self) -> float | None:
@@ -86,14 +85,37 @@ class LinkedUsers:
         return None if self.returned is None or not len(self.returned) else float(self.returned.mean())
 
 
+def each_user_once(window: RowCounts) -> RowCounts:
+    """Count the reports of a window without pseudonyms, each as one part of all that its user has sent in it.
+
+    So no user is more than one of them, who may have sent millions.
+    """
+    named, of = np.unique(_pseudonyms(window.rows), return_inverse=True)
+    parts = window.counts / np.bincount(of, weights=window.counts, minlength=len(named))[of]
+    counts = RowCounts(bits=window.bits, rows=window.rows, counts=parts)
+    return counts.mapped(window.rows[:, PSEUDONYM_BYTES:], bits=window.bits - PSEUDONYM_BITS)
+
+
+def reports_per_user(rows: NDArray[np.uint8]) -> float:
+    """Compute sum m^2 / sum m over the users of some rows with pseudonyms, with m of them each."""
+    _, reports = np.unique(_pseudonyms(rows), return_counts=True)
+    return _mean_of_reports(reports)
+
+
 def users_of(parts: Sequence[RowCounts]) -> int:
     """Count the pseudonyms in the rows of a window's parts."""
-    return len(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(_pseudonyms, parts)])))
+    return len(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *(_pseudonyms(part.rows) for part in parts)])))
 
 
-def _pseudonyms(counts: RowCounts) -> NDArray[np.uint64]:
+def _pseudonyms(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the pseudonym of each row as a number, shape (rows,)."""
-    return np.ascontiguousarray(counts.rows[:, :PSEUDONYM_BYTES]).view("<u8").reshape(-1)
+    return np.ascontiguousarray(rows[:, :PSEUDONYM_BYTES]).view("<u8").reshape(-1)
+
+
+def _mean_of_reports(reports: NDArray[np.int64]) -> float:
+    """Compute how many reports the user of an average report has sent; 1 without any."""
+    total = int(reports.sum())
+    return float(np.square(reports).sum()) / total if total else 1.0
 
 
 def _sums(places: NDArray[np.intp], numbers: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -198,6 +198,8 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
     bits = collection.pseudonym_bits + len(collection.bits_of(estimate.of))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > DENSE_BITS
+    # So many reports of users who report repeatedly have the error of fewer reports of different users.
+    shared = math.sqrt(collection.mechanism.design_effect(reports_per_user=collection.window.reports_per_user))
     return EstimatePlan(
         name=estimate.name,
         of=estimate.of,
@@ -205,5 +207,5 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
-        errors=tuple((reports, cell_error(supports, sizes, reports=reports)) for reports in populations),
+        errors=tuple((reports, shared * cell_error(supports, sizes, reports=reports)) for reports in populations),
     )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, PSEUDONYM_BYTES
+from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
-from stream_ldp.records.linking import LinkedUsers, users_of
+from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +43,8 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         informative = _informative(counts, mechanism, reports_per_user=reports_per_user)
         effective, odds = float(informative.reports), None
     else:
-        reports_per_user = users.reports_per_user
-        named = _of_window(question, bits=PSEUDONYM_BITS + bits)
-        counts = informative = named.mapped(named.rows[:, PSEUDONYM_BYTES:], bits=bits)
+        reports_per_user = 1.0
+        counts = informative = each_user_once(_of_window(question, bits=PSEUDONYM_BITS + bits))
         effective = effective_reports(users, mechanism)
         odds = mechanism.linked_odds(users.ones, users.reports)
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(

@@ -77,7 +77,7 @@ def differences_of_finals(
 def _offline(expected: Expected, collection: JointCollection, starts: Sequence[int]) -> dict[int, Estimate]:
     """Compute the finals as the same estimator gives them without a stream, from the reports one by one."""
     of = collection.estimates[0].of
-    columns, bits, window = collection.bits_of(of), collection.mechanism.bits, collection.window
+    columns, bits, window = collection.row_bits_of(of), collection.bits, collection.window
     counts: dict[int, RowCounts] = {}
     for start in starts:
         rows = np.array([list(row) for row in expected.windows[start]], dtype=np.uint8)
@@ -92,7 +92,7 @@ def _offline(expected: Expected, collection: JointCollection, starts: Sequence[i
             final=True,
             windows=tuple(
                 ((window.memory or 1.0) ** age, _parts(counts, start - age * window.size_ms))
-                for age in range(window.memory_windows)
+                for age in range(_windows(collection, start))
             ),
             before=before,
         )
@@ -102,12 +102,22 @@ def _offline(expected: Expected, collection: JointCollection, starts: Sequence[i
     return answers
 
 
+def _windows(collection: JointCollection, start: int) -> int:
+    """Count the windows that an answer is made of: those that it remembers, or those of its period until then."""
+    window = collection.window
+    if collection.linked_ms is None:
+        return window.memory_windows
+    return start % collection.linked_ms // window.size_ms + 1
+
+
 def _parts(counts: Mapping[int, RowCounts], start: int) -> tuple[RowCounts, ...]:
     return (counts[start],) if start in counts else ()
 
 
 def _same(streamed: Estimate, offline: Estimate) -> bool:
-    return bool(np.allclose(streamed.joint(), offline.joint(), rtol=0, atol=1e-9))
+    return streamed.linked == offline.linked and bool(
+        np.allclose(streamed.joint(), offline.joint(), rtol=0, atol=1e-9)
+    )
 
 
 def _differences_of_silence(answered: Sequence[int], silent: Sequence[Any], *, step: int, size: int) -> list[str]:

@@ -44,14 +44,16 @@ attributes:
   - {{{{name: bathing, values: [no, yes]}}}}
   - {{{{name: mobility, values: [none, some, full]}}}}
 window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}
+linked: {linked}
 estimates:
   - {{{{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 500ms}}}}
 """
 
 _WINDOWS = {
-    "tumbling": {"size": "1s", "more": "ahead: 5s"},
-    "hop": {"size": "2s", "more": "hop: 500ms"},
-    "memory": {"size": "1s", "more": "memory: 0.5"},
+    "tumbling": {"size": "1s", "more": "ahead: 5s", "linked": "null"},
+    "hop": {"size": "2s", "more": "hop: 500ms", "linked": "null"},
+    "memory": {"size": "1s", "more": "memory: 0.5", "linked": "null"},
+    "linked": {"size": "1s", "more": "ahead: 5s", "linked": "4s"},
 }
 
 #: Seconds between two looks of the clients at what there is to send.
@@ -393,7 +395,7 @@ class _Run:
             letter = DeadLetter.of(record)
             letters.append(((letter.source_partition, letter.source_offset), letter.reason))
         log = await self._log()
-        bits = collection.mechanism.bits
+        bits = collection.bits
         expected: Expected = expect(
             log,
             fingerprint=collection.fingerprint,

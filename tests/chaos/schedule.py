@@ -112,7 +112,8 @@ class Schedule:
     seconds: for which clients report.
     workers: how many there are at the start.
     idle: whether partitions stop holding windows open after a silence, and one of them is silent.
-    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before.
+    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
+        "linked", if they are made of all that their users have sent in a period of some windows.
     """
 
     seed: int
@@ -178,7 +179,7 @@ def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECOND
         seconds=seconds,
         workers=rng.choice((1, 2, 2, 3)),
         idle=drawn.name != "retention" and rng.random() < 0.3,
-        window=rng.choice(("tumbling", "tumbling", "hop", "memory")),
+        window=rng.choice(("tumbling", "linked", "hop", "memory")),
         events=tuple(sorted(events, key=lambda event: event.at)),
     )
 

@@ -12,6 +12,7 @@ from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
 from tests.chaos.checks import differences_of_finals, differences_of_letters, late_places
 from tests.chaos.oracle import Expected
 from tests.chaos.test_oracle import COLLECTION, NOW
@@ -67,6 +68,45 @@ def test_other_counts_and_other_numbers_are_found() -> None:
     assert found([first.model_copy(update={"reports": 6}), silent, last]) == [f"window {NOW}: 6 reports, expected 7"]
     moved = first.model_copy(update={"probability": last.probability})
     assert found([moved, silent, last]) == [f"window {NOW}: the numbers are not those that are estimated offline"]
+
+
+def test_linked_reports_are_held_against_those_of_their_period_until_then() -> None:
+    linked = JointCollection.model_validate(
+        COLLECTION.document | {"linked": "4s", "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75}}
+    )
+    users = [b"%08d" % user for user in range(3)]
+    at = NOW - NOW % 4_000
+    windows = {
+        at: [user + bytes([1]) for user in users],
+        at + 1_000: [users[0] + bytes([2])],
+        at + 4_000: [users[0] + bytes([1])],
+    }
+    expected = Expected(windows=windows, final=set(windows))
+    series, before, answers = linked.estimates[0], None, list[Estimate]()
+    counts = {
+        start: RowCounts.of(np.array([[*row[:8], row[8] & 3] for row in rows], dtype=np.uint8), bits=66)
+        for start, rows in windows.items()
+    }
+    for start, earlier in ((at, []), (at + 1_000, [at]), (at + 4_000, [])):
+        question: Question[Any, Any] = Question(
+            series=series,
+            window_ms=start,
+            final=True,
+            windows=((1.0, (counts[start],)), *((1.0, (counts[each],)) for each in earlier)),
+            before=before,
+        )
+        before = solve(linked, question)
+        assert isinstance(before, Estimate)
+        answers.append(before)
+    silent = answers[1].without_reports(until_ms=at + 4_000)
+    told = silent.window.model_copy(update={"start_ms": at + 2_000, "end_ms": at + 4_000})
+    published = [*answers, silent.model_copy(update={"window": told})]
+    assert differences_of_finals(published, expected, collection=linked) == []
+    assert answers[1].linked is not None
+    forgetful = answers[1].model_copy(update={"linked": answers[1].linked.model_copy(update={"reports": 1})})
+    assert differences_of_finals([answers[0], forgetful, *published[2:]], expected, collection=linked) == [
+        f"window {at + 1_000}: the numbers are not those that are estimated offline"
+    ]
 
 
 def test_silence_that_is_not_said_or_is_said_of_a_window_with_reports_is_found() -> None:

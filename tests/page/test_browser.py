@@ -20,7 +20,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
-from stream_ldp.records.answer import Axis, Independence
+from stream_ldp.records.answer import Axis, Independence, Linked
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
@@ -74,8 +74,9 @@ async def rows(page: Page, figure: str) -> list[list[str]]:
 
 
 async def test_a_joint_distribution_is_shown_with_its_errors_and_in_both_forms(page: Page) -> None:
+    linked = Linked(users=1_000, reports=7_000, reports_per_user=1.0, returning=0.75, privacy="one pseudonym for 7d")
     async with served() as server:
-        server.show(estimate_of())
+        server.show(estimate_of(linked=linked))
         await page.goto(server.url)
         assert await rows(page, "Joint distribution") == [
             ["no", "0.100 ± 0.010", "0.200 ± 0.010", "0.300 ± 0.010"],
@@ -94,6 +95,9 @@ async def test_a_joint_distribution_is_shown_with_its_errors_and_in_both_forms(p
         assert facts["state"] == "final"
         assert facts["window (UTC)"] == "1970-01-01 00:00:00 \N{EN DASH} 00:01:00"
         assert facts["epsilon a report"] == "1.500"
+        of_whom = "of whom 75 % reported in the window before"
+        assert facts["linked"] == f"7,000 reports of the period, of 1,000 users, {of_whom}"
+        assert facts["linking tells"] == "one pseudonym for 7d"
 
 
 async def test_the_product_is_beside_the_joint_only_where_independence_is_not_rejected(page: Page) -> None:

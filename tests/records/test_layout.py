@@ -69,3 +69,16 @@ def test_linked_reports_are_counted_by_pseudonym_and_those_without_are_refused()
     assert isinstance(partial.counts, RowCounts)
     found = {row[:8].tobytes(): count for row, count in zip(partial.counts.rows, partial.counts.counts, strict=True)}
     assert found == {name.tobytes(): count for name, count in zip(names, (2, 1, 1), strict=True)}
+
+
+def test_a_batch_of_one_users_linked_reports_is_plausible_and_one_of_crafted_reports_is_not() -> None:
+    collection = JointCollection.parse(f"{TEXT}linked: 1h\n")
+    mechanism, entropy, layout = collection.mechanism, SeededEntropy(1), JointLayout(collection)
+    permanent = np.repeat(np.array([[1, 1, 1, 1, 1]], dtype=np.uint8), 200, axis=0)
+    own = mechanism.packed(mechanism.instantaneous(permanent, entropy))
+    crafted = np.full((200, 1), 0b11111, dtype=np.uint8)
+    one = np.zeros((200, 8), dtype=np.uint8)
+    others = np.random.default_rng(1).integers(256, size=(200, 8), dtype=np.uint8)
+    batches = [np.concatenate(each, axis=1) for each in ((one, own), (others, own), (others, crafted))]
+    found = layout.implausible(np.concatenate(batches), np.array([200, 200, 200]))
+    assert found.tolist() == [False, True, True]

@@ -272,3 +272,44 @@ def test_a_linked_estimate_is_the_same_in_whatever_order_and_pieces_its_reports_
         series=collection.estimates[0], window_ms=15 * MINUTE_MS, final=True, windows=tuple(pieces), before=None
     )
     assert solve(collection, question).to_bytes() == whole.to_bytes()
+
+
+def loud(report: int, *, reports: int) -> RowCounts:
+    """Let one pseudonym send the same report many times."""
+    row = np.array([[*b"mallory!", report]], dtype=np.uint8)
+    return RowCounts(bits=64 + 5, rows=row, counts=np.array([reports]))
+
+
+def test_a_pseudonym_with_millions_of_reports_counts_as_one_user_whose_permanent_response_is_known() -> None:
+    windows, _ = linked_windows(2)
+    honest = solved_linked(windows)
+    known, flooded = (
+        solved_linked([windows[0] + loud(0b10001, reports=reports), windows[1]]) for reports in (200, 3_000_000)
+    )
+    assert flooded.linked is not None
+    assert (flooded.reports, flooded.linked.users) == (3_002_000, 2_001)
+    assert flooded.joint() == pytest.approx(known.joint(), abs=1e-6)
+    most = 1 / JointCollection.parse(LINKED).mechanism.permanent_share
+    assert flooded.effective_reports < honest.effective_reports + most
+
+
+def test_a_pseudonym_with_millions_of_reports_hides_no_other_reports_that_are_crafted() -> None:
+    (window,), _ = linked_windows(1)
+    pseudonyms = np.random.default_rng(5).integers(256, size=(400, 8), dtype=np.uint8)
+    crafted = RowCounts.of(np.concatenate([pseudonyms, np.full((400, 1), 0b11111, dtype=np.uint8)], axis=1), bits=69)
+    flood = loud(0b10001, reports=1_000_000)
+    honest, hidden = (solved_linked([each + flood]).plausibility for each in (window, window + crafted))
+    assert honest is not None
+    assert hidden is not None
+    assert (honest.flagged, hidden.flagged) == (False, True)
+
+
+def test_whoever_takes_the_pseudonym_of_another_speaks_for_that_user_alone() -> None:
+    (newest, earlier), _ = linked_windows(2)
+    taken, others = newest.rows[:1].copy(), RowCounts(bits=69, rows=newest.rows[1:], counts=newest.counts[1:])
+    taken[0, 8] = 0b10001
+    own = RowCounts(bits=69, rows=taken, counts=np.array([100_000]))
+    spoken, instead = solved_linked([newest + own, earlier]), solved_linked([others + own, earlier])
+    assert spoken.linked is not None
+    assert spoken.linked.users == 2_000
+    assert spoken.joint() == pytest.approx(instead.joint(), abs=1e-6), "as if the user had never said anything else"

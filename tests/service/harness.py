@@ -51,6 +51,9 @@ estimates:
   - {{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 500ms}}
 """
 
+#: So few that most of them come back in every window.
+_LINKED_USERS = 20
+
 BROKEN_WORKERS = Path(__file__).with_name("broken_worker.py")
 
 
@@ -301,10 +304,12 @@ class WorkerProcess:
 def batches(
     collection: JointCollection, times_ms: Sequence[int], *, reports: int, rng: np.random.Generator
 ) -> list[bytes]:
-    """Make one good batch of random reports for each event time."""
-    width = (collection.mechanism.bits + 7) // 8
+    """Make one good batch of random reports for each event time; where they are linked, they are of a few users."""
     bits = rng.integers(2, size=(len(times_ms), reports, collection.mechanism.bits), dtype=np.uint8)
-    rows = np.packbits(bits, axis=2, bitorder="little").reshape(len(times_ms), reports, width)
+    rows = np.packbits(bits, axis=2, bitorder="little")
+    if collection.links_reports:
+        names = rng.integers(_LINKED_USERS, size=(len(times_ms), reports, 1)).astype("<u8").view(np.uint8)
+        rows = np.concatenate([names, rows], axis=2)
     return [
         wire.encode(
             wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=time_ms, rows=rows[i])

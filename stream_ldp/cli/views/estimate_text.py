@@ -108,6 +108,7 @@ def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) 
         estimate.estimate,
         state(estimate),
         f"reports={estimate.reports}",
+        *([] if estimate.linked is None else [f"users={estimate.linked.users}"]),
         f"certified={'yes' if estimate.fit.certified else 'no'}",
         f"dependent={'yes' if estimate.independence.dependent else 'no'}",
         f"plausible={plausible(estimate)}",

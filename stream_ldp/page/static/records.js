@@ -61,6 +61,12 @@ export const records = {
     const { fit, independence, privacy, plausibility } = answer;
     const known = [["method", `${fit.method}, from ${fit.start}`]];
     if (answer.effective_reports !== answer.reports) known.push(["worth", `${Math.round(answer.effective_reports).toLocaleString("en")} reports`]);
+    if (answer.linked) {
+      const { users, reports, returning } = answer.linked;
+      const share = returning === null ? "" : `, of whom ${Math.round(100 * returning)} % reported in the window before`;
+      known.push(["linked", `${reports.toLocaleString("en")} reports of the period, of ${users.toLocaleString("en")} users${share}`]);
+      known.push(["linking tells", answer.linked.privacy]);
+    }
     if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${sampled(independence.p_value)}` : `not rejected, p ${sampled(independence.p_value)}`]);
     known.push(["epsilon a report", epsilon(privacy.per_report)], ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`]);
     if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["honest reports look so", `p ${below(plausibility.p_value)}`]);

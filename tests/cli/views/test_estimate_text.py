@@ -130,5 +130,7 @@ def test_what_linking_tells_and_whose_reports_were_linked_are_shown() -> None:
     shown = panel_text(estimate_of(linked=linked))
     assert "one pseudonym for 7d" in shown
     assert "7,000 reports of the period, of 1,000 users, of whom 75% reported in the window before" in shown
+    assert " reports=12345 users=1000 certified=" in plain_line(estimate_of(linked=linked))
+    assert "users=" not in plain_line(estimate_of())
     first = linked.model_copy(update={"returning": None})
     assert "in the window before" not in panel_text(estimate_of(linked=first))

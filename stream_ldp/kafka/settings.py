@@ -39,6 +39,10 @@ __all__ = [
 
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
 
+#: Time, in ms, that a broker takes for an answer at most, unless it holds it back on purpose: as long as it waits for
+#: a commit to be on its replicas (offsets.commit.timeout.ms).
+ANSWER_MS = 5_000
+
 #: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.
 OTHER_VARIABLES = frozenset({"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"})
 
@@ -363,6 +367,14 @@ class Settings(BaseSettings):
                     f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {error}"
                 ) from error
         return context
+
+    @property
+    def request_timeout_ms(self) -> int:
+        """Time, in ms, after which a worker's consumers take a connection that gives no answer for dead.
+
+        A broker holds the answer to whoever joins a group back until the others have joined, or been given up.
+        """
+        return max(self.rebalance_timeout_ms, self.session_timeout_ms) + ANSWER_MS
 
     @property
     def outage_seconds(self) -> float:

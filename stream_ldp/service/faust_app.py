@@ -60,6 +60,7 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
         broker_session_timeout=settings.session_timeout_ms / 1_000,
         broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
         broker_rebalance_timeout=settings.rebalance_timeout_ms / 1_000,
+        broker_request_timeout=settings.request_timeout_ms / 1_000,
         # A consumer that has not fetched for so long, as during an outage, does not join its group again.
         broker_max_poll_interval=2 * settings.outage_seconds + MAX_POLL_INTERVAL_MS / 1_000,
         consumer_auto_offset_reset="earliest",

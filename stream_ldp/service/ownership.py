@@ -110,6 +110,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             session_timeout_ms=self._settings.session_timeout_ms,
             heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
+            request_timeout_ms=self._settings.request_timeout_ms,
             # A consumer that has not fetched for so long does not join its group again: not before the end of a
             # flush that waits for brokers.
             max_poll_interval_ms=round(2_000 * self._settings.outage_seconds) + MAX_POLL_INTERVAL_MS,

@@ -28,6 +28,7 @@ class Proxy:
         self._port, self._to = port, to
         self._server: asyncio.Server | None = None
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._silent: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -59,6 +60,10 @@ class Proxy:
             with contextlib.suppress(OSError, RuntimeError):
                 to_client.write_eof()
 
+    def silence(self) -> None:
+        """Carry nothing more on any connection, not even its end, as a firewall that forgets them does."""
+        self._silent.update(writer for pair in self._pairs for writer in pair)
+
     async def _serve(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -85,6 +90,7 @@ class Proxy:
                         way.cancel()
             finally:
                 self._pairs.discard(pair)
+                self._silent.difference_update(pair)
                 to_broker.close()
         finally:
             to_client.close()
@@ -94,10 +100,14 @@ class Proxy:
             with contextlib.suppress(BrokenPipeError, RuntimeError):
                 while data := await reader.read(2**16):
                     await asyncio.sleep(self.delay)
-                    writer.write(data)
-                    await writer.drain()
-                writer.write_eof()
+                    if writer not in self._silent:
+                        writer.write(data)
+                        await writer.drain()
+                if writer not in self._silent:
+                    writer.write_eof()
         except OSError:
+            if writer in self._silent:
+                return
             # As a network does. The other side would otherwise wait for its answers for as long as it ever waits.
             reset(writer)
 

@@ -128,6 +128,7 @@ class _Run:
             Fault.DELAY: self._delay,
             Fault.CUT: self._cut,
             Fault.HALF_CLOSE: self._half_close,
+            Fault.SILENCE: self._silence,
             Fault.RETENTION: self._retention,
             Fault.DISK_FULL: self._disk_full,
             Fault.CLOCK_AHEAD: self._clock,
@@ -299,6 +300,10 @@ class _Run:
     async def _half_close(self, event: Event) -> None:
         assert self.stage.proxy is not None
         self.stage.proxy.half_close()
+
+    async def _silence(self, event: Event) -> None:
+        assert self.stage.proxy is not None
+        self.stage.proxy.silence()
 
     async def _clock(self, event: Event) -> None:
         self.stage.set_clock(3_600 if event.fault is Fault.CLOCK_AHEAD else -3_600)

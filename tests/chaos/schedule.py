@@ -38,6 +38,8 @@ class Fault(StrEnum):
     """All connections are cut, and no new one is made for a while."""
     HALF_CLOSE = "half-close"
     """The brokers' side of every connection ends; the clients' side stays open."""
+    SILENCE = "silence"
+    """All connections go silent for ever, and do not end; new ones are as they should be."""
     RETENTION = "retention"
     """All workers are down, and retention deletes reports that none of them has read."""
     DISK_FULL = "disk-full"
@@ -53,7 +55,7 @@ class Scene:
     """Faults that happen to the same installation.
 
     needs: what it runs on, see `tests.chaos.stages`.
-    weight: how often it is drawn, relative to the others.
+    weight: how often it is drawn, relative to the others; 0 if it has to be asked for.
     faults: what is drawn from.
     most: the most faults of one run.
     """
@@ -84,6 +86,8 @@ SCENES = (
     Scene(
         name="cluster", needs="cluster", weight=2, faults=(Fault.BROKER_KILL, Fault.BROKER_STOP, Fault.KILL), most=2
     ),
+    # What a seed draws does not change when a scene comes later.
+    Scene(name="silence", needs="broker", weight=0, faults=(Fault.SILENCE, Fault.KILL), most=2),
 )
 
 
@@ -143,6 +147,7 @@ _LASTS = {
     Fault.DELAY: (1.0, 4.0),
     Fault.CUT: (0.2, 4.0),
     Fault.HALF_CLOSE: (0.0, 0.0),
+    Fault.SILENCE: (0.0, 0.0),
     Fault.RETENTION: (1.0, 2.0),
     Fault.DISK_FULL: (1.0, 3.0),
     Fault.CLOCK_AHEAD: (1.0, 4.0),

@@ -63,6 +63,22 @@ async def test_a_half_closed_connection_still_takes_what_is_written(proxy: Proxy
     writer.close()
 
 
+async def test_a_silent_connection_neither_answers_nor_ends_and_a_new_one_does(proxy: Proxy) -> None:
+    reader, writer = await proxy.connect()
+    writer.write(b"hello")
+    await reader.readexactly(5)
+    proxy.silence()
+    writer.write(RESET)
+    new_reader, new_writer = await proxy.connect()
+    new_writer.write(b"hello")
+    assert await new_reader.readexactly(5) == b"hello"
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await reader.read()
+    for each in (writer, new_writer):
+        each.close()
+
+
 async def test_a_connection_that_the_server_resets_is_reset(proxy: Proxy) -> None:
     reader, writer = await proxy.connect()
     writer.write(RESET)

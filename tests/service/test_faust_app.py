@@ -26,3 +26,11 @@ def test_workers_of_the_same_collections_share_the_merging_and_others_do_not(tmp
     assert name(one).startswith("workers.merge.")
     assert name(one, other) == name(other, one)
     assert len({name(one), name(other), name(one, other)}) == 3
+
+
+def test_consumers_take_a_connection_for_dead_after_the_longest_time_that_a_broker_holds_an_answer_back(
+    tmp_path: Path,
+) -> None:
+    settings = Settings.load(brokers="nowhere:1", rebalance_timeout_ms=20_000)
+    app = faust_app(settings, [collection_of()], cast("Merger", None), datadir=str(tmp_path))
+    assert app.conf.broker_request_timeout == settings.request_timeout_ms / 1_000 == 25.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -242,14 +242,16 @@ class Cluster:
 
 async def _once_coordinated(group: str, ask: Callable[[], Awaitable[Any]]) -> Any:
     """Ask about a group; a cluster that never had one creates its coordinator only when it is first asked for it."""
-    try:
-        async with asyncio.timeout(LEADER_SECONDS):
-            while True:
-                with suppress(GroupCoordinatorNotAvailableError):
-                    return await ask()
-                await asyncio.sleep(0.05)
-    except TimeoutError as error:
-        raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LEADER_SECONDS
+    while True:
+        try:
+            # Without a limit of its own: a request that gets no answer says nothing about the coordinator.
+            return await ask()
+        except GroupCoordinatorNotAvailableError as error:
+            if loop.time() >= until:
+                raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+        await asyncio.sleep(0.05)
 
 
 def _raise_unless_fine(topic: str, code: int, message: str | None, *, needed: str) -> None:

@@ -81,7 +81,7 @@ class Worker:
         self._producer = Producer(
             settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
         )
-        self._admin = AIOKafkaAdminClient(**settings.client_options())
+        self._admin = AIOKafkaAdminClient(**settings.client_options(), request_timeout_ms=settings.request_timeout_ms)
         self._cluster = Cluster(self._admin)
         self._merge_group = merge_group(settings, collections)
         self._merger = Merger(

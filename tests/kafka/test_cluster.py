@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.topics import topic_specs
@@ -24,3 +27,22 @@ async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_word
 async def test_the_usual_replication_is_no_more_than_the_brokers_can_carry(settings: Settings) -> None:
     async with Cluster.connect(settings) as cluster:
         assert await cluster.usual_replication() == 1
+
+
+async def test_a_slow_answer_about_a_group_is_not_taken_for_the_lack_of_its_coordinator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stream_ldp.kafka.cluster.LEADER_SECONDS", 0.0)
+
+    async def answer_late(groups: list[str]) -> list[SimpleNamespace]:
+        await asyncio.sleep(0.01)
+        return [SimpleNamespace(groups=[("", "g", "Stable", "consumer", "", ["member"], 0)])]
+
+    async def refuse(groups: list[str]) -> None:
+        raise GroupCoordinatorNotAvailableError
+
+    admin = SimpleNamespace(describe_consumer_groups=answer_late)
+    assert await Cluster(admin).members("g") == 1
+    admin.describe_consumer_groups = refuse
+    with pytest.raises(ClusterError, match="group g has no coordinator after 0 s"):
+        await Cluster(admin).members("g")

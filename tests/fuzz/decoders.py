@@ -33,6 +33,7 @@ from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_partition import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Terms
@@ -330,7 +331,14 @@ DECODERS: dict[str, Decoder] = {
     "linked-batches": Decoder(
         decode=_count_linked_batch, refuses=(), examples=_linked_batches, times=256, repair=_with_crc32
     ),
-    "partials": Decoder(decode=partials.decode, refuses=(PartialError,), examples=_partials, times=64),
+    "partials": Decoder(
+        decode=partials.decode,
+        refuses=(PartialError,),
+        examples=_partials,
+        times=64,
+        # The widest vector of sums, of which zeros are not written out.
+        fixed=8 * MAX_COUNTERS + FIXED_BYTES,
+    ),
     "partial-keys": Decoder(decode=partials.decode_key, refuses=(), examples=_keys, times=64),
     "rounds": Decoder(decode=Round.from_bytes, refuses=_VALUE, examples=_rounds, times=256),
     "estimates": Decoder(decode=Estimate.from_bytes, refuses=_VALUE, examples=_estimates, times=512),

@@ -190,7 +190,7 @@ async def test_a_worker_that_is_down_for_a_whole_phase_loses_no_more_than_that_e
         await users.answer(await deployment.round(epoch, 1))
         await deployment.records(deployment.names.reports("survey"))
         worker.signal(signal.SIGKILL)
-    # Phases 2 and 3 pass, unasked; the clients go on with the next epoch.
+    # Phases 2 and 3 pass without answers; the clients go on with the next epoch.
     await users.answer(await deployment.round(epoch + 1, 1))
     with deployment.worker() as worker:
         for phase in (2, 3):
@@ -199,7 +199,10 @@ async def test_a_worker_that_is_down_for_a_whole_phase_loses_no_more_than_that_e
     await deployment.assert_published(epoch + 1, reports=10_000)
     (first, *_) = await deployment.batch_answers(epoch)
     finals = await deployment.finals()
-    assert sorted(finals) == [(epoch, 1), (epoch + 1, 1), (epoch + 1, 2), (epoch + 1, 3)]
+    # On a busy machine, the worker may have asked the second phase before it was killed.
+    asked = [(epoch, 2)] if (epoch, 2) in await deployment.rounds() else []
+    assert sorted(finals) == [(epoch, 1), *asked, (epoch + 1, 1), (epoch + 1, 2), (epoch + 1, 3)]
+    assert [finals[each].reports for each in asked] == [0] * len(asked)
     assert finals[epoch, 1].reports == first.reports == 5_000
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicNames
 
-__all__ = ["AccessRule", "Operation", "Resource", "Role", "access_rules", "rules_of"]
+__all__ = ["COMMANDS", "AccessRule", "Operation", "Resource", "Role", "access_rules", "rules_of"]
 
 
 class Role(StrEnum):
@@ -32,7 +32,29 @@ class Role(StrEnum):
     DEPLOYER = "deployer"
     """Whoever runs `topics`."""
     OPERATOR = "operator"
-    """Whoever runs `doctor`, `dead-letters`, `quarantine`, `inspect` and `reset`."""
+    """Whoever runs `doctor`, `dead-letters`, `quarantine` and `inspect`."""
+    RESETTER = "resetter"
+    """Whoever runs `reset`, which deletes."""
+
+
+#: The commands of each kind of user, all that reach the brokers.
+COMMANDS = {
+    Role.CLIENT: ("report", "simulate", "gateway"),
+    Role.WORKER: ("worker",),
+    Role.READER: ("query", "watch", "page", "synthesize --published"),
+    Role.ANALYST: ("replay", "synthesize"),
+    Role.DEPLOYER: ("topics create", "topics list", "topics acls"),
+    Role.OPERATOR: (
+        "doctor",
+        "dead-letters list",
+        "dead-letters replay",
+        "quarantine list",
+        "quarantine release",
+        "inspect collection",
+        "inspect record",
+    ),
+    Role.RESETTER: ("reset groups", "reset position", "reset topics"),
+}
 
 
 class Resource(StrEnum):
@@ -43,11 +65,12 @@ class Resource(StrEnum):
 
 
 class Operation(StrEnum):
-    """What a rule allows, in the words of Kafka; Read and Write allow Describe as well."""
+    """What a rule allows, in the words of Kafka; Read, Write and Delete allow Describe as well."""
 
     READ = "Read"
     WRITE = "Write"
     CREATE = "Create"
+    DELETE = "Delete"
     DESCRIBE = "Describe"
     DESCRIBE_CONFIGS = "DescribeConfigs"
 
@@ -122,6 +145,12 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
                 yield _on_all(Resource.TOPIC, names.prefix, operation)
             yield from _on_topics(write, reports)
             yield _on_all(Resource.GROUP, group, read)
+        case Role.RESETTER:
+            yield from _on_topics(read, names.collections, names.partials, reports, answers)
+            yield _on_all(Resource.TOPIC, names.prefix, configs)
+            yield from _on_topics(Operation.DELETE, reports, answers, letters, *rounds, *records)
+            for operation in (read, Operation.DELETE):
+                yield _on_all(Resource.GROUP, group, operation)
 
 
 def _on_topics(operation: Operation, *names: str) -> Iterator[AccessRule]:

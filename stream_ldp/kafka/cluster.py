@@ -46,6 +46,7 @@ _BITS = {
     Operation.READ: 3,
     Operation.WRITE: 4,
     Operation.CREATE: 5,
+    Operation.DELETE: 6,
     Operation.DESCRIBE: 8,
     Operation.DESCRIBE_CONFIGS: 10,
 }

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from stream_ldp.cli import app
+from stream_ldp.cli.commands import _NotImported
 from stream_ldp.collection import Topics
-from stream_ldp.kafka.access import Operation, Role, access_rules, rules_of
+from stream_ldp.kafka.access import COMMANDS, Operation, Role, access_rules, rules_of
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import parse_collection
@@ -14,6 +21,7 @@ LETTERS = {
     Operation.READ: "R",
     Operation.WRITE: "W",
     Operation.CREATE: "C",
+    Operation.DELETE: "X",
     Operation.DESCRIBE: "D",
     Operation.DESCRIBE_CONFIGS: "DC",
 }
@@ -35,7 +43,27 @@ def table() -> list[str]:
 def test_the_page_on_deploying_has_the_rules_of_all_users() -> None:
     page = (REPOSITORY / "docs" / "deploy.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in page
-    assert all(f"| `{role}` |" in page for role in Role)
+    for role in Role:
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{role}` |"))
+        assert all(f"`{command.split()[0]}" in row for command in COMMANDS[role])
+
+
+def test_every_command_that_reaches_the_brokers_is_that_of_a_role() -> None:
+    having = [command.partition(" --")[0] for commands in COMMANDS.values() for command in commands]
+    assert set(having) == set(_commands(typer.main.get_command(app)))
+    assert {each for each in having if having.count(each) > 1} == {"synthesize"}
+
+
+def _commands(command: Any, *path: str) -> Iterator[str]:
+    """Yield the commands that have the option --brokers."""
+    context = command.context_class(command)
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(context):
+            yield from _commands(command.get_command(context, name), *path, name)
+    elif isinstance(command, _NotImported):
+        yield from _commands(command._imported(), *path)
+    elif any("--brokers" in parameter.opts for parameter in command.params):
+        yield " ".join(path)
 
 
 def test_two_collections_share_what_is_about_no_one_of_them() -> None:

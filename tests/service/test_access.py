@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 import os
 import re
@@ -16,7 +17,7 @@ import aiohttp
 import numpy as np
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
@@ -26,15 +27,19 @@ from typer.testing import CliRunner
 from stream_ldp.cli import app
 from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Subscriber
 from stream_ldp.client.sender import now_ms
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
-from stream_ldp.kafka.access import AccessRule, Role, access_rules
+from stream_ldp.kafka.access import COMMANDS, AccessRule, Operation, Role, access_rules
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
-from tests.kafka.secured import PASSWORD, SecuredKafka
+from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets
 from tests.service.harness import SURVEY, Deployment, JointDeployment, WorkerProcess, batches
 from tests.service.test_epochs import next_epoch
@@ -43,6 +48,10 @@ from tests.service.test_epochs import next_epoch
 WORKING_SECONDS = 40.0
 
 LOUD_WORKER = Path(__file__).with_name("loud_worker.py")
+
+
+#: A survey with synthetic records, so that it has every topic that a collection of records may have.
+RECORDED_SURVEY = f"{SURVEY}synthesis: {{{{records: 50}}}}\n"
 
 
 class Refused(StreamLDPError):
@@ -95,6 +104,8 @@ class Installation:
     def __init__(self, deployment: Deployment, guarded: SecuredKafka) -> None:
         self.deployment, self.guarded = deployment, guarded
         self.numbers = itertools.count()
+        #: What has been run, by the names of the commands.
+        self.commands: set[str] = set()
 
     @property
     def deeds(self) -> Mapping[Role, Callable[[], Awaitable[None]]]:
@@ -111,11 +122,17 @@ class Installation:
         given = self.guarded.settings(role, topic_prefix=self.deployment.settings.topic_prefix)
         return {f"{ENVIRONMENT_PREFIX}{name.upper()}": str(value) for name, value in given.items()}
 
-    def worker(self) -> WorkerProcess:
+    def worker(self, **others: str) -> WorkerProcess:
+        """Make a worker that logs all; `others` are settings by which it differs from the rest."""
         brokers = self.settings(Role.WORKER).brokers
         through = replace(self.deployment, settings=self.deployment.settings.model_copy(update={"brokers": brokers}))
         # PLAIN sends the password itself, which a log of all that is sent would show.
-        environment = {**self.environment(Role.WORKER), f"{ENVIRONMENT_PREFIX}SASL_MECHANISM": "PLAIN"}
+        environment = {
+            **self.environment(Role.WORKER),
+            f"{ENVIRONMENT_PREFIX}SASL_MECHANISM": "PLAIN",
+            **{f"{ENVIRONMENT_PREFIX}{name.upper()}": value for name, value in others.items()},
+        }
+        self.commands.add("worker")
         return through.worker(program=LOUD_WORKER, environment=environment)
 
     async def until(self, done: Callable[[], Awaitable[bool]], worker: WorkerProcess) -> None:
@@ -135,6 +152,7 @@ class Installation:
     async def gateway(self) -> AsyncIterator[TestClient[aiohttp.web.Request, aiohttp.web.Application]]:
         source = Source(collection=self.deployment.collection, text="")
         door = Door(limiter=Limiter(rate=100, burst=100))
+        self.commands.add("gateway")
         served = Gateway([source], settings=self.settings(Role.CLIENT), door=door, now_ms=now_ms)
         async with TestClient(TestServer(served.application())) as client:
             yield client
@@ -145,12 +163,16 @@ class Installation:
             if answer.status != 200:
                 raise Refused(await answer.text())
 
-    async def run(self, role: Role, *words: str | Path, says: Sequence[str] = (), code: int = 0) -> None:
-        """Run a command, which has to end with this status and to print this."""
+    async def run(
+        self, role: Role, command: str, *words: str | Path, says: Sequence[str] = (), code: int = 0
+    ) -> None:
+        """Run a command, as `COMMANDS` names it, which has to end with this status and to print this."""
         environment = self.environment(role)
-        result = await asyncio.to_thread(CliRunner().invoke, app, list(map(str, words)), env=environment)
+        arguments = [*command.split(), *map(str, words)]
+        result = await asyncio.to_thread(CliRunner().invoke, app, arguments, env=environment)
         if result.exit_code != code or any(each not in result.output for each in says):
-            raise Refused(f"{words}: {result.exit_code}\n{result.output}")
+            raise Refused(f"{command}: {result.exit_code}\n{result.output}")
+        self.commands.add(command)
 
 
 class RecordInstallation(Installation):
@@ -167,7 +189,17 @@ class RecordInstallation(Installation):
             Role.ANALYST: self.replay,
             Role.DEPLOYER: self.deploy,
             Role.OPERATOR: self.operate,
+            Role.RESETTER: self.reset,
         }
+
+    def rules(self, role: Role) -> Sequence[AccessRule]:
+        rules = super().rules(role)
+        if role is not Role.RESETTER:
+            return rules
+        # The topics of the survey stay; those of another collection are deleted.
+        deleted = access_rules(role, [self.unwanted()], settings=self.deployment.settings)
+        kept = [each for each in rules if each.operation is not Operation.DELETE or each.prefixed]
+        return [*kept, *(each for each in deleted if each.operation is Operation.DELETE and not each.prefixed)]
 
     def batches(self, count: int) -> list[bytes]:
         return batches(self.deployment.collection, [now_ms()] * count, reports=3, rng=np.random.default_rng(1))
@@ -178,6 +210,11 @@ class RecordInstallation(Installation):
             await reporter.report_many(np.zeros((10, 2), dtype=np.int64), secrets=None)
             await reporter.flush()
         await self.post(*self.batches(1))
+        data = self.deployment.directory / "data.csv"
+        data.write_text("bathing,mobility\nyes,none\n", encoding="utf-8")
+        file = self.deployment.file
+        await self.run(Role.CLIENT, "report", file, data, "--many-users", says=["1 report"])
+        await self.run(Role.CLIENT, "simulate", file, "--data", data, says=["bathing"])
 
     async def work(self) -> None:
         """Count, refuse batches and publish a final."""
@@ -193,7 +230,11 @@ class RecordInstallation(Installation):
 
         async def done(worker: WorkerProcess) -> bool:
             refused = all(f"refused as {each}" in worker.log for each in ("too_short", "unknown_fingerprint"))
-            return refused and len(await self.deployment.finals()) > before
+            return (
+                refused
+                and len(await self.deployment.finals()) > before
+                and len(await self.deployment.records(self.deployment.names.records("survey"))) > before
+            )
 
         await self.deployment.send([*self.batches(8), b"no batch", of_another])
         with self.worker() as worker:
@@ -207,6 +248,8 @@ class RecordInstallation(Installation):
             assert [answer async for answer in answers]
         for collection in (self.deployment.file, "survey"):
             await self.run(Role.READER, "query", collection, says=["bathing"])
+        await self.run(Role.READER, "watch", self.deployment.file, "--once", says=["bathing"])
+        await self.run(Role.READER, "synthesize --published", self.deployment.file, says=["50 records"])
         await self.look()
 
     async def look(self) -> None:
@@ -218,6 +261,7 @@ class RecordInstallation(Installation):
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
+        self.commands.add("page")
         assert process.stdout is not None
         try:
             async with asyncio.timeout(20), aiohttp.ClientSession() as session:
@@ -235,16 +279,19 @@ class RecordInstallation(Installation):
             await process.communicate()
 
     async def replay(self) -> None:
-        """Answer a window again."""
+        """Answer a window again, and make records of it."""
         await self.run(Role.ANALYST, "replay", self.deployment.file, says=["equal, from"])
+        await self.run(Role.ANALYST, "synthesize", self.deployment.file, says=["50 records"])
 
     async def deploy(self) -> None:
         """Create topics, look at them, and change a collection, but not while workers of it run."""
         name = f"new-{next(self.numbers)}"
         file = self.deployment.directory / f"{name}.yaml"
         file.write_text(SURVEY.format(name=name), encoding="utf-8")
-        await self.run(Role.DEPLOYER, "topics", "create", file, says=["is registered"])
-        await self.run(Role.DEPLOYER, "topics", "list", file, says=["exists"])
+        await self.run(Role.DEPLOYER, "topics create", file, says=["is registered"])
+        await self.run(Role.DEPLOYER, "topics list", file, says=["exists"])
+        user = "--principal", "User:reader"
+        await self.run(Role.DEPLOYER, "topics acls", file, "--role", "reader", *user, says=["kafka-acls.sh"])
         file.write_text(SURVEY.format(name=name).replace("size: 2s", "size: 4s"), encoding="utf-8")
         settings = self.deployment.settings
         async with AIOKafkaConsumer(
@@ -252,21 +299,49 @@ class RecordInstallation(Installation):
             **settings.client_options(),
             group_id=settings.ingest_group(name),
         ):
-            await self.run(Role.DEPLOYER, "topics", "create", file, says=["are running"], code=1)
-        await self.run(Role.DEPLOYER, "topics", "create", file, says=["registered anew"])
+            await self.run(Role.DEPLOYER, "topics create", file, says=["are running"], code=1)
+        await self.run(Role.DEPLOYER, "topics create", file, says=["registered anew"])
 
     async def operate(self) -> None:
         """Look at everything, send dead letters again, and release what holds finals back."""
+        for topic in ("reports", "partials", "dead-letters", "collections", "records"):
+            await self.run(Role.OPERATOR, "inspect record", self.deployment.file, "--topic", topic, says=["offset"])
         file, role = self.deployment.file, Role.OPERATOR
         answers, start_ms = self.deployment.names.estimates("survey"), now_ms() // 2_000 * 2_000
         lost = answer_key("bathing-mobility", WindowBounds(start_ms=start_ms, end_ms=start_ms + 2_000), final=True)
         await self.deployment.send([b"damaged"], topic=answers, key=lost)
         await self.run(role, "doctor", file, says=[".ingest has no running worker", "may describe and read topic"])
-        await self.run(role, "dead-letters", "list", file, says=["too_short"])
-        again = ("dead-letters", "replay", file, "--reason", "unknown_fingerprint", "--hopeless")
-        await self.run(role, *again, says=["batches of 3 reports sent again"])
-        await self.run(role, "quarantine", "list", file, says=["holds finals back"])
-        await self.run(role, "quarantine", "release", file, says=["released"])
+        await self.run(role, "dead-letters list", file, says=["too_short"])
+        again = ("--reason", "unknown_fingerprint", "--hopeless")
+        await self.run(role, "dead-letters replay", file, *again, says=["batches of 3 reports sent again"])
+        await self.run(role, "quarantine list", file, says=["holds finals back"])
+        await self.run(role, "inspect collection", file, says=["holds finals back"])
+        await self.run(role, "quarantine release", file, says=["released"])
+
+    def unwanted(self) -> Collection:
+        """Return a collection that nobody wants any more, of which there is a file."""
+        file = self.deployment.directory / "unwanted.yaml"
+        file.write_text(RECORDED_SURVEY.format(name="unwanted"), encoding="utf-8")
+        return load_collection(file)
+
+    async def reset(self) -> None:
+        """Count again from an earlier time, and delete a collection and a group that is left behind."""
+        settings, unwanted, role = self.deployment.settings, self.unwanted(), Role.RESETTER
+        stranger = settings.ingest_group(f"stranger-{next(self.numbers)}")
+        specs = topic_specs(
+            [unwanted], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+        )
+        async with Cluster.connect(settings) as cluster:
+            existing = await cluster.topics([spec.name for spec in specs])
+            await cluster.create([spec for spec in specs if spec.name not in existing], replication=1)
+            place = TopicPartition(settings.topic_names.reports("unwanted"), 0)
+            for group in (stranger, settings.ingest_group("unwanted")):
+                await cluster.commit(group, {place: (0, "")})
+        since = ("--since", "2020-01-01", "--yes")
+        await self.run(role, "reset position", self.deployment.file, *since, says=["done: start a worker"])
+        await self.run(role, "reset groups", "--yes", says=[f"deletes group {stranger}"])
+        file = self.deployment.directory / "unwanted.yaml"
+        await self.run(role, "reset topics", file, "--yes", says=[f"deletes topic {place.topic}"])
 
 
 class ItemInstallation(Installation):
@@ -315,7 +390,9 @@ class ItemInstallation(Installation):
 
 @pytest.fixture
 async def records(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> RecordInstallation:
-    deployment = await JointDeployment.create(tmp_path, brokers=guarded.bootstrap, prefix=prefix)
+    deployment = await JointDeployment.create(
+        tmp_path, brokers=guarded.bootstrap, prefix=prefix, text=RECORDED_SURVEY
+    )
     return RecordInstallation(deployment, guarded)
 
 
@@ -336,6 +413,21 @@ async def test_the_access_rules_are_enough_for_clients_workers_and_readers(
 
 
 @pytest.mark.long
+async def test_a_worker_that_logs_all_and_has_a_token_does_not_log_it(
+    records: RecordInstallation, administrator: AdminClient, tmp_path: Path
+) -> None:
+    allow(administrator, Role.WORKER, records.rules(Role.WORKER))
+    secret, file = token(Role.WORKER), tmp_path / "token"
+    file.write_text(secret)
+    without_password = {"sasl_username": "", "sasl_password": ""}
+    with records.worker(sasl_mechanism="OAUTHBEARER", sasl_token_file=str(file), **without_password) as worker:
+        await worker.ready()
+        assert "SaslAuthenticate" in worker.log
+        for form in (secret, base64.b64encode(secret.encode()).decode().rstrip("=")):
+            assert form not in worker.log
+
+
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("role", Role)
 async def test_the_access_rules_are_enough_and_none_can_be_left_out(
@@ -345,6 +437,7 @@ async def test_the_access_rules_are_enough_and_none_can_be_left_out(
         allow(administrator, each, records.rules(each))
     await records.work()
     await _assert_none_is_spare(records, administrator, role, records.rules(role), monkeypatch)
+    assert records.commands >= set(COMMANDS[role])
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, SECRETS, Settings
 from stream_ldp.kinds import load_collection
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
 SERVER = (*CLIENT, "log_format", "log_level")
 #: Settings of a command that creates or lists topics.
 TOPICS = (*CLIENT, "partials_partitions")
-#: Settings of a worker: all but the password, which has no flag.
-WORKER = tuple(name for name in Settings.model_fields if name != "sasl_password")
+#: Settings of a worker: all but the passwords, which have no flags.
+WORKER = tuple(name for name in Settings.model_fields if name not in SECRETS)
 
 
 def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:

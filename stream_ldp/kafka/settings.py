@@ -29,6 +29,7 @@ __all__ = [
     "CONNECTION",
     "ENVIRONMENT_PREFIX",
     "OTHER_VARIABLES",
+    "SECRETS",
     "LogFormat",
     "LogLevel",
     "SaslMechanism",
@@ -52,19 +53,23 @@ _OF_A_SERVICE = re.compile(r"SERVICE_(HOST|PORT(_\w+)?)$|PORT_\d+_(TCP|UDP|SCTP)
 #: Its value tells the variable NAME_PORT of a service from a misspelt setting.
 _PORT_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
 
-#: Settings that say how to reach the brokers and may be given as flags. sasl_password may not: every user of a
-#: machine can read the arguments of its processes.
+#: Settings that say how to reach the brokers and may be given as flags. Passwords may not: every user of a machine
+#: can read the arguments of its processes.
 CONNECTION = (
     "brokers",
     "security_protocol",
     "tls_ca_file",
     "tls_cert_file",
     "tls_key_file",
+    "tls_key_password_file",
     "sasl_mechanism",
     "sasl_username",
     "sasl_password_file",
     "sasl_token_file",
 )
+
+#: Settings that are never printed and have no flag; each can be given by a file as well.
+SECRETS = ("tls_key_password", "sasl_password")
 
 
 class SecurityProtocol(StrEnum):
@@ -140,7 +145,11 @@ class Settings(BaseSettings):
     tls_cert_file: Path | None = Field(default=None, description="PEM file of this client's own certificate.")
     tls_key_file: Path | None = Field(
         default=None,
-        description="PEM file of the certificate's key, not encrypted; not needed if the certificate's file has it.",
+        description="PEM file of the certificate's key; not needed if the certificate's file has it.",
+    )
+    tls_key_password: SecretStr | None = Field(default=None, description="Password of that key, if it is encrypted.")
+    tls_key_password_file: Path | None = Field(
+        default=None, description="File that holds the password of that key, if it is encrypted."
     )
     sasl_mechanism: SaslMechanism = Field(
         default=SaslMechanism.SCRAM_SHA_512,
@@ -263,6 +272,7 @@ class Settings(BaseSettings):
         "tls_ca_file",
         "tls_cert_file",
         "tls_key_file",
+        "tls_key_password_file",
         "sasl_password_file",
         "sasl_token_file",
         "admin_token_file",
@@ -309,8 +319,12 @@ class Settings(BaseSettings):
             )
         if self.tls_key_file is not None and self.tls_cert_file is None:
             raise ValueError("tls_key_file is given without its tls_cert_file")
-        if self.sasl_password is not None and self.sasl_password_file is not None:
-            raise ValueError("sasl_password and sasl_password_file are both given: one of them is enough")
+        has_key_password = self.tls_key_password is not None or self.tls_key_password_file is not None
+        if has_key_password and self.tls_cert_file is None:
+            raise ValueError("the password of a key is given without its tls_cert_file")
+        for name in SECRETS:
+            if getattr(self, name) is not None and getattr(self, f"{name}_file") is not None:
+                raise ValueError(f"{name} and {name}_file are both given: one of them is enough")
         if (self.sasl_mechanism is SaslMechanism.OAUTHBEARER) != (self.sasl_token_file is not None):
             raise ValueError("sasl_mechanism OAUTHBEARER and sasl_token_file go together")
         has_password = self.sasl_password is not None or self.sasl_password_file is not None
@@ -342,9 +356,7 @@ class Settings(BaseSettings):
     @property
     def password(self) -> str | None:
         """The password in clear, from wherever it was given."""
-        if self.sasl_password_file is not None:
-            return self.sasl_password_file.read_text(encoding="utf-8").rstrip("\r\n")
-        return None if self.sasl_password is None else self.sasl_password.get_secret_value()
+        return _in_clear(self.sasl_password, self.sasl_password_file)
 
     def ssl_context(self) -> ssl.SSLContext | None:
         """Make the context for TLS, which checks the broker's host name; None where the protocol is not encrypted.
@@ -359,12 +371,20 @@ class Settings(BaseSettings):
         except ssl.SSLError as error:
             raise SettingsError(f"tls_ca_file {self.tls_ca_file} is not a PEM certificate: {error}") from error
         if self.tls_cert_file is not None:
+            password = _in_clear(self.tls_key_password, self.tls_key_password_file)
             try:
-                # The password is empty: without one, OpenSSL would ask for that of an encrypted key at the terminal.
-                context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password="")
-            except ssl.SSLError as error:
+                # Without any password, OpenSSL would ask for that of an encrypted key at the terminal.
+                context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password=password or "")
+            except (ssl.SSLError, ValueError) as error:
+                why = str(error)
+                if b"ENCRYPTED" in (self.tls_key_file or self.tls_cert_file).read_bytes():
+                    why = "the key is encrypted, and " + (
+                        f"tls_key_password_file is not given: {error}"
+                        if password is None
+                        else f"this failed: {error}"
+                    )
                 raise SettingsError(
-                    f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {error}"
+                    f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {why}"
                 ) from error
         return context
 
@@ -454,10 +474,10 @@ class Settings(BaseSettings):
         return [address.strip() for address in self.brokers.split(",")]
 
     def printable(self) -> str:
-        """Write all settings as YAML that `config` can read, without the password."""
-        shown = self.model_dump(mode="json", exclude={"config", "sasl_password"}, exclude_none=True)
-        hidden = "" if self.sasl_password is None else "# sasl_password is set, and not shown\n"
-        return yaml.safe_dump(shown, sort_keys=False) + hidden
+        """Write all settings as YAML that `config` can read, without the passwords."""
+        shown = self.model_dump(mode="json", exclude={"config", *SECRETS}, exclude_none=True)
+        hidden = (f"# {name} is set, and not shown\n" for name in SECRETS if getattr(self, name) is not None)
+        return yaml.safe_dump(shown, sort_keys=False) + "".join(hidden)
 
     def flags(self) -> str:
         """Write the flags that reach the same topics on the same cluster, for a shell; defaults are left out."""
@@ -468,6 +488,13 @@ class Settings(BaseSettings):
             if name == "brokers" or value != type(self).model_fields[name].default
         ]
         return shlex.join(word for pair in words for word in pair)
+
+
+def _in_clear(secret: SecretStr | None, file: Path | None) -> str | None:
+    """Return a secret that was given itself, or by its file, which may end with a newline; None if neither was."""
+    if file is not None:
+        return file.read_text(encoding="utf-8").rstrip("\r\n")
+    return None if secret is None else secret.get_secret_value()
 
 
 def _unknown_variables() -> dict[str, Any]:

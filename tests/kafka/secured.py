@@ -34,10 +34,10 @@ def token(user: str, *, expired: bool = False) -> str:
 
 
 class SecuredKafka(EmbeddedKafka):
-    """An embedded broker with two more ports, where nobody but the administrator may do anything.
+    """An embedded broker with three more ports, where nobody but the administrator may do anything.
 
-    One is for TLS and passwords. The other sends its clients to a port where nobody listens, as a broker behind a
-    wrong port mapping does.
+    One is for TLS and passwords, one for TLS and certificates of clients. The last sends its clients to a port where
+    nobody listens, as a broker behind a wrong port mapping does.
     """
 
     def __init__(self, certificates: Path, *, users: Sequence[str] = ("guest",)) -> None:
@@ -45,11 +45,12 @@ class SecuredKafka(EmbeddedKafka):
         self.users = ("admin", *users)
         self.certificates = certificates
         self.secured_port = EmbeddedKafka().port
+        self.mutual_port = EmbeddedKafka().port
         self.misleading_port = EmbeddedKafka().port
 
     def properties(self) -> dict[str, str]:
         plain = super().properties()
-        secured = f"SASL_SSL://127.0.0.1:{self.secured_port}"
+        secured = f"SASL_SSL://127.0.0.1:{self.secured_port},MUTUAL://127.0.0.1:{self.mutual_port}"
         login = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         # It believes tokens that nobody has signed, which only a test may.
         believing = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
@@ -59,8 +60,11 @@ class SecuredKafka(EmbeddedKafka):
             "listeners": f"{plain['listeners']},{secured},ELSEWHERE://127.0.0.1:{self.misleading_port}",
             "advertised.listeners": f"{plain['advertised.listeners']},{secured},ELSEWHERE://127.0.0.1:1",
             "listener.security.protocol.map": (
-                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,ELSEWHERE:PLAINTEXT"
+                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL,ELSEWHERE:PLAINTEXT"
             ),
+            "listener.name.mutual.ssl.client.auth": "required",
+            "listener.name.mutual.ssl.truststore.type": "PEM",
+            "listener.name.mutual.ssl.truststore.location": str(self.certificates / "ca.pem"),
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.sasl_ssl.plain.sasl.jaas.config": (
                 "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -72,7 +76,7 @@ class SecuredKafka(EmbeddedKafka):
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(self.certificates / "broker.pem"),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS;User:admin",
+            "super.users": "User:ANONYMOUS;User:admin;User:CN=admin",
         }
 
     def format_arguments(self) -> tuple[str, ...]:
@@ -93,18 +97,21 @@ class SecuredKafka(EmbeddedKafka):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make ca.pem, broker.pem signed by it for 127.0.0.1, and other-ca.pem."""
+    """Make ca.pem, broker.pem signed by it for 127.0.0.1, admin.pem with an encrypted admin.key, and other-ca.pem."""
     directory = tmp_path_factory.mktemp("certificates")
 
     def openssl(arguments: str) -> None:
         subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
 
-    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
+    new = f"{key} -nodes"
     openssl(f"req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem")
     openssl(f"req -x509 {new} -subj /CN=other -keyout other.key -out other-ca.pem")
     openssl(f"req {new} -subj /CN=broker -keyout broker.key -out broker.csr")
     (directory / "names").write_text("subjectAltName=IP:127.0.0.1")
     openssl("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
+    openssl(f"req {key} -passout pass:{PASSWORD} -subj /CN=admin -keyout admin.key -out admin.csr")
+    openssl("x509 -req -in admin.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out admin.pem")
     parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "ca.pem")]
     (directory / "broker.pem").write_text("".join(parts))
     return directory

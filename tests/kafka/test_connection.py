@@ -17,7 +17,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.preflight import preflight
-from tests.kafka.secured import SecuredKafka, token
+from tests.kafka.secured import PASSWORD, SecuredKafka, token
 
 COLLECTION = JointCollection.parse(
     """
@@ -51,6 +51,26 @@ async def test_topics_can_be_set_up_and_checked_over_tls_with_a_password(
         await cluster.create(specs, replication=1)
     await register(settings, [Registration.of(COLLECTION)])
     assert await preflight(settings, {"care.yaml": COLLECTION}) == {spec.name: spec.partitions for spec in specs}
+
+
+async def test_a_client_is_known_by_a_certificate_whose_key_is_encrypted(
+    secured: SecuredKafka, certificates: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(PASSWORD)
+    trusting = {
+        "brokers": f"127.0.0.1:{secured.mutual_port}",
+        "security_protocol": "SSL",
+        "tls_ca_file": certificates / "ca.pem",
+    }
+    own = {"tls_cert_file": certificates / "admin.pem", "tls_key_file": certificates / "admin.key"}
+    settings = Settings.load(**trusting, **own, tls_key_password_file=file)
+    await check_connection(settings)
+    async with Cluster.connect(settings) as cluster:
+        # Nobody but the administrator may see it.
+        assert await cluster.topics(["nothing"]) == {}
+    with pytest.raises(BrokerUnreachable):
+        await check_connection(Settings.load(**trusting))
 
 
 @pytest.mark.parametrize("wrong", [{"sasl_password": "falsch"}, {"sasl_username": "nobody"}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,16 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
         ({"admin_token_file": Path("/dev/null")}, "/dev/null holds no token"),
         ({"tls_ca_file": Path(__file__)}, "TLS files are given, but security_protocol is PLAINTEXT"),
         ({"security_protocol": "SSL", "tls_key_file": Path(__file__)}, "without its tls_cert_file"),
+        ({"security_protocol": "SSL", "tls_key_password": "geheim"}, "is given without its tls_cert_file"),
+        (
+            {
+                "security_protocol": "SSL",
+                "tls_cert_file": Path(__file__),
+                "tls_key_password": "geheim",
+                "tls_key_password_file": Path(__file__),
+            },
+            "tls_key_password and tls_key_password_file are both given",
+        ),
         ({"heartbeat_interval_ms": 3_000}, "must be at most a third of session_timeout_ms (6000)"),
     ],
 )
@@ -144,6 +155,10 @@ def test_no_printed_text_contains_the_password(file: Path) -> None:
     for settings in (Settings.load(**SASL_SSL), Settings.load(**from_file, sasl_password_file=file)):
         for text in (settings.printable(), settings.flags(), repr(settings), str(settings)):
             assert "geheim" not in text
+    with_key = Settings.load(security_protocol="SSL", tls_cert_file=file, tls_key_password="geheim")
+    for text in (with_key.printable(), with_key.flags(), repr(with_key), str(with_key)):
+        assert "geheim" not in text
+    assert with_key.printable().endswith("# tls_key_password is set, and not shown\n")
     with_tokens = {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": file, "admin_token_file": file}
     settings = Settings.load(security_protocol="SASL_SSL", **with_tokens)
     assert settings.admin_token == "geheim"
@@ -208,12 +223,41 @@ def test_a_tls_file_that_is_not_pem_is_named(file: Path) -> None:
         Settings.load(security_protocol="SSL", tls_cert_file=file).ssl_context()
 
 
-@pytest.mark.timeout(30)
-def test_an_encrypted_key_is_refused_without_a_prompt_at_the_terminal(tmp_path: Path) -> None:
-    encrypted = "req -x509 -newkey rsa:2048 -subj /CN=us -passout pass:x -keyout key.pem -out cert.pem"
-    subprocess.run(["openssl", *encrypted.split()], cwd=tmp_path, check=True, capture_output=True)
-    settings = Settings.load(
-        security_protocol="SSL", tls_cert_file=tmp_path / "cert.pem", tls_key_file=tmp_path / "key.pem"
+@pytest.fixture
+def encrypted(tmp_path: Path) -> dict[str, Any]:
+    """Make a certificate with a key that the password `geheim` opens, and return their settings."""
+    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -subj /CN=us -passout pass:geheim"
+    subprocess.run(
+        ["openssl", *made.split(), "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
     )
-    with pytest.raises(SettingsError, match="and its key cannot be used"):
-        settings.ssl_context()
+    return {
+        "security_protocol": "SSL",
+        "tls_cert_file": tmp_path / "cert.pem",
+        "tls_key_file": tmp_path / "key.pem",
+    }
+
+
+def test_an_encrypted_key_is_opened_by_its_password(encrypted: dict[str, Any], file: Path) -> None:
+    file.write_text("geheim\n")
+    for given in ({"tls_key_password": "geheim"}, {"tls_key_password_file": file}):
+        assert Settings.load(**encrypted, **given).ssl_context() is not None
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "and its key cannot be used: the key is encrypted, and tls_key_password_file is not given"),
+        ({"tls_key_password": "falsch"}, "and its key cannot be used: the key is encrypted, and this failed"),
+        ({"tls_key_password": "falsch" * 200}, "password cannot be longer than 1024 bytes"),
+    ],
+)
+def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_terminal(
+    encrypted: dict[str, Any], given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message) as refused:
+        Settings.load(**encrypted, **given).ssl_context()
+    assert "falsch" not in "".join(traceback.format_exception(refused.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -123,6 +124,32 @@ async def test_a_guarded_port_tells_a_probe_its_status_alone_and_the_rest_to_who
         assert await _status(client, "/readyz") == (503, {"problems": ["care: rebuilding its windows"]})
         async with client.get("/metrics") as answer:
             assert answer.status == 200
+
+
+async def test_no_log_at_any_level_tells_the_token(
+    guarded: AdminServer, worker: _Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> list[str]:
+        raise RuntimeError("broken on purpose")
+
+    with caplog.at_level(logging.DEBUG):
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{guarded.port}") as client:
+            client.headers["Authorization"] = "Bearer geheim"
+            assert (await _status(client, "/readyz"))[0] == 200
+            worker.ready = fail  # type: ignore[method-assign]
+            async with client.get("/readyz") as answer:
+                assert answer.status == 500
+                told = await answer.text()
+        # A request that is no HTTP is told as far as it could be read.
+        reader, writer = await asyncio.open_connection("127.0.0.1", guarded.port)
+        writer.write(b"GET /metrics HTTP/1.1\r\nAuthorization: Bearer geheim\r\nbroken line\r\n\r\n")
+        told += (await reader.read()).decode()
+        writer.close()
+    told += "\n".join(
+        f"{record.getMessage()} {record.args!r} {logging.Formatter().format(record)}" for record in caplog.records
+    )
+    assert "broken on purpose" in told
+    assert "geheim" not in told
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

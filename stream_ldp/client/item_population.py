@@ -11,8 +11,9 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms
-from stream_ldp.mechanisms import SECRET_BYTES, OSEntropy, random_order, random_words
+from stream_ldp.mechanisms import OSEntropy, random_order, random_words
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
+from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.sampling import respond
 
@@ -91,7 +92,9 @@ class ItemPopulation(Sender):
         self._sets = sets
         self._secrets = secrets
         # Users who memoise need secrets. Those who have none get some for as long as the population lives.
-        self._keys = secrets if secrets is not None or not memoises else _drawn_secrets(len(sets), self._entropy)
+        self._keys = (
+            secrets if secrets is not None or not memoises else drawn_secrets(len(sets), entropy=self._entropy)
+        )
         self._spread = spread
         self._max_reports = max_reports
         self._words: dict[int, NDArray[np.uint32]] = {}
@@ -217,9 +220,3 @@ class ItemPopulation(Sender):
             self._words = {each: words for each, words in self._words.items() if each > oldest}
             self._words[epoch] = random_words(len(self._sets), entropy=self._entropy)
         return self._words[epoch]
-
-
-def _drawn_secrets(users: int, entropy: Entropy) -> list[bytes]:
-    """Draw a secret for each user."""
-    words = random_words(users * SECRET_BYTES // 4, entropy=entropy).tobytes()
-    return [words[start : start + SECRET_BYTES] for start in range(0, len(words), SECRET_BYTES)]

@@ -29,7 +29,8 @@ from stream_ldp.mechanisms.randomness.entropy import (
     random_order,
     random_words,
 )
-from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES, PermanentWords, new_secret
+from stream_ldp.mechanisms.randomness.permanent import PermanentWords
+from stream_ldp.mechanisms.randomness.user_secret import SECRET_BYTES, new_secret
 from stream_ldp.mechanisms.repeated import RepeatedResponse
 from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse

@@ -6,13 +6,12 @@ question would average out.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +37,8 @@ def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.i
     Raises:
         ValueError: a secret has another length.
     """
-    if any(len(secret) != SECRET_BYTES for secret in secrets):
-        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
-    data = collection.fingerprint
-    words = [hashlib.blake2b(data, key=key, digest_size=_WORD_BYTES, person=_QUESTION).digest() for key in secrets]
-    return collection.questions.numbers(np.frombuffer(b"".join(words), dtype="<u4"))
+    words = keyed_digests(secrets, person=_QUESTION, data=collection.fingerprint, size=_WORD_BYTES).view("<u4")
+    return collection.questions.numbers(words[:, 0])
 
 
 def permanent_answers(

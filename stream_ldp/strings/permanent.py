@@ -6,13 +6,12 @@ one question would average out.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +38,8 @@ def asked(collection: StringCollection, *, secrets: Sequence[bytes]) -> tuple[ND
     Raises:
         ValueError: a secret has another length.
     """
-    if any(len(secret) != SECRET_BYTES for secret in secrets):
-        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
-    data, size = collection.fingerprint, _WORDS * _WORD_BYTES
-    drawn = [hashlib.blake2b(data, key=key, digest_size=size, person=_QUESTION).digest() for key in secrets]
-    words = np.frombuffer(b"".join(drawn), dtype="<u4").reshape(-1, _WORDS)
+    size = _WORDS * _WORD_BYTES
+    words = keyed_digests(secrets, person=_QUESTION, data=collection.fingerprint, size=size).view("<u4")
     return collection.method.questions.numbers(words[:, 0]), words[:, 1].astype(np.uint32)
 
 

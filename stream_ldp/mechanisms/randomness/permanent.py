@@ -9,31 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
+from stream_ldp.mechanisms.randomness.user_secret import require_secret
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["SECRET_BYTES", "KeyedWords", "PermanentWords", "new_secret"]
-
-#: Bytes of a user's secret, which is the function's key: 256 bits of security.
-SECRET_BYTES = 32
+__all__ = ["KeyedWords", "PermanentWords"]
 
 _BLOCK_BYTES = 64  # output of one BLAKE2b call, its maximum
 _WORD_BYTES = 4
 _PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation
-
-
-def new_secret() -> bytes:
-    """Draw a fresh user secret from the operating system, which the client has to keep."""
-    return os.urandom(SECRET_BYTES)
 
 
 class KeyedWords(WordEntropy):
@@ -52,8 +44,7 @@ class KeyedWords(WordEntropy):
         person: 16 bytes that no other use of secrets has.
         data: all that the words depend on beside the secret.
         """
-        if len(secret) != SECRET_BYTES:
-            raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        require_secret(secret)
         self._secret, self._person, self._data = secret, person, data
         self._blocks = 0
         self._left = b""
@@ -123,8 +114,7 @@ class PermanentWords:
         return np.array(words, dtype=np.uint32).reshape(len(values), sum(self._counts))
 
     def _digests(self, secret: bytes, values: Sequence[int]) -> list[bytes]:
-        if len(secret) != SECRET_BYTES:
-            raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+        require_secret(secret)
         if len(values) != len(self._counts):
             raise ValueError(f"a record has a value of each of {len(self._counts)} attributes, got {len(values)}")
         # The key is hashed once for all blocks of a length.

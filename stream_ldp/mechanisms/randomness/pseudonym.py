@@ -6,13 +6,12 @@ that the user reports, and the pseudonyms of two periods, collections or users h
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms.randomness.entropy import random_words
-from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,11 +42,8 @@ def pseudonyms(secrets: Sequence[bytes], *, fingerprint: bytes, period: int) -> 
     Raises:
         ValueError: a secret has another length.
     """
-    if any(len(secret) != SECRET_BYTES for secret in secrets):
-        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
     data = fingerprint + period.to_bytes(8, "little", signed=True)
-    made = [hashlib.blake2b(data, key=key, digest_size=PSEUDONYM_BYTES, person=_PERSON).digest() for key in secrets]
-    return np.frombuffer(b"".join(made), dtype=np.uint8).reshape(len(secrets), PSEUDONYM_BYTES)
+    return keyed_digests(secrets, person=_PERSON, data=data, size=PSEUDONYM_BYTES)
 
 
 def random_pseudonyms(users: int, *, entropy: Entropy) -> NDArray[np.uint8]:

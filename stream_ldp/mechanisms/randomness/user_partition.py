@@ -8,12 +8,11 @@ randomised response are of the value. It does not depend on what is true of the 
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms.randomness.permanent import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +38,5 @@ def partition_words(secrets: Sequence[bytes], *, fingerprint: bytes, epoch: int)
     Raises:
         ValueError: a secret has another length.
     """
-    if any(len(secret) != SECRET_BYTES for secret in secrets):
-        raise ValueError(f"a user secret has {SECRET_BYTES} bytes")
     data = fingerprint + epoch.to_bytes(8, "little", signed=True)
-    words = [hashlib.blake2b(data, key=key, digest_size=_WORD_BYTES, person=_PERSON).digest() for key in secrets]
-    return np.frombuffer(b"".join(words), dtype="<u4")
+    return keyed_digests(secrets, person=_PERSON, data=data, size=_WORD_BYTES).view("<u4")[:, 0]

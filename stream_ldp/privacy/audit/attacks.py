@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SECRET_BYTES, Values, random_words
+from stream_ldp.mechanisms import Values
+from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.audit.lower_bound import CHUNK, Histories, LowerBound, System, audit
 
@@ -64,8 +65,7 @@ class Clients:
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Return packed rows, uint8, shape (users, reports, width)."""
-        drawn = random_words(users * SECRET_BYTES // 4, entropy=self.secrets).tobytes()
-        secrets = [drawn[start : start + SECRET_BYTES] for start in range(0, len(drawn), SECRET_BYTES)]
+        secrets = drawn_secrets(users, entropy=self.secrets)
         rows = []
         for record in history:
             values = np.repeat(record[None], users, axis=0)

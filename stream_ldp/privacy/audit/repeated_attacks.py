@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SECRET_BYTES, LolohaResponse, Values, random_words
+from stream_ldp.mechanisms import LolohaResponse, Values
+from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.privacy.audit.attacks import Attack
 from stream_ldp.privacy.audit.item_attacks import extended, opposite_sets, pairs_of_sets
 
@@ -49,13 +50,10 @@ class AveragedSigns:
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
         held = np.flatnonzero(history[0]).astype(np.int64)
-        drawn = random_words(users * SECRET_BYTES // 4, entropy=self.secrets).tobytes()
         permanent = np.concatenate(
             [
-                self.oracle.permanent(
-                    held, padding=self.padding, words=self.keyed(drawn[start : start + SECRET_BYTES])
-                )
-                for start in range(0, len(drawn), SECRET_BYTES)
+                self.oracle.permanent(held, padding=self.padding, words=self.keyed(secret))
+                for secret in drawn_secrets(users, entropy=self.secrets)
             ]
         )
         entropy = self.noise()

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.user_secret import require_secret
 from stream_ldp.privacy.ledger.ledger import (
     Book,
     PhaseReport,
@@ -448,8 +449,7 @@ _NEW_LEDGER = "PrivacyLedger.create, or `stream-ldp report --new-ledger`"
 
 def _derived(secret: bytes, person: bytes) -> bytes:
     """Derive a key for one purpose. A digest made with the secret itself might be a permanent response."""
-    if len(secret) != SECRET_BYTES:
-        raise ValueError(f"a user secret has {SECRET_BYTES} bytes, got {len(secret)}")
+    require_secret(secret)
     return hashlib.blake2b(key=secret, person=person, digest_size=SECRET_BYTES).digest()
 
 

@@ -62,6 +62,7 @@ class Resource(StrEnum):
 
     TOPIC = "topic"
     GROUP = "group"
+    TRANSACTIONAL_ID = "transactional-id"
 
 
 class Operation(StrEnum):
@@ -128,6 +129,7 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
             )
             for part in ("ingest", "merged", "released"):
                 yield AccessRule(resource=Resource.GROUP, name=f"{group}.{collection}.{part}", operation=read)
+            yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
             # Its last part says which collections are merged together.
             yield _on_all(Resource.GROUP, f"{group}.merge", read)
         case Role.READER:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.client import CoordinationType
 from aiokafka.errors import (
     GroupCoordinatorNotAvailableError,
     IncompatibleBrokerVersion,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
     UnknownTopicOrPartitionError,
     for_code,
 )
@@ -173,6 +175,29 @@ class Cluster:
             for partition, code in partitions:
                 if code:
                     raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
+
+    async def check_fence(self, topic: str) -> None:
+        """Check that this user can shut out others who write to a topic; see `FencedProducer`.
+
+        Raises:
+            ClusterError: it may not, or the brokers have no coordinator of transactions within LEADER_SECONDS.
+        """
+        try:
+            async with asyncio.timeout(LEADER_SECONDS):
+                while True:
+                    with suppress(GroupCoordinatorNotAvailableError):
+                        await self._admin._client.coordinator_lookup(CoordinationType.TRANSACTION, topic)
+                        return
+                    await asyncio.sleep(0.05)
+        except TransactionalIdAuthorizationFailed as error:
+            raise ClusterError(
+                f"transactional id {topic}: this user needs an access rule that allows Write on it"
+            ) from error
+        except TimeoutError as error:
+            raise ClusterError(
+                f"no broker coordinates transactions after {LEADER_SECONDS:.0f} s: have fewer been started than "
+                "their setting transaction.state.log.replication.factor says?"
+            ) from error
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
         """Create topics, and wait until they can be used. A topic that exists by now is left as it is.

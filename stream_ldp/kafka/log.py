@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LogReader"]
 
+#: A final answer is written in a transaction: of one that was not completed, another worker has written the final.
+ISOLATION = "read_committed"
+
 #: Longest wait, in milliseconds, for records of a log that is read to its end.
 POLL_MS = 200
 
@@ -77,6 +80,7 @@ class LogReader:
                 group_id=self._group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest" if self._from_beginning else "latest",
+                isolation_level=ISOLATION,
             )
             if broker is None
             else MemoryConsumer(broker)

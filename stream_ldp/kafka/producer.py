@@ -85,16 +85,19 @@ class Producer:
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        options: dict[str, Any] = {
+        options = self._options()
+        broker = CONNECTED.get()
+        self._producer = AIOKafkaProducer(**options) if broker is None else MemoryProducer(broker, options)
+        await self._producer.start()
+
+    def _options(self) -> dict[str, Any]:
+        return {
             **self._settings.client_options(),
             "enable_idempotence": self._idempotent,
             "acks": "all",
             "max_request_size": self._max_record_bytes,
             "request_timeout_ms": round(1_000 * max(self._patience, REQUEST_SECONDS)),
         }
-        broker = CONNECTED.get()
-        self._producer = AIOKafkaProducer(**options) if broker is None else MemoryProducer(broker, options)
-        await self._producer.start()
 
     async def topics(self) -> set[str]:
         """Return the names of all existing topics that this user may describe."""
@@ -151,8 +154,13 @@ class Producer:
             await self._producer.stop()
 
     async def abandon(self) -> None:
-        """Disconnect without the records that no broker accepts: aiokafka's `stop` would wait for them for ever."""
-        with contextlib.suppress(TimeoutError):
+        """Disconnect without the records that no broker accepts: aiokafka's `stop` would wait for them for ever.
+
+        May be called twice, or without a start.
+        """
+        if self._producer is None:
+            return
+        with contextlib.suppress(TimeoutError, KafkaError):
             async with asyncio.timeout(ABANDON_SECONDS):
                 await self._producer._sender.close()
         self._producer._closed = True

@@ -15,7 +15,7 @@ from aiokafka.record.util import calc_crc32c
 from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["StoredRecord", "parse"]
 
@@ -31,7 +31,7 @@ _VERSION = 2
 #: Most bytes of an integer of 64 bits. Without a limit, a megabyte of them would take minutes to be added up.
 _VARINT_BYTES = 10
 
-_CODEC_BITS, _APPEND_TIME_BIT, _CONTROL_BIT = 0x07, 0x08, 0x20
+_CODEC_BITS, _APPEND_TIME_BIT, _TRANSACTION_BIT, _CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
 _CODECS: dict[int, Callable[[bytes], bytes]] = {
     0: lambda data: data,
     1: DECODERS["gzip"],
@@ -59,17 +59,39 @@ class StoredRecord:
     fault: str | None = None
 
 
-def parse(data: bytes, *, start: int, end: int) -> Iterator[StoredRecord]:
+def parse(data: bytes, *, start: int, end: int, aborted: Sequence[tuple[int, int]] = ()) -> Iterator[StoredRecord]:
     """Yield the records of consecutive batches, without those of control batches and of a last one that is cut off.
 
     start, end: offsets of the first record that is wanted, and behind the last one of the log.
+    aborted: producer and first offset of each transaction that was aborted, whose records are left out.
     """
+    transactions = _Transactions(aborted)
     while len(data) >= _OVERHEAD:
         (length,) = struct.unpack_from(">i", data, 8)
         batch, data = data[: _OVERHEAD + length], data[_OVERHEAD + length :]
         if length < _HEADER.size - _OVERHEAD or len(batch) < _OVERHEAD + length:
             return
-        yield from (each for each in _records(batch, end) if each.offset >= start)
+        if not transactions.abort(batch):
+            yield from (each for each in _records(batch, end) if each.offset >= start)
+
+
+class _Transactions:
+    """The transactions that were aborted, as far as they have begun and not yet ended."""
+
+    def __init__(self, aborted: Sequence[tuple[int, int]]) -> None:
+        self._to_come = sorted(aborted, key=lambda each: each[1])
+        self._open: set[int] = set()
+
+    def abort(self, batch: bytes) -> bool:
+        """Decide whether a batch, which is the next one, is part of an aborted transaction or the mark at its end."""
+        base, _, _, _, _, attributes, _, _, _, producer, *_ = _HEADER.unpack_from(batch)
+        while self._to_come and self._to_come[0][1] <= base:
+            self._open.add(self._to_come.pop(0)[0])
+        if not attributes & _TRANSACTION_BIT or producer not in self._open:
+            return False
+        if attributes & _CONTROL_BIT:
+            self._open.discard(producer)
+        return True
 
 
 def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:

@@ -93,13 +93,17 @@ async def _fetch(consumer: Any, partition: TopicPartition, position: int) -> lis
     leader = client.cluster.leader_for_partition(partition)
     if leader in (None, -1):
         raise LeaderNotAvailableError
-    # As soon as there is one byte, and whatever its transaction, as our consumers do.
+    # As soon as there is one byte, and of transactions what the consumer itself would give.
     wanted = [(partition.topic, [(partition.partition, position, FETCH_BYTES)])]
-    response = await client.send(leader, FetchRequest(WAIT_MS, 1, FETCH_BYTES, 0, wanted))
-    ((_, ((_, code, end, *_, data),)),) = response.topics
+    committed = consumer._isolation_level == "read_committed"
+    response = await client.send(leader, FetchRequest(WAIT_MS, 1, FETCH_BYTES, int(committed), wanted))
+    ((_, ((_, code, end, *others, data),)),) = response.topics
+    # Since version 11, the replica to read from stands between them and the data.
+    aborted = others[-2 if response.API_VERSION >= 11 else -1]
     if code != 0:
         raise for_code(code)
-    return [_record(partition, each) for each in parse(bytes(data or b""), start=position, end=end)]
+    found = parse(bytes(data or b""), start=position, end=end, aborted=aborted or ())
+    return [_record(partition, each) for each in found]
 
 
 def _record(partition: TopicPartition, stored: StoredRecord) -> ConsumerRecord:

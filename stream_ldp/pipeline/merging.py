@@ -226,8 +226,12 @@ class Merge:
     def has_final(self, window_ms: int) -> bool:
         """Decide whether any series has its final answer to a window, or to a later one."""
         end_ms = window_ms + self.collection.window.size_ms
-        decided = (self._undecided.decided_ms(each) for each in self._series)
-        return any(each is not None and each >= end_ms for each in decided)
+        return any(self.has_decided(each, end_ms) for each in self._series)
+
+    def has_decided(self, series: Series, end_ms: int) -> bool:
+        """Decide whether a series has its final answer to the window with this end, or to a later one."""
+        decided_ms = self._undecided.decided_ms(series)
+        return decided_ms is not None and decided_ms >= end_ms
 
     def is_decided(self, pane: int) -> bool:
         """Decide whether all windows of a pane have their final answers."""

@@ -2,9 +2,15 @@
 
 A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
 partials. It begins where its last commit says that the records of what is still open begin. After that each final is
-solved in order of time from the final before it, published, acknowledged, and only then remembered; a repeat after a
-crash has the same content. The round of the next phase of an epoch follows from the final alone, and is published
-again after every start, since an earlier owner may have died before publishing it.
+solved in order of time from the final before it, published, acknowledged, and only then remembered.
+
+Each final is on the log once, although two workers may merge a collection at a time: one has been frozen, or they
+serve different sets of collections and so are in different groups. Whoever has a final to publish takes the answers
+topic if it is not its own, which shuts out all others, and reads what they have written: only a final that is not
+there is published. Nothing else keeps them apart, and neither waits for the other to end.
+
+The round of the next phase of an epoch follows from the final alone, and so do synthetic records. Both are published
+again after every start, and after finals that another worker has published, since it may have died before.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from mode import Service
 
 from stream_ldp.collection.synthesis import synthesis_of
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.fenced_producer import Fenced
 from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
@@ -34,7 +41,7 @@ from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.solver import Solver
-from stream_ldp.service.windows_log import partials_log, read_answers
+from stream_ldp.service.windows_log import AnswersLog, partials_log
 from stream_ldp.synthesis.publication import are_due, published
 from stream_ldp.synthesis.window import whole
 
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
@@ -71,6 +79,11 @@ RELEASE_SECONDS = 2.0
 COMMIT_SECONDS = 5.0
 
 
+#: Seconds that a worker which has been shut out leaves to the other for its final, doubled with each time in a row:
+#: two that took the topic back at once would shut each other out for ever.
+YIELD_SECONDS = 0.5
+
+
 class PartitionsAdded(StreamLDPError, RuntimeError):
     """The reports topic has got more partitions, of which this worker knows nothing."""
 
@@ -78,9 +91,13 @@ class PartitionsAdded(StreamLDPError, RuntimeError):
 class _Owned:
     """A collection that this worker merges."""
 
-    def __init__(self, collection: Collection, *, partitions: int) -> None:
+    def __init__(
+        self, collection: Collection, *, partitions: int, settings: Settings, writer: ExclusiveWriter
+    ) -> None:
         self.merge = Merge(collection, partitions=partitions)
         self.quarantine = Quarantine()
+        self.answers = AnswersLog(self.merge, self.quarantine, settings=settings)
+        self.writer = writer
         self.held: list[Unread] = []
         self.asked_at = -RELEASE_SECONDS
         # Since when the final that is due next is being solved and published.
@@ -109,12 +126,14 @@ class Merger(Service):
         settings: Settings,
         report_partitions: Mapping[str, int],
         producer: Producer,
+        writers: Callable[[Collection], ExclusiveWriter],
         cluster: Cluster,
         metrics: Metrics,
     ) -> None:
         """Prepare for some collections.
 
         report_partitions: number of partitions of each collection's reports topic, by the collection's name.
+        writers: makes what writes the final answers of a collection.
         """
         super().__init__()
         self._collections = {collection.name: collection for collection in collections}
@@ -122,6 +141,7 @@ class Merger(Service):
         self._settings = settings
         self._report_partitions = report_partitions
         self._producer = producer
+        self._writers = writers
         self._cluster = cluster
         self._metrics = metrics
         self._owned: dict[str, _Owned] = {}
@@ -151,7 +171,12 @@ class Merger(Service):
         self._assigned = True
         for name, collection in self._collections.items():
             if self._partition_of(name) in partitions and name not in self._owned:
-                owned = _Owned(collection, partitions=self._report_partitions[name])
+                owned = _Owned(
+                    collection,
+                    partitions=self._report_partitions[name],
+                    settings=self._settings,
+                    writer=self._writers(collection),
+                )
                 self._owned[name] = owned
                 log.info("%s: merges its windows", name, extra={"collection": name})
                 owned.task = self.add_future(self._run(owned))
@@ -228,16 +253,18 @@ class Merger(Service):
         return partials.partition_of(name, partitions=self._settings.partials_partitions)
 
     async def _run(self, owned: _Owned) -> None:
+        try:
+            await self._merge(owned)
+        finally:
+            await owned.writer.stop()
+
+    async def _merge(self, owned: _Owned) -> None:
         await self._patiently(lambda: self._rebuild(owned))
         while owned.waiting:
             await self._take(owned, owned.waiting.popleft())
         owned.rebuilt = True
         merge = owned.merge
-        for answer in merge.decided:
-            await self._ask_next(merge.collection, answer)
-        # A window that is forgotten has its records: they are published before it is.
-        if merge.decided and merge.holds(merge.decided[-1].window.start_ms):
-            await self._publish_records(merge, merge.decided[-1])
+        await self._follow_up(merge)
         provisionals = [Provisionals(merge, each, now=time.monotonic()) for each in merge.collection.series]
         while not self.should_stop:
             owned.wake.clear()
@@ -247,7 +274,7 @@ class Merger(Service):
             elif not held and (question := merge.due()) is not None:
                 owned.due_since = time.monotonic()
                 is_first = not merge.has_final(question.window_ms)
-                final = await self._publish_final(merge, question)
+                final = await self._publish_final(owned, question)
                 owned.due_since = None
                 if final is not None and is_first:
                     await self._publish_records(merge, final)
@@ -264,8 +291,21 @@ class Merger(Service):
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(owned.wake.wait(), left)
 
-    async def _publish_final(self, merge: Merge, question: Question[Any, Any]) -> Answer | None:
-        """Publish the answer to a question, and return it; None if there are too few users for one."""
+    async def _follow_up(self, merge: Merge) -> None:
+        """Publish what follows from the newest finals on the log; whoever published them may have died before."""
+        for answer in merge.decided:
+            await self._ask_next(merge.collection, answer)
+        # A window that is forgotten has its records: they are published before it is.
+        if merge.decided and merge.holds(merge.decided[-1].window.start_ms):
+            await self._publish_records(merge, merge.decided[-1])
+
+    async def _publish_final(self, owned: _Owned, question: Question[Any, Any]) -> Answer | None:
+        """Publish the answer to a question, and return it.
+
+        Returns:
+            None if there are too few users for an answer, or if another worker has published it.
+        """
+        merge = owned.merge
         collection = merge.collection
         if await asyncio.to_thread(is_withheld, collection, question):
             log.info(
@@ -280,7 +320,10 @@ class Merger(Service):
             return None
         with span("answer", root=True, collection=collection.name, series=question.series.name):
             answer = (await self._solve(merge.collection, question)).answer
-            offset = await self._publish(merge.collection, answer)
+            offset = await self._write_once(owned, question, answer)
+        if offset is None:
+            await self._follow_up(merge)
+            return None
         await self._ask_next(merge.collection, answer)
         merge.decide(answer, offset=offset)
         if answer.status is Status.NO_REPORTS:
@@ -384,7 +427,7 @@ class Merger(Service):
                 each.answer(question, seconds=0.0, now=time.monotonic())
             elif question is not None:
                 solved = await self._solve(merge.collection, question)
-                await self._publish(merge.collection, solved.answer)
+                await self._publish(merge.collection, solved.answer, self._producer)
                 each.answer(question, seconds=solved.seconds, now=time.monotonic())
                 return True
         return False
@@ -401,13 +444,40 @@ class Merger(Service):
             self._metrics.estimates_certified.labels(collection.name, str(fit.certified).lower()).inc()
         return solved
 
-    async def _publish(self, collection: Collection, answer: Answer) -> int:
+    async def _write_once(self, owned: _Owned, question: Question[Any, Any], answer: Answer) -> int | None:
+        """Publish a final answer unless it is on the log, and return its offset; None if it is there."""
+        merge, name = owned.merge, owned.merge.collection.name
+
+        async def is_there() -> bool:
+            await self._patiently(lambda: self._read_answers(owned))
+            return merge.has_decided(question.series, answer.window.end_ms)
+
+        shut_out = 0
+        while owned.writer.held or not await is_there():
+            try:
+                if not owned.writer.held:
+                    await self._patiently(owned.writer.take)
+                    # Whoever had the topic may have written to it until now, and cannot any more.
+                    if await is_there():
+                        break
+                offset = await self._publish(merge.collection, answer, owned.writer)
+            except Fenced:
+                log.info("%s: another worker publishes its finals as well", name, extra={"collection": name})
+                await asyncio.sleep(YIELD_SECONDS * 2**shut_out)
+                shut_out += 1
+            else:
+                owned.answers.position = offset + 1
+                return offset
+        log.info("%s/%s: another worker has published the final answer of %s", name, answer.series, answer.window)
+        return None
+
+    async def _publish(self, collection: Collection, answer: Answer, writer: Producer | ExclusiveWriter) -> int:
         """Publish an answer, and return its offset."""
         topic = self._names.answers(collection)
         kind = "final" if answer.final else "provisional"
         record = Record(topic=topic, key=answer.key, value=answer.to_bytes(), partition=0, headers=answer.headers)
         with span("publish", collection=collection.name, series=answer.series, kind=kind, window=str(answer.window)):
-            offset = await self._producer.write(record)
+            offset = await writer.write(record)
         self._metrics.estimates_published.labels(collection.name, kind).inc()
         return offset
 
@@ -428,11 +498,8 @@ class Merger(Service):
         begin = await last_merge(self._cluster, self._settings, merge.collection)
         if begin is not None:
             merge.resume(begin)
-        async for unread in read_answers(
-            merge, owned.quarantine, settings=self._settings, begin=0 if begin is None else begin.answers
-        ):
-            log.warning("%s: passed over: %s", name, unread)
-            self._metrics.records_passed_over.labels(name, "answers").inc()
+            owned.answers.position = begin.answers
+        await self._read_answers(owned)
         number = 0
         async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
             number += 1
@@ -441,6 +508,13 @@ class Merger(Service):
         took = time.monotonic() - began
         self._metrics.rebuild_duration.labels(name).observe(took)
         log.info("%s: windows rebuilt from %d partials in %.1f s", name, number, took)
+
+    async def _read_answers(self, owned: _Owned) -> None:
+        """Take note of the final answers that have come on the log."""
+        name = owned.merge.collection.name
+        async for unread in owned.answers.read():
+            log.warning("%s: passed over: %s", name, unread)
+            self._metrics.records_passed_over.labels(name, "answers").inc()
 
     async def _commit(self, owned: _Owned) -> None:
         """Commit, now and then, from where the windows of a collection can be rebuilt."""

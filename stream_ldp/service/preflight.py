@@ -22,6 +22,7 @@ __all__ = [
     "CHANGE_TOPIC",
     "PreflightError",
     "Problem",
+    "check_fences",
     "create_command",
     "preflight",
     "registry_problems",
@@ -79,6 +80,18 @@ async def preflight(settings: Settings, collections: Mapping[str, Collection]) -
     if problems:
         raise PreflightError(problems)
     return {name: topic.partitions for name, topic in existing.items()}
+
+
+async def check_fences(settings: Settings, collections: Iterable[Collection]) -> None:
+    """Check that this user can publish final answers of the collections: nobody else needs to.
+
+    Raises:
+        BrokerUnreachable, SettingsError: no broker can be reached.
+        ClusterError: see `Cluster.check_fence`.
+    """
+    async with Cluster.connect(settings) as cluster:
+        for each in collections:
+            await cluster.check_fence(settings.topic_names.answers(each))
 
 
 def create_command(settings: Settings, collections: Iterable[str]) -> str:

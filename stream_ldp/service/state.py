@@ -14,7 +14,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.pipeline.source_partition import Checkpoint
-from stream_ldp.service.windows_log import partials_log, read_answers
+from stream_ldp.service.windows_log import AnswersLog, partials_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +129,7 @@ async def read_windows(
     """
     merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
     quarantine = Quarantine()
-    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
+    unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
     applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]
     unread += [each for each in applied if each is not None]
     async with Cluster.connect(settings) as cluster:

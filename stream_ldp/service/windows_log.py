@@ -20,45 +20,59 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.quarantine import Quarantine
 
-__all__ = ["partials_log", "read_answers"]
+__all__ = ["AnswersLog", "partials_log"]
 
 
-async def read_answers(
-    merge: Merge, quarantine: Quarantine, *, settings: Settings, begin: int = 0
-) -> AsyncIterator[Unread]:
-    """Let a merge and its quarantine take note of the final answers on the log; yield what cannot be read.
+class AnswersLog:
+    """The answers topic, from which a merge and its quarantine take note of the final answers.
 
-    begin: offset to begin at, or before the oldest record for all.
+    position: offset of the record that comes next.
     """
-    collection = merge.collection
-    kind = kind_of(collection)
-    merge.expect(kind.layout(collection))
-    async with LogReader(settings.topic_names.answers(collection), settings=settings) as reader:
-        await reader.seek(begin)
-        async for record in reader.read_to_end():
-            if record.key is not None and is_provisional(record.key):
-                continue
-            answer, why = None, _fault(record) or NO_VALUE
-            if record.value is not None:
-                try:
-                    answer = kind.answer.from_bytes(record.value)
-                except ValueError as error:
-                    why = f"not an answer that this release can go on from: {str(error).splitlines()[0]}"
-            if answer is None:
-                unread = _unread(record, why)
-                if (place := quarantine.add_final(record.key, unread)) is not None:
-                    series, start_ms = place
-                    merge.skip(series, start_ms + collection.window.size_ms)
-                yield unread
-                continue
-            if answer.fingerprint != merge.fingerprint:
-                yield _unread(record, f"an answer of another collection, of fingerprint {answer.fingerprint}")
-                continue
-            merge.decide(answer, offset=record.offset)
-            if answer.status is Status.ANSWERED:
-                quarantine.note_final(answer.series, answer.window.start_ms)
-            if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
-                merge.expect(kind.rounds.layout(collection, asked))
+
+    def __init__(self, merge: Merge, quarantine: Quarantine, *, settings: Settings, begin: int = 0) -> None:
+        """Begin at an offset, or, if that is before the oldest record, with all."""
+        self.position = begin
+        self._merge = merge
+        self._quarantine = quarantine
+        self._settings = settings
+        merge.expect(kind_of(merge.collection).layout(merge.collection))
+
+    async def read(self) -> AsyncIterator[Unread]:
+        """Read on to the end; yield what cannot be read."""
+        topic = self._settings.topic_names.answers(self._merge.collection)
+        async with LogReader(topic, settings=self._settings) as reader:
+            await reader.seek(self.position)
+            async for record in reader.read_to_end():
+                if (unread := self._take(record)) is not None:
+                    yield unread
+            self.position = await reader.position()
+
+    def _take(self, record: ConsumerRecord) -> Unread | None:
+        """Take note of a record; return it if it cannot be read."""
+        merge, collection = self._merge, self._merge.collection
+        kind = kind_of(collection)
+        if record.key is not None and is_provisional(record.key):
+            return None
+        answer, why = None, _fault(record) or NO_VALUE
+        if record.value is not None:
+            try:
+                answer = kind.answer.from_bytes(record.value)
+            except ValueError as error:
+                why = f"not an answer that this release can go on from: {str(error).splitlines()[0]}"
+        if answer is None:
+            unread = _unread(record, why)
+            if (place := self._quarantine.add_final(record.key, unread)) is not None:
+                series, start_ms = place
+                merge.skip(series, start_ms + collection.window.size_ms)
+            return unread
+        if answer.fingerprint != merge.fingerprint:
+            return _unread(record, f"an answer of another collection, of fingerprint {answer.fingerprint}")
+        merge.decide(answer, offset=record.offset)
+        if answer.status is Status.ANSWERED:
+            self._quarantine.note_final(answer.series, answer.window.start_ms)
+        if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
+            merge.expect(kind.rounds.layout(collection, asked))
+        return None
 
 
 async def partials_log(name: str, *, settings: Settings, begin: int = 0) -> AsyncIterator[LogEntry]:

@@ -20,6 +20,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Producer
@@ -29,13 +30,14 @@ from stream_ldp.service.faust_app import faust_app, merge_group
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
-from stream_ldp.service.preflight import preflight
+from stream_ldp.service.preflight import check_fences, preflight
 from stream_ldp.service.unfinished import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
+    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
     from stream_ldp.kafka.settings import Settings
 
 __all__ = ["Worker", "WorkerCrashed", "run"]
@@ -71,10 +73,12 @@ class Worker:
         *,
         partitions: Mapping[str, int],
         metrics: Metrics,
+        writers: Callable[[Collection], ExclusiveWriter] | None = None,
     ) -> None:
         """Make the parts.
 
         partitions: number of partitions of every topic, as the preflight found them.
+        writers: makes what writes the final answers of a collection, if not a fenced producer.
         """
         report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self._settings = settings
@@ -89,6 +93,7 @@ class Worker:
             settings=settings,
             report_partitions=report_partitions,
             producer=self._producer,
+            writers=writers or self._fenced_producer,
             cluster=self._cluster,
             metrics=metrics,
         )
@@ -105,6 +110,14 @@ class Worker:
         self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
         self._app = faust_app(settings, collections, self._merger, datadir=self._datadir.name)
         self._started = False
+
+    def _fenced_producer(self, collection: Collection) -> FencedProducer:
+        return FencedProducer(
+            self._settings,
+            topic=self._settings.topic_names.answers(collection),
+            max_record_bytes=MAX_RECORD_BYTES,
+            acknowledge_seconds=self._settings.outage_seconds,
+        )
 
     def live(self) -> list[str]:
         """Say why the process should be restarted; empty when it should not."""
@@ -205,7 +218,7 @@ class _Process:
     async def work(self) -> None:
         """Check the cluster, then work until a part crashes."""
         partitions = await patiently(
-            lambda: preflight(self._settings, self._collections),
+            self._check,
             seconds=self._settings.outage_seconds,
             waiting=self._wait,
         )
@@ -220,6 +233,12 @@ class _Process:
         )
         await self.worker.start()
         await self.worker.wait()
+
+    async def _check(self) -> dict[str, int]:
+        """Check the cluster, and return the number of partitions of every topic."""
+        partitions = await preflight(self._settings, self._collections)
+        await check_fences(self._settings, self._collections.values())
+        return partitions
 
     def _wait(self, error: Exception) -> None:
         if str(error) != self._waiting_for:
@@ -237,7 +256,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     """Work on collections, which are keyed by their files, until SIGINT or SIGTERM.
 
     Raises:
-        AccessRefused, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`.
+        AccessRefused, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`, `check_fences`.
         BrokerUnreachable: no broker has answered for as long as the setting `outage` says.
         WorkerCrashed: a part of the worker failed.
     """

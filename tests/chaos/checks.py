@@ -56,8 +56,12 @@ def differences_of_finals(
     finals: dict[tuple[int, int], Estimate] = {}
     for each in published:
         place = each.window.start_ms, each.window.end_ms
-        if finals.setdefault(place, each) != each:
-            problems.append(f"window {place[0]}: published twice, with other content")
+        if place in finals:
+            problems.append(
+                f"window {place[0]}: published twice, with {'one' if each == finals[place] else 'another'} content"
+            )
+        else:
+            finals[place] = each
     answered = {start: each for (start, _), each in finals.items() if each.status is Status.ANSWERED}
     silent = [each.window for each in finals.values() if each.status is Status.NO_REPORTS]
     problems += [f"window {start}: no final" for start in sorted(expected.final - answered.keys())]

@@ -148,11 +148,14 @@ class _Run:
         )
         through = self.stage.workers_address or self.stage.address
         settings = self.deployment.settings.model_copy(update={"brokers": through})
-        self._workers = replace(self.deployment, settings=settings)
+        served = (
+            [self.deployment, await self.deployment.beside_another()] if self.schedule.two_sets else [self.deployment]
+        )
+        self._served = itertools.cycle([replace(each, settings=settings) for each in served])
 
     def hire(self) -> WorkerProcess:
         """Start one worker more."""
-        worker = self._workers.worker(broken=self._broken, environment=self._environment)
+        worker = next(self._served).worker(broken=self._broken, environment=self._environment)
         self.crew.append(worker)
         return worker
 

@@ -118,6 +118,7 @@ class Schedule:
     idle: whether partitions stop holding windows open after a silence, and one of them is silent.
     window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
         "linked", if they are made of all that their users have sent in a period of some windows.
+    two_sets: whether every second worker serves another collection beside.
     """
 
     seed: int
@@ -126,10 +127,11 @@ class Schedule:
     workers: int
     idle: bool
     window: str
+    two_sets: bool
     events: tuple[Event, ...]
 
     def __str__(self) -> str:
-        kinds = [self.window, *(["idle"] if self.idle else [])]
+        kinds = [self.window, *(["idle"] if self.idle else []), *(["two-sets"] if self.two_sets else [])]
         faults = " ".join(map(str, self.events))
         return f"seed {self.seed} {self.scene.name}: {self.workers} workers {' '.join([*kinds, faults])}"
 
@@ -185,6 +187,7 @@ def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECOND
         workers=rng.choice((1, 2, 2, 3)),
         idle=drawn.name != "retention" and rng.random() < 0.3,
         window=rng.choice(("tumbling", "linked", "hop", "memory")),
+        two_sets=rng.random() < 0.5,
         events=tuple(sorted(events, key=lambda event: event.at)),
     )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_ldp.kafka.record_batch import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stream_ldp.kafka.record_batch import StoredRecord
 
@@ -28,13 +28,13 @@ RECORDS: tuple[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 )
 
 
-def batch(*, codec: str = "none", base: int = 0) -> bytes:
-    """Write RECORDS as aiokafka does."""
+def batch(*, codec: str = "none", base: int = 0, producer: int | None = None) -> bytes:
+    """Write RECORDS as aiokafka does, in a transaction of a producer if one is given."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODECS[codec],
-        is_transactional=0,
-        producer_id=-1,
+        is_transactional=int(producer is not None),
+        producer_id=-1 if producer is None else producer,
         producer_epoch=-1,
         base_sequence=-1,
         batch_size=2**20,
@@ -52,8 +52,10 @@ def changed(data: bytes, change: Callable[[bytearray], object]) -> bytes:
     return bytes(changing)
 
 
-def read(data: bytes, *, start: int = 0, end: int = 1_000) -> list[StoredRecord]:
-    return list(parse(data, start=start, end=end))
+def read(
+    data: bytes, *, start: int = 0, end: int = 1_000, aborted: Sequence[tuple[int, int]] = ()
+) -> list[StoredRecord]:
+    return list(parse(data, start=start, end=end, aborted=aborted))
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -84,6 +86,22 @@ def test_batches_that_control_transactions_hold_no_records() -> None:
         data[22] |= 0x20
 
     assert read(changed(batch(), control)) == []
+
+
+def test_records_of_a_transaction_are_left_out_from_its_first_offset_to_its_end_if_it_was_aborted() -> None:
+    def end(data: bytearray) -> None:
+        data[22] |= 0x20
+
+    log = [
+        batch(base=0, producer=1),
+        batch(base=3, producer=2),
+        batch(base=6),
+        changed(batch(base=9, producer=1), end),
+        batch(base=12, producer=1),
+    ]
+    assert [each.offset for each in read(b"".join(log))] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14]
+    assert [each.offset for each in read(b"".join(log), aborted=[(1, 0)])] == [3, 4, 5, 6, 7, 8, 12, 13, 14]
+    assert [each.offset for each in read(b"".join(log), aborted=[(1, 12), (2, 3)])] == [0, 1, 2, 6, 7, 8]
 
 
 def test_a_header_name_that_is_not_utf8_is_the_fault_of_its_record_alone() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import TopicPartition
@@ -17,14 +17,24 @@ from aiokafka.errors import (
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 from tests.kafka.test_record_batch import RECORDS, batch
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PARTITION = TopicPartition("care.reports", 0)
 
 
 class MemoryConsumer:
-    """A consumer of one partition, whose broker has some batches."""
+    """A consumer of one partition, whose broker has some batches.
 
-    def __init__(self, data: bytes, *, code: int = 0, away: bool = False) -> None:
+    aborted: producer and first offset of transactions, which the broker tells a consumer that leaves them out.
+    """
+
+    def __init__(
+        self, data: bytes, *, code: int = 0, away: bool = False, aborted: Sequence[tuple[int, int]] | None = None
+    ) -> None:
         self.sought: list[int] = []
+        self._aborted = aborted
+        self._isolation_level = "read_uncommitted" if aborted is None else "read_committed"
         self._client = self
         self.cluster = SimpleNamespace(leader_for_partition=lambda _: 1)
         self._data = data
@@ -35,7 +45,9 @@ class MemoryConsumer:
         if self._away:
             raise NodeNotReadyError
         ((topic, ((partition, _, _),)),) = request.topics
-        return SimpleNamespace(topics=[(topic, [(partition, self._code, 43, 43, 0, [], -1, self._data)])])
+        assert request._isolation_level == (self._aborted is not None)
+        answer = (partition, self._code, 43, 43, 0, self._aborted, -1, self._data)
+        return SimpleNamespace(topics=[(topic, [answer])], API_VERSION=11)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         assert partition == PARTITION
@@ -82,3 +94,13 @@ async def test_records_beside_the_unreadable_ones_are_as_any_consumer_gives_them
     assert [(each.key, each.value, list(each.headers)) for each in records[:3]] == list(RECORDS)
     assert [each.offset for each in records] == [37, 38, 39, 42]
     assert not any(isinstance(each, UnreadableRecord) for each in records[:3])
+
+
+async def test_what_was_never_committed_is_left_out_for_a_consumer_that_leaves_it_out() -> None:
+    data = batch(base=37, producer=7) + damaged()
+    (record,) = (await read_past(CorruptRecordException(), MemoryConsumer(data, aborted=[(7, 37)]), {PARTITION: 37}))[
+        PARTITION
+    ]
+    assert isinstance(record, UnreadableRecord)
+    records = (await read_past(CorruptRecordException(), MemoryConsumer(data), {PARTITION: 37}))[PARTITION]
+    assert [each.offset for each in records] == [37, 38, 39, 42]

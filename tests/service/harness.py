@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,6 +111,19 @@ class Deployment:
     def names(self) -> TopicNames:
         return self.settings.topic_names
 
+    async def beside_another(self) -> Self:
+        """Add a second collection, and return the deployment as workers of both serve it."""
+        file = self.directory / "another.yaml"
+        file.write_text(SURVEY.format(name="another"), encoding="utf-8")
+        collection, settings = load_collection(file), self.settings
+        specs = topic_specs(
+            [collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+        )
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create(specs, replication=1)
+        await register(settings, [Registration.of(collection)])
+        return replace(self, others=(file,))
+
     def worker(
         self, *, broken: str | None = None, program: Path | None = None, environment: Mapping[str, str] | None = None
     ) -> WorkerProcess:
@@ -127,7 +140,9 @@ class Deployment:
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
         """Return all that a topic holds now."""
-        consumer = AIOKafkaConsumer(**self.settings.client_options(), enable_auto_commit=False)
+        consumer = AIOKafkaConsumer(
+            **self.settings.client_options(), enable_auto_commit=False, isolation_level="read_committed"
+        )
         await consumer.start()
         try:
             partitions = [TopicPartition(topic, number) for number in range(self.partitions[topic])]

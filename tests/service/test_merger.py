@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from stream_ldp.kafka.fenced_producer import Fenced
 from stream_ldp.kafka.memory import MemoryBroker, Stored, connected
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import solve
@@ -24,6 +25,7 @@ from stream_ldp.records.layout import JointLayout
 from stream_ldp.service import merger as merger_module
 from stream_ldp.service.merger import Merger, PartitionsAdded
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.windows_log import AnswersLog
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.items import films
 from tests.machines import simulation
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
 
     from aiokafka import TopicPartition
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.producer import Record
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.merging import Merge
 
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
 MAKING = JointCollection.parse(
@@ -54,6 +56,7 @@ class Published:
     """A producer that keeps what it is given; the topics of answers are empty at first."""
 
     def __init__(self) -> None:
+        self.holders: dict[str, Writer] = {}
         self.records: list[Record] = []
         self._news = asyncio.Event()
 
@@ -64,6 +67,9 @@ class Published:
     async def write(self, record: Record) -> int:
         await self.publish([record])
         return len(self.records) - 1
+
+    def writer(self, collection: Collection) -> Writer:
+        return Writer(self, collection.name)
 
     async def finals_of(self, collection: JointCollection, *, number: int) -> list[int]:
         """Wait for finals of a collection, and return their numbers of reports."""
@@ -81,6 +87,27 @@ class Published:
             await self._news.wait()
 
 
+class Writer:
+    """What writes final answers, as long as no other has taken their topic."""
+
+    def __init__(self, published: Published, name: str) -> None:
+        self.held = False
+        self._published, self._name = published, name
+
+    async def take(self) -> None:
+        self._published.holders[self._name] = self
+        self.held = True
+
+    async def write(self, record: Record) -> int:
+        if self._published.holders[self._name] is not self:
+            self.held = False
+            raise Fenced
+        return await self._published.write(record)
+
+    async def stop(self) -> None:
+        self.held = False
+
+
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> Published:
     async def empty(*_: object, **__: object) -> AsyncIterator[Any]:
@@ -90,7 +117,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Published:
     async def none(*_: object) -> dict[str, int]:
         return {}
 
-    monkeypatch.setattr(merger_module, "read_answers", empty)
+    monkeypatch.setattr(AnswersLog, "read", empty)
     monkeypatch.setattr(merger_module, "partials_log", empty)
     monkeypatch.setattr(merger_module, "released", none)
     return Published()
@@ -137,6 +164,7 @@ async def merger(published: Published, reports_topics: ReportsTopics, metrics: M
         settings=Settings.load(),
         report_partitions={"small": 1, "wide": 1, "shy": 1, "making": 1},
         producer=published,  # type: ignore[arg-type]
+        writers=published.writer,
         cluster=reports_topics,  # type: ignore[arg-type]
         metrics=metrics,
     )
@@ -349,47 +377,148 @@ class OnTheLog(Published):
         return self._broker.end(record.topic) - 1
 
 
-async def records_of_a_restart(windows: int, metrics: Metrics) -> int:
-    """Return the number of records that a merger reads when it starts after so many windows, and one open one."""
-    settings, spec, size_ms = Settings.load(), SMALL.estimates[0], SMALL.window.size_ms
-    broker = CountsReads(topics=set(), now_ms=1)
-    published, cluster = OnTheLog(broker), ReportsTopics()
+class Installation:
+    """A broker in memory, on which any number of mergers merge the small collection."""
 
-    def merger() -> Merger:
+    def __init__(self, metrics: Metrics) -> None:
+        self.broker = CountsReads(topics=set(), now_ms=1)
+        self.published = OnTheLog(self.broker)
+        self._cluster = ReportsTopics()
+        self._metrics = metrics
+
+    def merger(self) -> Merger:
         return Merger(
             [SMALL],
-            settings=settings,
+            settings=Settings.load(),
             report_partitions={"small": 1},
-            producer=published,  # type: ignore[arg-type]
-            cluster=cluster,  # type: ignore[arg-type]
-            metrics=metrics,
+            producer=self.published,  # type: ignore[arg-type]
+            writers=self.published.writer,
+            cluster=self._cluster,  # type: ignore[arg-type]
+            metrics=self._metrics,
         )
 
-    async def tell(to: Merger, record: partials.Partial | partials.Watermark) -> None:
+    async def tell(self, record: partials.Partial | partials.Watermark, *mergers: Merger) -> None:
+        """Write a record of the partials topic, which some mergers read at once."""
         key, value = partials.encode(record, writer="w")
-        broker.put(settings.topic_names.partials, value, key=key)
-        await to.apply(entry(SMALL, broker.end(settings.topic_names.partials) - 1, key, value))
+        topic = Settings.load().topic_names.partials
+        self.broker.put(topic, value, key=key)
+        for each in mergers:
+            await each.apply(entry(SMALL, self.broker.end(topic) - 1, key, value))
 
+    async def window(self, number: int, *mergers: Merger) -> None:
+        """Let a window end in which some users reported."""
+        spec, window = SMALL.estimates[0], SMALL.window
+        pane_ms = number * window.size_ms
+        await self.tell(partial(number % 7 + 1, collection=SMALL, spec=spec, pane_ms=pane_ms), *mergers)
+        await self.tell(watermark(pane_ms + window.size_ms + window.grace_ms, collection=SMALL), *mergers)
+
+
+@pytest.fixture
+def installation(metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    """An installation whose solves take no time; what has been shut out comes back at once."""
+    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr(merger_module, "YIELD_SECONDS", 0.0)
+    installation = Installation(metrics)
+    with connected(installation.broker):
+        yield installation
+
+
+async def test_two_workers_that_merge_a_collection_side_by_side_publish_each_final_once(
+    installation: Installation,
+) -> None:
+    mergers = [installation.merger(), installation.merger()]
+    for each in mergers:
+        await each.take_over(set(range(64)))
+        await rebuilt(each)
+    for number in range(30):
+        await installation.window(number, *mergers)
+    async with asyncio.timeout(SOON):
+        for each in mergers:
+            while not each._owned["small"].merge.has_final(29 * SMALL.window.size_ms):
+                await asyncio.sleep(0)
+    for each in mergers:
+        await each.on_stop()
+    finals = await installation.published.finals_of(SMALL, number=30)
+    assert finals == [number % 7 + 1 for number in range(30)]
+
+
+async def test_a_worker_that_was_frozen_publishes_no_final_that_its_successor_has_published(
+    installation: Installation,
+) -> None:
+    frozen, successor = installation.merger(), installation.merger()
+    await frozen.take_over(set(range(64)))
+    await rebuilt(frozen)
+    await installation.window(0, frozen)
+    await asyncio.wait_for(installation.published.finals_of(SMALL, number=1), SOON)
+    await successor.take_over(set(range(64)))
+    await rebuilt(successor)
+    await installation.window(1, successor)
+    await asyncio.wait_for(installation.published.finals_of(SMALL, number=2), SOON)
+    partials_topic = Settings.load().topic_names.partials
+    for offset, record in enumerate(installation.broker.available(partials_topic)):
+        await frozen.apply(entry(SMALL, offset, record.key or b"", record.value))
+    async with asyncio.timeout(SOON):
+        while not frozen._owned["small"].merge.has_final(SMALL.window.size_ms):
+            await asyncio.sleep(0)
+    # What comes next is published by whichever is first.
+    await installation.window(2, frozen)
+    assert await asyncio.wait_for(installation.published.finals_of(SMALL, number=3), SOON) == [1, 2, 3]
+    for each in (frozen, successor):
+        await each.on_stop()
+
+
+async def test_a_final_that_came_before_its_worker_was_shut_out_is_not_published_again(
+    installation: Installation, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, merger = Installation(metrics), installation.merger()
+    with connected(other.broker):
+        quick = other.merger()
+        await quick.take_over(set(range(64)))
+        await rebuilt(quick)
+        await other.window(0, quick)
+        await asyncio.wait_for(other.published.finals_of(SMALL, number=1), SOON)
+        await quick.on_stop()
+    (final,) = [each for each in other.published.records if not is_provisional(each.key)]
+    take = Writer.take
+
+    async def late(writer: Writer) -> None:
+        await installation.published.write(final)
+        await take(writer)
+
+    monkeypatch.setattr(Writer, "take", late)
+    await merger.take_over(set(range(64)))
+    await rebuilt(merger)
+    await installation.window(0, merger)
+    async with asyncio.timeout(SOON):
+        while not merger._owned["small"].merge.has_final(0):
+            await asyncio.sleep(0)
+    await merger.on_stop()
+    assert await installation.published.finals_of(SMALL, number=1) == [1]
+
+
+async def records_of_a_restart(windows: int, metrics: Metrics) -> int:
+    """Return the number of records that a merger reads when it starts after so many windows, and one open one."""
+    spec, size_ms = SMALL.estimates[0], SMALL.window.size_ms
+    installation = Installation(metrics)
+    broker, published = installation.broker, installation.published
     with connected(broker):
-        first = merger()
+        first = installation.merger()
         await first.take_over(set(range(64)))
         await rebuilt(first)
         for number in range(windows):
-            await tell(first, partial(number % 7 + 1, collection=SMALL, spec=spec, pane_ms=number * size_ms))
-            closes_ms = (number + 1) * size_ms + SMALL.window.grace_ms
-            await tell(first, watermark(closes_ms, collection=SMALL))
+            await installation.window(number, first)
             await asyncio.wait_for(published.finals_of(SMALL, number=number + 1), SOON)
-        await tell(first, partial(5, collection=SMALL, spec=spec, pane_ms=windows * size_ms))
+        await installation.tell(partial(5, collection=SMALL, spec=spec, pane_ms=windows * size_ms), first)
         async with asyncio.timeout(SOON):
             while first._owned["small"].committed != first._owned["small"].merge.checkpoint:
                 await asyncio.sleep(0)
         await first.on_stop()
         broker.reads = 0
-        second = merger()
+        second = installation.merger()
         await second.take_over(set(range(64)))
         await rebuilt(second)
         closes_ms = (windows + 1) * size_ms + SMALL.window.grace_ms
-        await tell(second, watermark(closes_ms, collection=SMALL))
+        await installation.tell(watermark(closes_ms, collection=SMALL), second)
         finals = await asyncio.wait_for(published.finals_of(SMALL, number=windows + 1), SOON)
         assert finals == [*(number % 7 + 1 for number in range(windows)), 5]
         await second.on_stop()
@@ -468,9 +597,9 @@ async def test_records_whose_owner_died_before_publishing_them_are_published_by_
     await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
     finals = [each for each in published.records if each.topic.endswith(".making.estimates")]
 
-    async def answers(merge: Merge, *_: object, **__: object) -> AsyncIterator[Any]:
-        if merge.collection is MAKING:
-            merge.decide(Estimate.from_bytes(finals[0].value))
+    async def answers(log: AnswersLog) -> AsyncIterator[Any]:
+        if log._merge.collection is MAKING:
+            log._merge.decide(Estimate.from_bytes(finals[0].value))
         return
         yield
 
@@ -478,7 +607,7 @@ async def test_records_whose_owner_died_before_publishing_them_are_published_by_
         for offset, record in enumerate(parts if name == "making" else []):
             yield entry(MAKING, offset, *partials.encode(record, writer="w"))
 
-    monkeypatch.setattr(merger_module, "read_answers", answers)
+    monkeypatch.setattr(AnswersLog, "read", answers)
     monkeypatch.setattr(merger_module, "partials_log", log)
     await merger.give_up(set(range(64)))
     reports_topics.forget_commits()

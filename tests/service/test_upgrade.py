@@ -1,20 +1,17 @@
-"""Tests of workers whose set of collections changes one worker after the other, on a real Kafka."""
+"""Tests that the set of collections of a deployment can change while its workers go on."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import replace
+import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.registry import Registration, register
-from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import load_collection
-from tests.service.harness import SURVEY, JointDeployment
-from tests.service.test_worker import assert_finals_are_exact, play
+from tests.service.harness import JointDeployment, batches
+from tests.service.test_worker import assert_finals_are_exact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,38 +19,56 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.embedded import EmbeddedKafka
 
 
-async def with_another(deployment: JointDeployment) -> JointDeployment:
-    """Add a second collection, and return the deployment as workers of both serve it."""
-    file = deployment.directory / "another.yaml"
-    file.write_text(SURVEY.format(name="another"), encoding="utf-8")
-    collection, settings = load_collection(file), deployment.settings
-    specs = topic_specs([collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
-    async with Cluster.connect(settings) as cluster:
-        await cluster.create(specs, replication=1)
-    await register(settings, [Registration.of(collection)])
-    return replace(deployment, others=(file,))
+async def report(deployment: JointDeployment, until: asyncio.Event) -> int:
+    """Report without a pause until it is time, and return the number of reports."""
+    rng, number = np.random.default_rng(1), 0
+    while not until.is_set():
+        now_ms = time.time_ns() // 1_000_000
+        await deployment.send(batches(deployment.collection, [now_ms] * 20, reports=10, rng=rng))
+        number += 200
+        await asyncio.sleep(0.1)
+    return number
+
+
+async def finals_come(deployment: JointDeployment, *, number: int) -> None:
+    """Wait until there are so many finals more."""
+    before = len(await deployment.finals())
+    async with asyncio.timeout(60):
+        while len(await deployment.finals()) < before + number:
+            await asyncio.sleep(0.5)
 
 
 @pytest.mark.long
-async def test_finals_have_one_content_while_workers_of_more_collections_replace_the_old_ones(
+@pytest.mark.timeout(300)
+async def test_every_final_is_there_once_while_a_collection_comes_and_goes_and_workers_are_killed_and_frozen(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
-    """Both sets of workers merge the collection for a while, and may publish a final twice: the same one."""
-    before = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
-    after = await with_another(before)
-    with before.worker() as first, before.worker() as second:
+    """Workers of both sets merge the collection side by side, each set in a group of its own."""
+    alone = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    beside = await alone.beside_another()
+    enough = asyncio.Event()
+    with alone.worker() as first, alone.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
-        playing = asyncio.create_task(play(before, users=60_000, seconds=12))
-        await asyncio.sleep(2)
-        with after.worker() as third, after.worker() as fourth:
-            await third.ready()
-            first.signal(signal.SIGTERM)
-            assert await first.ended() == 0
-            await fourth.ready()
+        reporting = asyncio.create_task(report(alone, enough))
+        with beside.worker() as third, beside.worker() as fourth:
+            await asyncio.gather(third.ready(), fourth.ready())
+            await finals_come(alone, number=3)
+            first.signal(signal.SIGKILL)
+            await finals_come(alone, number=3)
+            third.signal(signal.SIGSTOP)
+            await asyncio.sleep(8)  # longer than its session
+            third.signal(signal.SIGCONT)
+            await finals_come(alone, number=3)
             second.signal(signal.SIGTERM)
             assert await second.ended() == 0
-            await playing
-            await assert_finals_are_exact(before, reports=60_000)
-            for worker in (third, fourth):
-                worker.signal(signal.SIGTERM)
-                assert await worker.ended() == 0
+            with alone.worker() as fifth:
+                await fifth.ready()
+                await finals_come(alone, number=3)
+                fourth.signal(signal.SIGKILL)
+                third.signal(signal.SIGTERM)
+                assert await third.ended() == 0
+                await finals_come(alone, number=2)
+                enough.set()
+                await assert_finals_are_exact(alone, reports=await reporting)
+                fifth.signal(signal.SIGTERM)
+                assert await fifth.ended() == 0

@@ -13,7 +13,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.quarantine import Quarantine
-from stream_ldp.service.windows_log import partials_log, read_answers
+from stream_ldp.service.windows_log import AnswersLog, partials_log
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.pipeline.test_merging import JOINT, SURVEY, partial
 
@@ -59,7 +59,7 @@ async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_
         ],
     )
     merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
-    unread = [each async for each in read_answers(merge, quarantine, settings=settings)]
+    unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
     assert [each.offset for each in unread] == [1, 2, 3]
     assert [each.window.start_ms for each in merge.decided] == [MINUTE_MS]
     assert [each.offset for each in quarantine.holding(merge)] == [3]

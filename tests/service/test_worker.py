@@ -55,8 +55,7 @@ async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) 
     # A window between two others in which nobody reported has a final that says so.
     finals = [estimate for estimate in finals if estimate.reports]
     published = {estimate.window.start_ms: estimate for estimate in finals}
-    for estimate in finals:
-        assert estimate == published[estimate.window.start_ms], "a final was published twice, with other content"
+    assert len(finals) == len(published), "a final was published twice"
     assert [(each.window.start_ms, each.reports) for each in published.values()] == [
         (each.window.start_ms, each.reports) for each in offline
     ]

@@ -19,6 +19,7 @@ from stream_ldp.cli.demo.survey import Survey
 from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
+from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.metrics import Metrics
@@ -79,6 +80,17 @@ def _broker(stack: ExitStack, console: Console) -> EmbeddedBroker:
         return stack.enter_context(EmbeddedMock())
 
 
+class _Alone(Producer):
+    """What writes final answers on the mock cluster, whose transactions aiokafka cannot read: the only worker."""
+
+    held = False
+
+    async def take(self) -> None:
+        """Connect."""
+        await self.start()
+        self.held = True
+
+
 class _Demo:
     def __init__(self, parts: Sequence[Part[Any]], settings: Settings, console: Console) -> None:
         self._parts = parts
@@ -104,6 +116,7 @@ class _Demo:
                 collections,
                 partitions={each.name: each.partitions for each in specs},
                 metrics=Metrics(each.name for each in collections),
+                writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
             )
             await worker.start()
         try:

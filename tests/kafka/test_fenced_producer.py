@@ -1,0 +1,86 @@
+"""Tests that one producer at a time writes to a topic, and that what others leave behind is never read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from stream_ldp.kafka.fenced_producer import Fenced, FencedProducer
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.producer import Record
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from stream_ldp.kafka.settings import Settings
+
+
+@pytest.fixture
+async def topic(settings: Settings, prefix: str) -> str:
+    """Create an empty topic."""
+    admin = AIOKafkaAdminClient(**settings.client_options())
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(prefix, 1, 1)])
+    finally:
+        await admin.close()
+    return prefix
+
+
+@pytest.fixture
+async def producer(settings: Settings, topic: str) -> AsyncIterator[Callable[[], FencedProducer]]:
+    made = []
+
+    def make() -> FencedProducer:
+        made.append(FencedProducer(settings, topic=topic, max_record_bytes=2**20, acknowledge_seconds=20.0))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.stop()
+
+
+def record(topic: str, value: bytes) -> Record:
+    return Record(topic=topic, key=b"key", value=value, partition=0)
+
+
+async def values(settings: Settings, topic: str) -> list[bytes | None]:
+    async with LogReader(topic, settings=settings) as reader:
+        return [each.value async for each in reader.read_to_end()]
+
+
+async def test_who_takes_a_topic_shuts_out_the_producer_before_until_that_takes_it_back(
+    producer: Callable[[], FencedProducer], settings: Settings, topic: str
+) -> None:
+    first, second = producer(), producer()
+    await first.take()
+    assert await first.write(record(topic, b"1")) == 0
+    await second.take()
+    assert first.held, "it does not know yet"
+    with pytest.raises(Fenced, match=topic):
+        await first.write(record(topic, b"never"))
+    assert not first.held
+    written = await second.write(record(topic, b"2"))
+    await first.take()
+    await first.write(record(topic, b"3"))
+    with pytest.raises(Fenced):
+        await second.write(record(topic, b"never"))
+    assert await values(settings, topic) == [b"1", b"2", b"3"]
+    async with LogReader(topic, settings=settings) as reader:
+        await reader.seek(written)
+        assert (await reader.next()).value == b"2"
+
+
+async def test_a_record_whose_producer_was_shut_out_before_it_was_committed_is_never_read(
+    producer: Callable[[], FencedProducer], settings: Settings, topic: str
+) -> None:
+    frozen, successor = producer(), producer()
+    await frozen.take()
+    await frozen._producer.begin_transaction()
+    await (await frozen.send(record(topic, b"never")))
+    assert await values(settings, topic) == []
+    await successor.take()
+    await successor.write(record(topic, b"once"))
+    assert await values(settings, topic) == [b"once"]

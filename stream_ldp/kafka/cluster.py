@@ -137,7 +137,7 @@ class Cluster:
         Raises:
             ClusterError: the group gets no coordinator within LEADER_SECONDS.
         """
-        answers = await _once_coordinated(group, lambda: self._admin.describe_consumer_groups([group]))
+        answers = await _once_coordinated(f"group {group}", lambda: self._admin.describe_consumer_groups([group]))
         return sum(len(described[5]) for answer in answers for described in answer.groups)
 
     async def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -182,21 +182,12 @@ class Cluster:
         Raises:
             ClusterError: it may not, or the brokers have no coordinator of transactions within LEADER_SECONDS.
         """
+        lookup = self._admin._client.coordinator_lookup
         try:
-            async with asyncio.timeout(LEADER_SECONDS):
-                while True:
-                    with suppress(GroupCoordinatorNotAvailableError):
-                        await self._admin._client.coordinator_lookup(CoordinationType.TRANSACTION, topic)
-                        return
-                    await asyncio.sleep(0.05)
+            await _once_coordinated(f"transactional id {topic}", lambda: lookup(CoordinationType.TRANSACTION, topic))
         except TransactionalIdAuthorizationFailed as error:
             raise ClusterError(
                 f"transactional id {topic}: this user needs an access rule that allows Write on it"
-            ) from error
-        except TimeoutError as error:
-            raise ClusterError(
-                f"no broker coordinates transactions after {LEADER_SECONDS:.0f} s: have fewer been started than "
-                "their setting transaction.state.log.replication.factor says?"
             ) from error
 
     async def create(self, specs: Sequence[TopicSpec], *, replication: int) -> None:
@@ -240,7 +231,7 @@ class Cluster:
         Raises:
             ClusterError: the cluster refuses it, such as while the group has members.
         """
-        coordinator = await _once_coordinated(name, lambda: self._admin.find_coordinator(name))
+        coordinator = await _once_coordinated(f"group {name}", lambda: self._admin.find_coordinator(name))
         answer = await self._admin._send_request(DeleteGroups([name]), coordinator)
         for _, code in answer.results:
             if code:
@@ -266,7 +257,7 @@ class Cluster:
         return found
 
 
-async def _once_coordinated(group: str, ask: Callable[[], Awaitable[Any]]) -> Any:
+async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any:
     """Ask about a group; a cluster that never had one creates its coordinator only when it is first asked for it."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LEADER_SECONDS
@@ -276,7 +267,7 @@ async def _once_coordinated(group: str, ask: Callable[[], Awaitable[Any]]) -> An
             return await ask()
         except GroupCoordinatorNotAvailableError as error:
             if loop.time() >= until:
-                raise ClusterError(f"group {group} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+                raise ClusterError(f"{what} has no coordinator after {LEADER_SECONDS:.0f} s") from error
         await asyncio.sleep(0.05)
 
 

@@ -209,6 +209,12 @@ class Settings(BaseSettings):
         description="Most reports that a pane of a collection that links them takes of one partition; batches with "
         "further ones become dead letters.",
     )
+    max_dead_letter_bytes: int = Field(
+        default=16 * 2**20,
+        ge=1,
+        description="Bytes of a collection's dead letters that a worker keeps until it writes them; with more, it "
+        "writes at once.",
+    )
     admin_host: str = Field(default="127.0.0.1", description="Address that serves /metrics, /livez and /readyz.")
     admin_port: int = Field(
         default=9464,

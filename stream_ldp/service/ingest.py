@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import Refused, dead_letter
 from stream_ldp.service.ownership import Ownership
-from stream_ldp.service.rejection_log import RejectionLog
+from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,9 +61,8 @@ MAX_RECORDS = 2_000
 #: brokers, some 20 ms, in which nothing is counted.
 FLUSH_SECONDS = 0.25
 
-#: Bytes of waiting dead letters with which a flush does not wait for its time, and those of a letter beside the
-#: refused record itself. A flood of junk would fill the memory between two flushes.
-DEAD_LETTER_BYTES, LETTER_BYTES = 16 * 2**20, 1_024
+#: Bytes of a dead letter beside the refused record itself.
+LETTER_BYTES = 1_024
 
 #: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
@@ -133,8 +133,10 @@ class Ingest(Service):
         self._running = False
         self._finished = asyncio.Event()
         self._asking_since: float | None = None
-        # Of the dead letters since the last flush.
+        # Of the dead letters since the last flush. A flood of junk would fill the memory between two flushes.
         self._waiting_bytes = 0
+        self._max_waiting_bytes = settings.max_dead_letter_bytes
+        self._flood_told_at = -math.inf
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
@@ -236,7 +238,10 @@ class Ingest(Service):
         ]
         if self._clock() >= self._checked_at + CHECK_SECONDS:
             await self._check_broker(idle)
-        if self._waiting_bytes > DEAD_LETTER_BYTES or self._clock() >= self._flushed_at + FLUSH_SECONDS:
+        flooded = self._waiting_bytes > self._max_waiting_bytes
+        if flooded:
+            self._note_flood()
+        if flooded or self._clock() >= self._flushed_at + FLUSH_SECONDS:
             await self._flush()
 
     async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
@@ -279,6 +284,18 @@ class Ingest(Service):
             )
             self._metrics.batches_rejected.labels(name, why.reason.value).inc()
             self._rejections.add(refused, why, now=self._clock())
+
+    def _note_flood(self) -> None:
+        """Count a flush that dead letters make come before its time, and say so now and then."""
+        self._metrics.flushes_flooded.labels(self.collection.name).inc()
+        if self._clock() >= self._flood_told_at + SUM_SECONDS:
+            self._flood_told_at = self._clock()
+            log.warning(
+                "%s: so many batches are refused that dead letters are written before their time: more than %d bytes "
+                "of them wait (max_dead_letter_bytes); see where they come from by stream-ldp dead-letters list",
+                *(self.collection.name, self._max_waiting_bytes),
+                extra={"collection": self.collection.name},
+            )
 
     async def _check_broker(self, idle: Iterable[TopicPartition]) -> None:
         """Measure the lag, and advance the idle partitions that have been read to their end.

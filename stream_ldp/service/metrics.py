@@ -70,6 +70,10 @@ class Metrics:
         self.batches_rejected = self._counter(
             "batches_rejected", "Batches sent to the dead-letter topic, by reason.", "reason"
         )
+        self.flushes_flooded = self._counter(
+            "flushes_flooded",
+            "Flushes before their time, since more dead letters waited than `max_dead_letter_bytes`.",
+        )
         self.records_passed_over = self._counter(
             "records_passed_over", "Records of a topic of workers that could not be read.", "topic"
         )
@@ -153,6 +157,7 @@ class Metrics:
             self.reports_counted,
             self.reports_late,
             self.reports_duplicate,
+            self.flushes_flooded,
             self.offsets_lost,
             self.records_holding,
             self.batches_implausible,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
@@ -10,7 +12,6 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
-    DEAD_LETTER_BYTES,
     FLUSH_SECONDS,
     LETTER_BYTES,
     MAX_RECORDS,
@@ -19,6 +20,7 @@ from stream_ldp.service.ingest import (
     UNANSWERED_SECONDS,
     Ingest,
 )
+from stream_ldp.service.rejection_log import SUM_SECONDS
 from tests.service.memory import MemoryKafka
 
 
@@ -34,8 +36,8 @@ async def ingest(kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) 
     return await joined(kafka_in_memory, monkeypatch)
 
 
-async def joined(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
-    ingest = memory.ingest(monkeypatch)
+async def joined(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ingest:
+    ingest = memory.ingest(monkeypatch, **settings)
     await ingest.on_start()
     await ingest._ownership.on_partitions_assigned(memory.all)
     return ingest
@@ -106,13 +108,38 @@ async def test_a_flood_of_unknown_fingerprints_fills_neither_memory_nor_metrics_
         most = max(most, sum(len(owned.dead_letters) for owned in ingest._ownership.partitions.values()))
     memory.turn_seconds = 0.1
     await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
-    assert most <= DEAD_LETTER_BYTES // LETTER_BYTES + MAX_RECORDS
+    assert most <= memory.settings.max_dead_letter_bytes // LETTER_BYTES + MAX_RECORDS
+    assert memory.metric("flushes_flooded_total", collection="survey") == 2
     assert len(memory.of_kind("dead letter")) == memory.metric("batches_rejected_total", **reason) == flood
     samples = [sample for family in memory.metrics.registry.collect() for sample in family.samples]
     assert all(name.hex() not in str(sample) and str(name) not in str(sample) for sample in samples)
     assert len([sample for sample in samples if sample.name == "stream_ldp_batches_rejected_total"]) <= len(Reason)
     state = ingest._ownership.partitions[memory.all[0]].state
     assert (len(state._layouts), state.open_panes) == (1, 0)
+
+
+async def test_dead_letters_beyond_the_setting_are_written_at_once_which_is_counted_and_told_once_a_minute(
+    kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory, junk = kafka_in_memory, b"not a batch"
+    ingest = await joined(memory, monkeypatch, max_dead_letter_bytes=2 * (LETTER_BYTES + len(junk)))
+    memory.turn_seconds = 1e-6  # No flush is due by its time.
+    written = []
+    for _ in range(6):
+        memory.write(junk)
+        await ingest.turn()
+        written.append(len(memory.of_kind("dead letter")))
+    assert written == [0, 0, 3, 3, 3, 6]
+    assert memory.metric("flushes_flooded_total", collection="survey") == 2
+    told = [each.message for each in caplog.records if "max_dead_letter_bytes" in each.message]
+    assert told == [
+        "survey: so many batches are refused that dead letters are written before their time: more than 2070 bytes "
+        "of them wait (max_dead_letter_bytes); see where they come from by stream-ldp dead-letters list"
+    ]
+    memory.seconds += SUM_SECONDS
+    memory.write(junk * 500)
+    await ingest.turn()
+    assert len([each for each in caplog.records if "max_dead_letter_bytes" in each.message]) == 2
 
 
 async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

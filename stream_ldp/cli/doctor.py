@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.offsets import bounds_of, last_records
 from stream_ldp.kafka.registry import RegistryError, read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
@@ -25,7 +26,7 @@ from stream_ldp.service.diagnosis import Facts, Finding, GroupFacts, Level, diag
 from stream_ldp.service.groups import groups_left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.registry import Registration
@@ -35,8 +36,6 @@ __all__ = ["doctor"]
 
 #: The extra that brings each optional package.
 OPTIONAL = {"pandas": "analysis", "pyarrow": "analysis", "confluent_kafka": "demo", "statsmodels": "demo"}
-#: Longest wait, in milliseconds, for a record that is there.
-READ_MS = 1_000
 #: What is taken to be allowed where brokers do not tell it.
 READ = frozenset({Operation.READ})
 #: Kafka's number of the time stamps that brokers set.
@@ -76,37 +75,18 @@ async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, 
 
 
 async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> Facts:
-    specs = topic_specs(
-        collections.values(), prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
-    )
-    topics: dict[str, ExistingTopic] = {}
-    hidden = {}
     async with Cluster.connect(settings) as cluster:
-        for spec in specs:
-            try:
-                topics |= await cluster.topics([spec.name])
-            except ClusterError as error:
-                hidden[spec.name] = str(error)
+        topics, hidden = await _topics(cluster, settings, collections.values())
         registry, registry_error = await _registry(settings, topics)
         operations = await cluster.operations(list(topics)) if topics else {}
+        places = [TopicPartition(each.name, number) for each in topics.values() for number in range(each.partitions)]
+        # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
+        bounds = await bounds_of(settings, places) if places else {}
         readable = {name for name in topics if Operation.READ in operations.get(name, READ)}
-        newest_ms, now_ms, ends = await _read(settings, list(topics.values()), readable)
-        visible = [name for name in await cluster.groups() if name.startswith(f"{settings.group}.")]
-        groups, hidden_groups = {}, {}
-        for collection in collections.values():
-            name = settings.ingest_group(collection.name)
-            if name in visible:
-                places = [each for each in ends if each.topic == settings.topic_names.reports(collection.name)]
-                try:
-                    committed = await cluster.committed(name, places)
-                    members = await cluster.members(name)
-                except (KafkaError, ClusterError) as error:
-                    hidden_groups[name] = str(error)
-                    continue
-                groups[name] = GroupFacts(
-                    members=members,
-                    behind=sum(ends[each][1] - committed.get(each, ends[each][0]) for each in places),
-                )
+        newest_ms, here_ms = await _clocks(
+            settings, {place: ends for place, ends in bounds.items() if place.topic in readable}
+        )
+        groups, hidden_groups = await _groups(cluster, settings, collections.values(), bounds)
         return Facts(
             brokers=await cluster.size(),
             topics=topics,
@@ -120,13 +100,29 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
             if registry is not None
             else (),
             newest_ms=newest_ms,
-            now_ms=now_ms,
+            now_ms=here_ms,
             missing={package: extra for package, extra in OPTIONAL.items() if find_spec(package) is None},
         )
 
 
 def _names(collections: Mapping[str, Collection]) -> set[str]:
     return {each.name for each in collections.values()}
+
+
+async def _topics(
+    cluster: Cluster, settings: Settings, collections: Iterable[Collection]
+) -> tuple[dict[str, ExistingTopic], dict[str, str]]:
+    """Describe the topics that the collections need, and say why others cannot be described, by name."""
+    topics: dict[str, ExistingTopic] = {}
+    hidden = {}
+    for spec in topic_specs(
+        collections, prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+    ):
+        try:
+            topics |= await cluster.topics([spec.name])
+        except ClusterError as error:
+            hidden[spec.name] = str(error)
+    return topics, hidden
 
 
 async def _registry(
@@ -140,49 +136,40 @@ async def _registry(
         return None, str(error)
 
 
-async def _read(
-    settings: Settings, topics: Sequence[ExistingTopic], readable: set[str]
-) -> tuple[int | None, int, dict[TopicPartition, tuple[int, int]]]:
-    """Read one of the newest records of each topic that this user may read, of the given names, in no group.
+async def _groups(
+    cluster: Cluster,
+    settings: Settings,
+    collections: Iterable[Collection],
+    bounds: Mapping[TopicPartition, tuple[int, int]],
+) -> tuple[dict[str, GroupFacts], dict[str, str]]:
+    """Describe the groups that count the collections, and say why others cannot be described, by name."""
+    visible = await cluster.groups()
+    groups, hidden = {}, {}
+    for collection in collections:
+        name = settings.ingest_group(collection.name)
+        if name not in visible:
+            continue
+        reports = settings.topic_names.reports(collection.name)
+        ends = {place: each for place, each in bounds.items() if place.topic == reports}
+        try:
+            committed = await cluster.committed(name, list(ends))
+            members = await cluster.members(name)
+        except (KafkaError, ClusterError) as error:
+            hidden[name] = str(error)
+            continue
+        behind = sum(end - committed.get(place, begin) for place, (begin, end) in ends.items())
+        groups[name] = GroupFacts(members=members, behind=behind)
+    return groups, hidden
 
-    Returns:
-        The newest time that a broker gave, and the time here just after that record came; and of each partition its
-        first offset and the one after its last.
+
+async def _clocks(settings: Settings, bounds: Mapping[TopicPartition, tuple[int, int]]) -> tuple[int | None, int]:
+    """Return the newest time that a broker gave to a record, and the time here just after that record came.
+
+    The first is None where no broker gives times.
     """
-    if not topics:
-        # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
-        return None, time.time_ns() // 1_000_000, {}
     clocks: list[tuple[int, int]] = []
-    places = [TopicPartition(each.name, number) for each in topics for number in range(each.partitions)]
-    consumer: Any = AIOKafkaConsumer(**settings.client_options(), group_id=None, enable_auto_commit=False)
-    await consumer.start()
-    try:
-        first, last = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
-        ends = {place: (first[place], last[place]) for place in places}
-        left = {place for place, (begin, end) in ends.items() if begin < end and place.topic in readable}
-        if left:
-            consumer.assign(left)
-        for place in left:
-            consumer.seek(place, last[place] - 1)
-        while left:
-            try:
-                found = await consumer.getmany(timeout_ms=READ_MS)
-            except TopicAuthorizationFailedError:
-                break
-            if not found:
-                break
-            left -= found.keys()
-            here_ms = time.time_ns() // 1_000_000
-            clocks += [
-                (each.timestamp, here_ms)
-                for records in found.values()
-                for each in records
-                if each.timestamp_type == LOG_APPEND_TIME
-            ]
-    finally:
-        await consumer.stop()
-    if not clocks:
-        return None, time.time_ns() // 1_000_000, ends
+    async for records in last_records(settings, bounds):
+        here_ms = now_ms()
+        clocks += [(each.timestamp, here_ms) for each in records if each.timestamp_type == LOG_APPEND_TIME]
     # The record that came the soonest after it was written bounds the skew the closest.
-    newest_ms, here_ms = max(clocks, key=lambda clock: clock[0] - clock[1])
-    return newest_ms, here_ms, ends
+    return max(clocks, key=lambda clock: clock[0] - clock[1]) if clocks else (None, now_ms())

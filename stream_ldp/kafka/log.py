@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -103,6 +103,21 @@ class LogReader:
         """Disconnect; may be called twice, or without a start."""
         if self._consumer is not None:
             await self._consumer.stop()
+
+    @asynccontextmanager
+    async def opened(
+        self, *, check: Callable[[Container[str]], None] | None = None, since_ms: int | None = None
+    ) -> AsyncIterator[Self]:
+        """Read within a block, from the place that `start` finds with these arguments.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
+        await self.start(check=check, since_ms=since_ms)
+        try:
+            yield self
+        finally:
+            await self.stop()
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -5,11 +5,12 @@ A commit that is lost, or refused, costs time at the next start and nothing else
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
 
+from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import partition_of
 
@@ -72,13 +73,8 @@ async def begin_at_the_end(cluster: Cluster, settings: Settings, group: str) -> 
     """
     topic = settings.topic_names.partials
     places = [TopicPartition(topic, partition) for partition in range(settings.partials_partitions)]
-    consumer: Any = AIOKafkaConsumer(**settings.client_options())
-    await consumer.start()
+    bounds = await bounds_of(settings, places)
     try:
-        ends = await consumer.end_offsets(places)
-    finally:
-        await consumer.stop()
-    try:
-        await cluster.commit(group, {place: (end, "") for place, end in ends.items()})
+        await cluster.commit(group, {place: (end, "") for place, (_, end) in bounds.items()})
     except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
         return

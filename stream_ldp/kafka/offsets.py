@@ -1,4 +1,4 @@
-"""This module finds places in topics, and reads single records there."""
+"""This module finds places in many partitions at once, and reads single records there."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_ldp.kafka.log import LogReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from aiokafka import ConsumerRecord, TopicPartition
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["bounds_of", "offsets_since", "read_record"]
+__all__ = ["bounds_of", "last_records", "offsets_since", "read_record"]
 
 #: Longest wait for a record that is there, in milliseconds.
 READ_MS = 5_000
+#: The same where other records are there as well, and one may be passed over.
+READ_EACH_MS = 1_000
 
 
 @asynccontextmanager
@@ -75,3 +78,33 @@ async def read_record(settings: Settings, place: TopicPartition, offset: int) ->
         await reader.seek(offset)
         records = await reader.fetch(timeout_ms=READ_MS, max_records=1)
         return records[0] if records else None
+
+
+async def last_records(
+    settings: Settings, bounds: Mapping[TopicPartition, tuple[int, int]]
+) -> AsyncIterator[list[ConsumerRecord]]:
+    """Yield the last record of each partition that has one, as many at a time as have come.
+
+    What does not come within READ_EACH_MS after another, or may not be read, is left out.
+
+    bounds: of the partitions, as `bounds_of` finds them.
+
+    Raises:
+        KafkaError: the brokers cannot be asked.
+    """
+    left = {place for place, (begin, end) in bounds.items() if begin < end}
+    if not left:
+        return
+    async with _consumer(settings) as consumer:
+        consumer.assign(left)
+        for place in left:
+            consumer.seek(place, bounds[place][1] - 1)
+        while left:
+            try:
+                found = await consumer.getmany(timeout_ms=READ_EACH_MS)
+            except TopicAuthorizationFailedError:
+                return
+            if not found:
+                return
+            left -= found.keys()
+            yield [record for records in found.values() for record in records]

@@ -133,11 +133,10 @@ async def read_registration(settings: Settings, name: str) -> Registration | Non
         RegistryError: the topic cannot be read, or not in time.
     """
     topic = settings.topic_names.collections
-    reader, key = LogReader(topic, settings=settings), name.encode()
+    log, key = LogReader(topic, settings=settings), name.encode()
     found = None
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            await reader.start(check=partial(_require, topic))
+        async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(_require, topic)) as reader:
             async for record in reader.read_to_end():
                 if record.key == key:
                     found = _registration(record) or found
@@ -147,8 +146,6 @@ async def read_registration(settings: Settings, name: str) -> Registration | Non
         raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
     except KafkaError as error:
         raise RegistryError(f"topic {topic} could not be read: {error}") from error
-    finally:
-        await reader.stop()
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError, StreamLDPError
@@ -16,7 +17,7 @@ from stream_ldp.pipeline.recount import Recount, answer_before, differences
 from stream_ldp.service.dead_letters import DeadLetter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from stream_ldp.collection import Collection, Series
     from stream_ldp.kafka.settings import Settings
@@ -170,9 +171,7 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
     """
     kind, topic = kind_of(collection), settings.topic_names.answers(collection)
     found: dict[tuple[str, int], Answer] = {}
-    reader = LogReader(topic, settings=settings)
-    await reader.start(check=lambda existing: _require(topic, existing))
-    try:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
         async for record in reader.read_to_end():
             if record.value is None or (record.key is not None and is_provisional(record.key)):
                 continue
@@ -182,8 +181,6 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
                 continue  # a worker passes it over as well, and says so
             if answer.final and answer.fingerprint == collection.fingerprint.hex():
                 found.setdefault((answer.series, answer.window.start_ms), answer)
-    finally:
-        await reader.stop()
     return list(found.values())
 
 
@@ -201,9 +198,8 @@ async def _recounted(
     gone = None
     for partition in partitions:
         gone = gone or await _gone(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
-        reader = LogReader(topic, partition=partition, settings=settings)
-        await reader.start(since_ms=recount.appended_from_ms)
-        try:
+        log = LogReader(topic, partition=partition, settings=settings)
+        async with log.opened(since_ms=recount.appended_from_ms) as reader:
             async for records in reader.turns_to_end():
                 recount.add(
                     partition,
@@ -217,8 +213,6 @@ async def _recounted(
                 )
                 if records[-1].timestamp > recount.appended_until_ms:
                     break
-        finally:
-            await reader.stop()
     return recount, gone
 
 
@@ -232,36 +226,26 @@ def _layouts(collection: Collection, rounds: Sequence[Answer]) -> list[Layout]:
 
 
 async def _partitions(topic: str, *, settings: Settings) -> list[int]:
-    reader = LogReader(topic, settings=settings)
-    await reader.start(check=lambda existing: _require(topic, existing))
-    try:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
         return await reader.partitions()
-    finally:
-        await reader.stop()
 
 
 async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[str, int, int]]:
     """Return the places of the batches that were refused when they came: they have not counted."""
     topic = settings.topic_names.dead_letters(collection.name)
     found = set()
-    reader = LogReader(topic, settings=settings)
-    await reader.start(check=lambda existing: _require(topic, existing))
-    try:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
         async for record in reader.read_to_end():
             try:
                 found.add(DeadLetter.of(record).place)
             except ValueError:
                 continue  # somebody else's record; `dead-letters list` shows it
-    finally:
-        await reader.stop()
     return found
 
 
 async def _gone(topic: str, partition: int, *, since_ms: int, settings: Settings) -> str | None:
     """Say why a partition may not have all that was appended since a time; None if it has."""
-    reader = LogReader(topic, partition=partition, settings=settings)
-    await reader.start()
-    try:
+    async with LogReader(topic, partition=partition, settings=settings) as reader:
         begins, end = await reader.position(), await reader.end()
         if not begins:
             return None
@@ -270,15 +254,13 @@ async def _gone(topic: str, partition: int, *, since_ms: int, settings: Settings
                 if record.timestamp <= since_ms:
                     return None
                 break
-    finally:
-        await reader.stop()
     return (
         f"topic {topic}, partition {partition}: the log no longer holds the window: its first {begins:,} records "
         "have been deleted, and some of them may have been reports of the window"
     )
 
 
-def _require(topic: str, existing: Any) -> None:
+def _require(topic: str, existing: Container[str]) -> None:
     if topic not in existing:
         raise NotReplayed(f"topic {topic} does not exist, or this user may not describe it")
 

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
-from stream_ldp.kafka.offsets import bounds_of, offsets_since, read_record
+from stream_ldp.kafka.offsets import bounds_of, last_records, offsets_since, read_record
 from tests.client.test_on_kafka import admin
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ async def test_places_are_found_by_time_and_records_by_place(settings: Settings,
         assert await offsets_since(settings, [empty, place], time_ms) == {empty: 0, place: offset}
     found = [await read_record(settings, place, offset) for offset in range(4)]
     assert [each and each.value for each in found] == [b"0", b"1", b"2", None]
+    bounds = await bounds_of(settings, [empty, place])
+    assert [[each.value for each in records] async for records in last_records(settings, bounds)] == [[b"2"]]
 
 
 async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_told(
@@ -42,6 +44,8 @@ async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_told(
 ) -> None:
     group = f"{settings.group}.group"
     async with Cluster.connect(settings) as cluster:
+        # A new cluster has its first coordinator of groups only after it was asked for one.
+        assert await cluster.commits(group, [place]) == {}
         await cluster.commit(group, {place: (2, "")})
         assert await cluster.commits(group, [place]) == {place: (2, "")}
         await cluster.delete_group(group)

@@ -44,16 +44,15 @@ attributes:
   - {{{{name: bathing, values: [no, yes]}}}}
   - {{{{name: mobility, values: [none, some, full]}}}}
 window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}
-linked: {linked}
-estimates:
+{period}estimates:
   - {{{{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 500ms}}}}
 """
 
 _WINDOWS = {
-    "tumbling": {"size": "1s", "more": "ahead: 5s", "linked": "null"},
-    "hop": {"size": "2s", "more": "hop: 500ms", "linked": "null"},
-    "memory": {"size": "1s", "more": "memory: 0.5", "linked": "null"},
-    "linked": {"size": "1s", "more": "ahead: 5s", "linked": "4s"},
+    "tumbling": {"size": "1s", "more": "ahead: 5s", "period": ""},
+    "hop": {"size": "2s", "more": "hop: 500ms", "period": ""},
+    "memory": {"size": "1s", "more": "memory: 0.5", "period": ""},
+    "linked": {"size": "1s", "more": "ahead: 5s", "period": "linked: 4s\n"},
 }
 
 #: Seconds between two looks of the clients at what there is to send.

@@ -139,7 +139,8 @@ class WindowTrial:
     returning: share of the users who are there in every window.
     avd: average variation distance to the joint of the window's own users.
     coverage: share of the cells with 1 % of the users or more that are within their 95 % interval; of the largest
-        cells if none has as many.
+        cells if none has as many. The users are those whose reports the estimate is made of: for pooled reports,
+        those of all windows until then, each as often as it has reported.
     seconds: time that the estimate took.
     scored: false in the first quarter of the windows.
     last: whether it is that of the last window.
@@ -206,8 +207,10 @@ def window_trials(
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         before: dict[Evidence, Solution] = {}
         pooled, linked = RowCounts.empty(mechanism.bits), list[RowCounts]()
+        everybody = np.zeros(mechanism.sizes)
         for window, told in enumerate(stream.draw(repeat)):
             truth = told.truth
+            everybody += (truth - everybody) / (window + 1)
             counts = RowCounts.of(told.rows, bits=mechanism.bits)
             pooled += counts
             if "linked" in priors:
@@ -235,8 +238,9 @@ def window_trials(
                 )
                 seconds = clock() - begun
                 before[prior] = solution
-                large = truth >= min(_COVERED_CELL, truth.max())
-                within = np.abs(solution.joint - truth) <= _NOMINAL * solution.standard_error
+                estimated = everybody if prior == "pooled" else truth
+                large = estimated >= min(_COVERED_CELL, estimated.max())
+                within = np.abs(solution.joint - estimated) <= _NOMINAL * solution.standard_error
                 yield WindowTrial(
                     prior=prior,
                     returning=stream.returning,

@@ -258,6 +258,30 @@ async def test_the_reports_of_a_period_carry_the_users_pseudonym(broker: FakeBro
     assert first == expected.tobytes()
 
 
+async def test_a_clock_that_jumps_leaves_each_report_the_pseudonym_of_the_period_of_its_batch(
+    broker: FakeBroker,
+) -> None:
+    """Forward over the end of a period, back, and an hour back: a batch never straddles periods."""
+    times_ms = (2 * MINUTE_MS - 1, 2 * MINUTE_MS, 2 * MINUTE_MS - 5, 62 * MINUTE_MS, 2 * MINUTE_MS + 3)
+    await pseudonyms_sent(broker, linked_ledger(), *times_ms)
+    sent = broker.decoded(LINKED)
+    assert sent.counts.tolist() == [1] * 5
+    assert [each // (2 * MINUTE_MS) for each in sent.time_ms.tolist()] == [0, 1, 0, 31, 1]
+    for row, time_ms in zip(sent.rows[0], sent.time_ms.tolist(), strict=True):
+        (own,) = LINKED.pseudonyms(1, secrets=[SECRET], time_ms=time_ms, entropy=SeededEntropy(1))
+        assert row[:8].tobytes() == own.tobytes()
+
+
+async def test_two_devices_with_one_secret_are_one_user_and_with_two_secrets_two(broker: FakeBroker) -> None:
+    found = []
+    for secret in (SECRET, SECRET, bytes(32)):
+        ledger = PrivacyLedger.in_memory(secret=secret, terms=Terms(budget=math.inf, linked=True))
+        async with reporter(LINKED, secret=secret, ledger=ledger, clock=lambda: 0) as device:
+            await device.report(RECORD)
+        found.append(broker.decoded(LINKED).rows[0][-1, :8].tobytes())
+    assert found[0] == found[1] != found[2]
+
+
 async def test_reports_with_fresh_noise_have_nothing_that_links_them(broker: FakeBroker) -> None:
     sent = await pseudonyms_sent(broker, linked_ledger(assumption=Assumption.FRESH), 0, 0, 0)
     assert len(set(sent)) == 3

@@ -130,3 +130,21 @@ def test_linked_reports_err_less_than_pooled_ones_where_users_return_and_are_one
     same, fresh = found[1.0], found[0.0]
     assert same["linked"].last_avd < 0.65 * same["pooled"].last_avd
     assert fresh["linked"].last_avd == pytest.approx(fresh["window"].last_avd, rel=0.01)
+
+
+def test_pooled_reports_are_held_against_all_users_who_sent_them() -> None:
+    """The users of the last of 4 windows differ from all by more than the noise of all reports together.
+
+    Of 40 intervals, 33 or fewer cover with a chance below 0.4 % if each covers with 95 %. Seeded: it never changes.
+    """
+    fresh = stream(drift=False, f=0.01, users=1_000, windows=4)
+    trials = window_trials(
+        replace(fresh, population=ROWS[:, None] % 2, mechanism=RRLDP(sizes=(2,), f=0.01)),
+        priors=("pooled",),
+        repeats=40,
+        seed=1,
+        estimator=estimator("em", stop="certificate", delta=0.001),
+        clock=lambda: 0.0,
+    )
+    (score,) = window_scores(trials)
+    assert score.last_coverage > 33 / 40

@@ -144,7 +144,8 @@ def joint(
 
     With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
     prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is the
-    share of the cells with at least 1 % of the users that are within 1.96 standard errors.
+    share of the cells with at least 1 % of the users that are within 1.96 standard errors, of the users whose reports
+    an estimate is made of.
     """
     if windows is None and (returning, drift_by, priors, linked) != (None, None, None, False):
         fail("--returning, --drift-by, --priors and --linked compare windows: say how many with --windows", code=2)

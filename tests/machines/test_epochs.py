@@ -278,7 +278,7 @@ def test_the_machine_notices_a_broken_rule(rule_: str, broken: object, monkeypat
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1_200)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
 def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     run(machine(COLLECTIONS[which]), histories=2_000)

@@ -300,7 +300,7 @@ def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1_200)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(collection: str) -> None:
     run(_machine(collection), histories=5_000)

@@ -286,7 +286,7 @@ def _publish(
     collection: CollectionOfRecords, options: ReportOptions, reporter: Callable[..., RecordReporter]
 ) -> None:
     if options.epochs is not None:
-        fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
+        fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     user = None
     if not options.many_users:
         user = options.user()

@@ -211,7 +211,7 @@ def simulate_strings(collection: StringCollection, options: SimulateOptions) -> 
 
 def _population(collection: CollectionOfRecords, options: SimulateOptions) -> NDArray[Any]:
     if options.epochs is not None:
-        fail(f"--epochs is for collections of item sets; {collection.name} is of records", code=2)
+        fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     encoded = load_population(options.data, collection, bins=options.bins, missing=options.missing)
     if encoded.left_out:
         typer.echo(f"{encoded.left_out:,} rows lack a value, and are left out", err=True)

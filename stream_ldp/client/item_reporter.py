@@ -86,7 +86,7 @@ class ItemReporter(Sender):
             ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
         if not ledger.is_of(secret):
-            raise ValueError("the ledger is of a user with another secret")
+            raise ValueError("the ledger is of a user with another secret: give the two that belong together")
         self._feed = RoundFeed(collection, settings=settings, clock=clock)
         super().__init__(
             collection,

@@ -416,5 +416,5 @@ def _ledger_of(secret: bytes | None, ledger: PrivacyLedger | None) -> PrivacyLed
     if ledger is None:
         return PrivacyLedger.in_memory(secret=secret)
     if not ledger.is_of(secret):
-        raise ValueError("the ledger is of a user with another secret")
+        raise ValueError("the ledger is of a user with another secret: give the two that belong together")
     return ledger

@@ -48,7 +48,7 @@ def exact_rows(rows: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
     found = []
     for number, row in enumerate(rows):
         if not all(0 <= each <= 1 for each in row) or abs(math.fsum(row) - 1) > _SUM_TOLERANCE:
-            raise ParameterError(f"row {number} of a channel holds no probabilities that sum to 1")
+            raise ParameterError(f"row {number} of a channel has to hold probabilities that sum to 1")
         units = [round(each * RESOLUTION) for each in row]
         units[units.index(max(units))] += RESOLUTION - sum(units)
         found.append(tuple(units))
@@ -62,7 +62,7 @@ def _read(table: Any) -> Any:
     try:
         return exact_rows([[float(each) for each in row.split(":")] for row in table.split("/")])
     except ValueError:
-        raise ParameterError("a table has rows of numbers") from None
+        raise ParameterError("a table has rows of numbers, such as 0.75:0.25/0.25:0.75") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +96,10 @@ class ChannelResponse(Randomizer):
                 f"a channel has 2 to {MAX_CHOICES} inputs and as many outputs, got {self.inputs} and {self.counters}"
             )
         if any(min(row) < 0 or sum(row) != RESOLUTION for row in self.table):
-            raise ParameterError("a row of a channel sums to 2^32")
+            raise ParameterError("each row of a channel has to sum to 2^32")
         if not all(all(column) or not any(column) for column in zip(*self.table, strict=True)):
             raise ParameterError(
-                "an output that is possible for some inputs alone rules the others out, whose epsilon is infinite"
+                "an output that is possible for some inputs only rules the others out: epsilon would be infinite"
             )
         least, most = min(self._worst), max(self._worst)
         if least == most:

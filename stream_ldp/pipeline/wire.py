@@ -79,7 +79,9 @@ def encode(batch: Batch) -> bytes:
     if not 1 <= count <= MAX_REPORTS:
         raise ValueError(f"a batch has 1 to {MAX_REPORTS} reports, got {count}")
     if len(batch.fingerprint) != 16 or len(batch.batch_id) != 16:
-        raise ValueError("fingerprint and batch id have 16 bytes each")
+        raise ValueError(
+            f"fingerprint and batch id have 16 bytes each, got {len(batch.fingerprint)} and {len(batch.batch_id)}"
+        )
     header = np.array(
         (MAGIC, 0, VERSION, 0, width, count, batch.fingerprint, batch.batch_id, batch.time_ms), dtype=_HEADER
     )

@@ -63,7 +63,10 @@ async def compare(
         window_ms = max((each.window.start_ms for each in wanted), default=None)
     published = {each.series: each for each in wanted if each.window.start_ms == window_ms}
     if not published or window_ms is None:
-        raise NotReplayed(f"{collection.name}: no final answer of {'this' if wanted else 'any'} window is published")
+        raise NotReplayed(
+            f"{collection.name}: no final answer of {'this' if wanted else 'any'} window is published\n"
+            f"  -> see which are: stream-ldp query {collection.name} --history"
+        )
     asked = [each for each in collection.series if each.name in published]
     if unknown := published.keys() - {each.name for each in asked}:
         raise NotReplayed(f"{collection.name}: its file has no estimate {min(unknown)!r}, which is published")
@@ -159,7 +162,10 @@ async def recounted(
     ]:
         raise NotReplayed(gone)
     if not asked.reports or is_withheld(other, asked):
-        raise NotReplayed(f"{collection.name}: of a window with so few users, nothing is published")
+        raise NotReplayed(
+            f"{collection.name}: the window has so few users that nothing is published of it: `min_reports` is "
+            f"{collection.min_reports or 1:,}"
+        )
     return question, window_ms
 
 

@@ -56,7 +56,7 @@ def recent(collection: ItemCollection) -> range:
     ("text", "problem"),
     [
         ("Alien\nTelltale\n", "an item of the set is not among the collection's items"),
-        ("Alien\nBrazil, Telltale\n", "films.txt:2: a comma"),
+        ("Alien\nBrazil, Telltale\n", "films.txt:2: it has a comma"),
         ("Alien\n[1]\n", "films.txt:2: not a JSON list of strings"),
         pytest.param(f"[{'1' * 5_000}]\n", "films.txt:1: not a JSON list of strings", id="a long number"),
     ],

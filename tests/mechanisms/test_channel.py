@@ -41,9 +41,9 @@ def test_rows_that_are_no_probabilities_are_refused(rows: Any, message: str) -> 
     [
         (((2**32,), (2**32,)), "2 to 256 inputs and as many outputs, got 2 and 1"),
         (((QUARTER, 3 * QUARTER),), "got 1 and 2"),
-        (((QUARTER, QUARTER), (QUARTER, 3 * QUARTER)), r"sums to 2\^32"),
-        (((-1, 2**32 + 1), (QUARTER, 3 * QUARTER)), r"sums to 2\^32"),
-        (((0, 2**32), (QUARTER, 3 * QUARTER)), "epsilon is infinite"),
+        (((QUARTER, QUARTER), (QUARTER, 3 * QUARTER)), r"has to sum to 2\^32"),
+        (((-1, 2**32 + 1), (QUARTER, 3 * QUARTER)), r"has to sum to 2\^32"),
+        (((0, 2**32), (QUARTER, 3 * QUARTER)), "epsilon would be infinite"),
         (((QUARTER, 3 * QUARTER), (QUARTER, 3 * QUARTER)), "say nothing"),
         (((QUARTER, 3 * QUARTER), (2**32,)), "differ in length"),
     ],

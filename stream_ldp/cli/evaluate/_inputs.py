@@ -29,7 +29,7 @@ def distinct(listed: str, what: str) -> list[str]:
     names = listed.split(",")
     for name in names:
         if names.count(name) > 1:
-            fail(f"{what} {name!r} is given twice in {listed}", code=2)
+            fail(f"{what} {name!r} is given twice in {listed}: give it once", code=2)
     return names
 
 
@@ -49,7 +49,7 @@ def numbers(listed: str, kind: type[Number], option: str) -> list[Number]:
         found = [kind(word) for word in listed.split(",")]
     except ValueError:
         wanted = "whole numbers" if kind is int else "numbers"
-        fail(f"{option} is {listed!r}; {wanted} between commas", code=2)
+        fail(f"{option} is {listed!r}: expected {wanted}, separated by commas", code=2)
     if len(set(found)) < len(found):
-        fail(f"{option} is {listed!r}; no number twice", code=2)
+        fail(f"{option} is {listed!r}: give each number once", code=2)
     return found

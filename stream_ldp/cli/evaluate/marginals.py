@@ -127,7 +127,7 @@ def mean(
     epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, MEAN_ORACLES, "oracle")
     given = None if range_ is None else _range(range_)
     if missing is MissingInTable.VALUE:
-        fail("--missing value: what is missing is no number; refuse it or skip it", code=2)
+        fail("--missing value: what is missing is not a number; take --missing refuse or --missing skip", code=2)
     try:
         columns = [
             _numbers_of(column, data, name)
@@ -156,7 +156,7 @@ def mean(
 def _range(text: str) -> tuple[float, float]:
     found = numbers(text, float, "--range")
     if len(found) != 2 or not all(map(math.isfinite, found)) or found[0] > found[1]:
-        fail(f"--range is {text!r}; two numbers between a comma, the smaller one first", code=2)
+        fail(f"--range is {text!r}: expected two numbers with a comma between them, the smaller one first", code=2)
     return found[0], found[1]
 
 

@@ -69,7 +69,7 @@ def strings(
     the users drawn. Seconds are those of a repeat: to perturb and solve.
     """
     if missing is MissingInTable.VALUE:
-        fail("--missing value: what is missing is no string; refuse it or skip it", code=2)
+        fail("--missing value: what is missing is not a string; take --missing refuse or --missing skip", code=2)
     epsilons = numbers(epsilon, float, "--epsilon")
     chosen = known_names(methods, list(METHODS), "method")
     try:

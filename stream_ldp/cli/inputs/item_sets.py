@@ -31,12 +31,12 @@ def items_of(line: str) -> list[str]:
         except json.JSONDecodeError as error:
             raise DataError(f"not JSON: {error.msg} at column {error.colno}") from None
         except RecursionError:
-            raise DataError("not a JSON list of strings: brackets within brackets") from None
+            raise DataError('not a JSON list of strings, but lists within lists: expected ["item", ...]') from None
         if not all(isinstance(item, str) for item in items):
             raise DataError('not a JSON list of strings: expected ["item", ...]')
         return list(items)
     if "," in line:
-        raise DataError("a comma; the items of a line are separated by blanks")
+        raise DataError("it has a comma, but the items of a line are separated by blanks")
     return line.split()
 
 

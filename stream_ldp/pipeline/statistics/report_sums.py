@@ -78,7 +78,7 @@ class ReportSums:
         """
         reports, counters, entries, size = _HEAD.unpack_from(data)
         if counters > MAX_COUNTERS or size not in (dtype.itemsize for dtype in _VALUES):
-            raise ValueError(f"{counters} counters of {size} bytes each")
+            raise ValueError(f"{counters} counters of {size} bytes each are announced, which no sums have")
         indices = np.frombuffer(data, dtype=_INDEX, count=entries if entries < counters else 0, offset=_HEAD.size)
         written = np.frombuffer(data, dtype=f"<i{size}", offset=_HEAD.size + indices.nbytes)
         if len(written) != entries:

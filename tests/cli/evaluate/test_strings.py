@@ -52,7 +52,7 @@ def test_text_needs_no_alphabet_and_is_shown_as_a_table(table: Path) -> None:
         (("--alphabet", "abc"), "word", "the given string has a letter that is not in the alphabet of 3 letters"),
         (("--length", 3), "word", "the given string is empty or longer than 3 bytes of UTF-8"),
         ((), "gap", "attribute 'gap': the value is missing"),
-        (("--missing", "value"), "gap", "what is missing is no string"),
+        (("--missing", "value"), "gap", "what is missing is not a string"),
         ((), "words", "the first line has no column 'words'; did you mean 'word'?"),
         (("--methods", "pen"), "word", "'pen' is not a method; did you mean 'pem'?"),
         (("--methods", "pem,pem"), "word", "method 'pem' is given twice"),

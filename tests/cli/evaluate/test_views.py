@@ -70,7 +70,7 @@ def test_a_table_is_printed_and_columns_can_be_chosen(table: Path) -> None:
         (["--ways", "4", "--most-cells", "8"], "no 4 attributes have at most 8 cells"),
         (["--of", "walks,sex"], "has no column 'sex'"),
         (["--epsilon", "0"], "auto at epsilon 0: "),
-        (["--epsilon", "x"], "--epsilon is 'x'; numbers between commas"),
+        (["--epsilon", "x"], "--epsilon is 'x': expected numbers, separated by commas"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(table: Path, flags: list[str], problem: str) -> None:

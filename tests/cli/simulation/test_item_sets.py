@@ -57,7 +57,7 @@ def test_a_population_is_as_large_as_asked_for(
     ("text", "problem"),
     [
         ("Alien\nTelltale\n", ":2: an item of the set is not among the collection's items"),
-        ("Alien\nBrazil,Telltale\n", ":2: a comma; the items of a line are separated by blanks"),
+        ("Alien\nBrazil,Telltale\n", ":2: it has a comma, but the items of a line are separated by blanks"),
         ('["Telltale"\n', ":1: not JSON"),
         ("", "empty; it needs a user's items on each line"),
     ],
@@ -98,5 +98,5 @@ def test_an_option_for_item_sets_is_refused_for_records(
     simulated = command_line(simulate, survey, "--data", survey, "--epochs", 1)
     reported = command_line(report, survey, "--epochs", 1)
     assert simulated.exit_code == reported.exit_code == 2
-    assert "care-survey is of records" in simulated.stderr
-    assert "care-survey is of records" in reported.stderr
+    assert "which care-survey is not: leave it out" in simulated.stderr
+    assert "which care-survey is not: leave it out" in reported.stderr

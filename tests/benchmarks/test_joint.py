@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
-from tests.benchmarks.joint import MEASURED, PAGE, PLOT, plot, tables
+from tests.benchmarks.families import FAMILIES, generate
+from tests.benchmarks.joint import MEASURED, PAGE, PLOT, overall, plot, tables
 
 RESULT = json.loads(MEASURED.read_text(encoding="utf-8"))
 TABLES = tables(RESULT)
@@ -26,3 +28,21 @@ def test_the_plot_shows_what_was_measured() -> None:
 
 def test_no_row_is_more_than_five_percent_worse_with_the_windows_before() -> None:
     assert all(each["avd"]["temporal"] <= 1.05 * each["avd"]["window"] for each in RESULT["windows"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_generated_table_is_a_distribution_and_the_same_for_the_same_seed(family: str) -> None:
+    first, again = (generate(family, 3, np.random.default_rng(1)) for _ in range(2))
+    assert first.ndim == 3
+    assert first.min() >= 0.0
+    assert first.sum() == pytest.approx(1.0)
+    assert (first == again).all()
+
+
+def test_the_overall_ratio_is_to_the_one_published_form_that_is_best_over_all_rows() -> None:
+    """EM is best in one row and LREMH in the other, but over both it is LREMH."""
+    rows = [
+        {"avd": {"ours": 0.1, "em": 0.1, "lasso": 0.6, "lremh": 0.2}},
+        {"avd": {"ours": 0.2, "em": 0.9, "lasso": 0.6, "lremh": 0.4}},
+    ]
+    assert overall(rows) == pytest.approx(0.3 / 0.6)

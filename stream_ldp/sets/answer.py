@@ -36,8 +36,8 @@ class HeavyHitter(MessagePart):
     frequency: float = Field(
         ge=0,
         le=1,
-        description="estimated part of the users who hold it, too low where sets exceed the set size; before the "
-        "last phase of svim without a set size, only the order has a meaning",
+        description="estimated part of the users who hold it, too low where sets exceed the set size; after "
+        "phase 1 without a set size, and of svim before the last phase, only the order has a meaning",
     )
     standard_error: Finite = Field(ge=0)
 
@@ -55,6 +55,9 @@ class NextPhase(MessagePart):
 
     padding: int = Field(ge=1, description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
+    doubt: Finite = Field(
+        default=0.0, ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
+    )
     candidates: tuple[int, ...] = Field(description="numbers of the items asked about, ascending")
 
     @classmethod
@@ -62,7 +65,7 @@ class NextPhase(MessagePart):
         """Convert an inquiry about candidates to its part of a message, in canonical order."""
         asked = inquiry.canonical.candidates
         candidates = () if asked is None else tuple(asked.tolist())
-        return cls(padding=inquiry.padding, correction=inquiry.correction, candidates=candidates)
+        return cls(padding=inquiry.padding, correction=inquiry.correction, doubt=inquiry.doubt, candidates=candidates)
 
 
 class EpochPrivacy(MessagePart):
@@ -202,6 +205,7 @@ class Ranking(AnswerMessage):
             candidates=np.array(self.next_phase.candidates, dtype=np.int64),
             padding=self.next_phase.padding,
             correction=self.next_phase.correction,
+            doubt=self.next_phase.doubt,
         )
 
     @property

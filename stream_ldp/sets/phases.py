@@ -88,12 +88,15 @@ class Inquiry:
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.
+    doubt: standard deviation of what sets with more than `padding` candidates may cost a frequency, beyond the
+        correction, as a share of it; 0 if nothing tells of such sets.
     """
 
     phase: int
     candidates: NDArray[np.int64] | None
     padding: int
     correction: float = 1.0
+    doubt: float = 0.0
 
     @property
     def canonical(self) -> Inquiry:

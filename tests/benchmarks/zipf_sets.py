@@ -18,7 +18,7 @@ from stream_ldp.sets.item_sets import ItemSets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["zipf_sets"]
+__all__ = ["long_tailed_sets", "zipf_sets"]
 
 
 def zipf_sets(
@@ -36,6 +36,22 @@ def zipf_sets(
     """
     rng = np.random.default_rng(seed)
     wanted = np.minimum(rng.geometric(1.0 / mean_size, users), max_size)
+    return _filled(wanted, rng, domain=domain, exponent=exponent)
+
+
+def long_tailed_sets(
+    *, users: int = 100_000, domain: int = 4_096, exponent: float = 1.1, power: float = 1.6, max_size: int = 267
+) -> ItemSets:
+    """Sets of 1 to `max_size` items, as many in proportion to size^-power, of items like those of `zipf_sets`."""
+    rng = np.random.default_rng(0)
+    shares = np.arange(1, max_size + 1) ** -power
+    wanted = 1 + rng.choice(max_size, users, p=shares / shares.sum())
+    return _filled(wanted, rng, domain=domain, exponent=exponent)
+
+
+def _filled(wanted: NDArray[np.int64], rng: np.random.Generator, *, domain: int, exponent: float) -> ItemSets:
+    """Draw as many items as each user wants."""
+    users = len(wanted)
     popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)
     # A user and an item as one number. Whoever drew an item again draws as many more.
     complete: list[NDArray[np.int64]] = []

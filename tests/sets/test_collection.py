@@ -50,11 +50,6 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("k: 2", "k: 1.5", "2:40: mechanism.k: '1.5' is not a whole number"),
         ("k: 2", "k: 17", "2:40: mechanism.k: k is 17; from 1 to the 16 items of the domain"),
         ("k: 2", "k: 0", "2:40: mechanism.k: k is 0; from 1 to the 16 items of the domain"),
-        (
-            ", set_size: 5",
-            "",
-            "2:12: mechanism.set_size: gfim needs set_size: largest number of items of a set, or of nearly all sets",
-        ),
         ("set_size: 5", "set_size: 0", "2:53: mechanism.set_size: set_size is 0; from 1 to the 16 items"),
         ("set_size: 5", "set_size: 5, k_max: 1", "2:63: mechanism.k_max: k_max is 1; from k, 2, to the 16 items"),
         ("set_size: 5", "set_size: 5, k_max: 17", "2:63: mechanism.k_max: k_max is 17; from k, 2, to the 16 items"),

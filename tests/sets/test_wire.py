@@ -361,7 +361,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "epsilon": draw(st.sampled_from([0.5, 1, 1.7, 3.0, 4])),
         "k": draw(st.integers(1, min(5, count))),
     }
-    if kind != "svim" or draw(st.booleans()):
+    if draw(st.booleans()):
         mechanism["set_size"] = draw(st.integers(1, min(6, count)))
     if kind.startswith("gfim") and draw(st.booleans()):
         mechanism["split"] = draw(st.sampled_from([(0.5, 0.5), (0.7, 0.3), (0.25, 0.75)]))

@@ -65,7 +65,7 @@ def _flag(option: str) -> inspect.Parameter:
     if get_origin(kind) is Annotated:
         kind, *_ = get_args(kind)
     default = (
-        "what 90 % of the sets do not exceed, of svim the most telling size; 0 for svim without it"
+        "what 90 % of the sets do not exceed, of svim the most telling size; 0 to leave it out"
         if option == "set_size"
         else False
     )

@@ -12,7 +12,9 @@ from pydantic import AfterValidator, Field
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.combination import (
     Combine,
+    Combined,
     combined_estimate,
+    doubted,
     first_candidates,
     most_frequent,
     phase_estimate,
@@ -80,7 +82,9 @@ class GFIM:
     name: the kind.
     domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
     epsilon: cost of an epoch to a user, nats.
-    set_size: l, number of slots that a set is padded to in phase 1.
+    set_size: l, number of slots that a set is padded to in phase 1, and at most in others. None if it is not known:
+        phase 1 then samples one item of a set of any size, and determines only the order of the candidates; later
+        phases pad sets to all candidates.
     split: how phases 1 to 3 share epsilon or the users.
     combine: how the estimates of two phases are combined.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of least variance.
@@ -92,7 +96,7 @@ class GFIM:
     k_max: int
     finalists: int
     epsilon: float
-    set_size: int
+    set_size: int | None
     split: BudgetSplit | UserSplit
     combine: Combine
     hash_bits: int | None
@@ -104,7 +108,7 @@ class GFIM:
 
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
-        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+        return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
         """Return the oracle of sampling SH, or one of less variance."""
@@ -119,18 +123,25 @@ class GFIM:
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
-        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
+        unknown = self.set_size is None
+        now, doubt = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports), inquiry.doubt
         if before is None:
-            estimate = first_candidates(now, self.k_max, combine=self.combine)
+            estimate = first_candidates(now, self.k_max, combine=Combine.PAPER if unknown else self.combine)
         else:
             if reports:
-                before = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
+                if unknown and inquiry.phase == 2:
+                    before, lost = Combined(now, lost=0.0)
+                else:
+                    size = self.set_size or inquiry.padding
+                    before, lost = combined_estimate(before, now, combine=self.combine, set_size=size)
+                # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
+                doubt = max(doubt, lost) if inquiry.padding < len(now.items) else 0.0
             estimate = most_frequent(before, self.finalists)
         if inquiry.phase == 3:
-            return estimate, None
+            return doubted(estimate, doubt), None
         # A set of at most l items has at most l of the candidates.
-        padding = min(self.set_size, len(estimate.items))
-        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding)
+        padding = min(self.set_size or len(estimate.items), len(estimate.items))
+        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding, doubt=doubt)
 
 
 def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:
@@ -143,7 +154,7 @@ class GfimSpec(MethodSpec):
     """The options of GFIM."""
 
     kind: Literal["gfim", "gfim-users"]
-    set_size: SetSize
+    set_size: SetSize | None = None
     split: Annotated[tuple[float, ...] | None, AfterValidator(_two_parts)] = Field(
         default=None,
         description="parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); "

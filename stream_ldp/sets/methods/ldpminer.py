@@ -34,7 +34,8 @@ class LDPMiner:
 
     domain, k, k_max: number of items, heavy hitters and candidates; k <= k_max <= domain.
     epsilon: cost of an epoch to a user, nats.
-    set_size: l, number of slots that a set is padded to in phase 1; in phase 2 it is the number of candidates.
+    set_size: l, number of slots that a set is padded to in phase 1; in phase 2 it is the number of candidates. None
+        if it is not known: phase 1 then samples one item of a set of any size, and determines only the candidates.
     combine: how the estimates of the phases are combined.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the least variance.
     """
@@ -43,7 +44,7 @@ class LDPMiner:
     k: int
     k_max: int
     epsilon: float
-    set_size: int
+    set_size: int | None
     combine: Combine
     hash_bits: int | None
 
@@ -62,7 +63,7 @@ class LDPMiner:
 
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
-        return Inquiry(phase=1, candidates=None, padding=self.set_size)
+        return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
         """Return the oracle of sampling SH, or one of less variance; in phase 2, that of sampling RAPPOR."""
@@ -77,19 +78,21 @@ class LDPMiner:
         """Solve as `Method.solve` says; the estimate holds the candidates."""
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            candidates = first_candidates(now, self.k_max, combine=self.combine)
+            combine = Combine.PAPER if self.set_size is None else self.combine
+            candidates = first_candidates(now, self.k_max, combine=combine)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None
-        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
-        return most_frequent(both, self.k_max), None
+        if self.set_size is not None:
+            now, _ = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
+        return most_frequent(now, self.k_max), None
 
 
 class LdpMinerSpec(MethodSpec):
     """The options of LDPMiner."""
 
     kind: Literal["ldpminer"]
-    set_size: SetSize
+    set_size: SetSize | None = None
     combine: Combination = None
     hash_bits: HashBits = None
 

@@ -77,7 +77,10 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 # in the order of the fields.
 
 #: l. Larger sets count for less.
-SetSize = Annotated[Whole, Field(description="largest number of items of a set, or of nearly all sets")]
+SetSize = Annotated[
+    Whole,
+    Field(description="largest number of items of a set, or of nearly all; left out, phase 1 only finds candidates"),
+]
 
 Combination = Annotated[
     Combine | None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
+    doubted,
     first_candidates,
     most_frequent,
     phase_estimate,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["SVIM", "SvimSpec"]
+__all__ = ["SVIM", "Lengths", "SvimSpec", "lengths"]
 
 #: Shares of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
@@ -95,22 +95,24 @@ class SVIM:
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
             # Without reports, a set may hold all candidates.
-            padding, correction = len(inquiry.candidates), 1.0
+            asked = Lengths(padding=len(inquiry.candidates), correction=1.0, doubt=0.0)
             if reports:
                 estimate = frequencies(oracle, sums, reports=reports)
                 error = standard_errors(oracle, np.zeros(1), reports=reports)[0]
-                padding, correction = _lengths(estimate, error=float(error))
-            return before, Inquiry(phase=3, candidates=inquiry.candidates, padding=padding, correction=correction)
+                asked = lengths(estimate, error=float(error))
+            return before, Inquiry(phase=3, candidates=inquiry.candidates, **asked._asdict())
         if not reports:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
+        doubt = inquiry.doubt
         if self.set_size is not None:
-            now = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
+            now, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
+            # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
+            doubt = max(doubt, lost) if inquiry.padding < len(now.items) else 0.0
         # The correction may be wrong by as much as it adds. That error is the same for all items, so it is added
         # after the combination and does not change its weights.
-        doubt = (1.0 - 1.0 / inquiry.correction) * now.frequency
-        now = dataclasses.replace(now, standard_error=np.hypot(now.standard_error, doubt))
-        return most_frequent(now, self.k_max), None
+        doubt = float(np.hypot(1.0 - 1.0 / inquiry.correction, doubt))
+        return most_frequent(doubted(now, doubt), self.k_max), None
 
 
 class SvimSpec(MethodSpec):
@@ -134,23 +136,36 @@ class SvimSpec(MethodSpec):
         )
 
 
-def _lengths(estimate: NDArray[np.float64], *, error: float) -> tuple[int, float]:
+class Lengths(NamedTuple):
+    """The padding L of phase 3, its correction u(L), and the doubt about it, as in an `Inquiry`."""
+
+    padding: int
+    correction: float
+    doubt: float
+
+
+def lengths(estimate: NDArray[np.float64], *, error: float) -> Lengths:
     """Compute the padding L of phase 3 and its correction u(L) (Wang, Li and Jha, 2018, sections V-C and V-D).
 
     estimate: share of the users who hold 0, 1, ... candidates, shape (c + 1,).
     error: standard error of a share that is 0.
 
     Of the shares beyond L, only those above two errors count for the correction: noise leaves little there, but this
-    is multiplied by the number of candidates, and has made a correction of 1.03 one of 1.5.
+    is multiplied by the number of candidates, and has made a correction of 1.03 one of 1.5. Where sizes have a long
+    tail, each share of it is as small, so that what all of them would add is the doubt.
     """
     share = _unimodal(estimate[1:])
     holders = share.sum()
     if not holders:
-        return 1, 1.0
+        return Lengths(padding=1, correction=1.0, doubt=0.0)
     padding = 1 + int(np.searchsorted(np.cumsum(share), _WHOLE * holders))
     counts = np.arange(1, len(share) + 1)
-    signal = np.where((counts <= padding) | (share > 2.0 * error), share, 0.0)
-    return padding, float(counts @ signal / (np.minimum(counts, padding) @ signal))
+
+    def correction(shares: NDArray[np.float64]) -> float:
+        return float(counts @ shares / (np.minimum(counts, padding) @ shares))
+
+    signal = correction(np.where((counts <= padding) | (share > 2.0 * error), share, 0.0))
+    return Lengths(padding=padding, correction=signal, doubt=correction(share) / signal - 1.0)
 
 
 def _unimodal(estimate: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -98,12 +98,12 @@ def test_defaults_are_all_lines_ten_repeats_seed_0_and_a_set_size_for_nine_in_te
     assert [settings[name] for name in ("k_max", "finalists", "combine", "hash_bits")] == [None] * 4
 
 
-def test_set_size_0_leaves_svim_to_learn_it_and_is_refused_by_gfim(sets: Path) -> None:
+def test_set_size_0_leaves_it_out_and_is_refused_where_no_later_phase_tells_frequencies(sets: Path) -> None:
     document = _json(sets, "--methods", "svim", "--set-size", "0")
     assert document["settings"]["set_size"] is None
     assert _untimed(document) != _untimed(_json(sets, "--methods", "svim"))
-    result = _run(sets, "--methods", "gfim", "--set-size", "0")
-    assert (result.exit_code, "gfim needs set_size" in result.stderr) == (2, True)
+    result = _run(sets, "--methods", "loloha", "--set-size", "0")
+    assert (result.exit_code, "loloha needs set_size" in result.stderr) == (2, True)
 
 
 def test_the_seed_determines_every_number_but_the_seconds(sets: Path) -> None:

@@ -28,8 +28,7 @@ from tests.sets.methods.examples import build, method
         ("gfim", {"k_max": 61}, "k_max is 61; from k, 4, to the 60 items of the domain"),
         ("gfim", {"finalists": 3}, "finalists is 3; from k, 4, to k_max, 12"),
         ("gfim", {"finalists": 13}, "finalists is 13; from k, 4, to k_max, 12"),
-        ("gfim", {"set_size": None}, "gfim needs set_size"),
-        ("ldpminer", {"set_size": None}, "ldpminer needs set_size"),
+        ("loloha", {"set_size": None}, "loloha needs set_size"),
         ("gfim-users", {"set_size": 0}, "set_size is 0; from 1 to the 60 items of the domain"),
         ("svim", {"set_size": 61}, "set_size is 61; from 1 to the 60 items of the domain"),
         ("gfim-users", {"split": (1 - 1e-11, 1e-11)}, "phase 2 asks nobody: give it a larger part of the split"),
@@ -96,13 +95,6 @@ window: {size: 60s}
         ({"k_max: 6": "k_maks: 6"}, ["6:3: mechanism.k_maks: unknown key; did you mean 'k_max'?"]),
         ({"k_max: 6": "f: 6"}, ["6:3: mechanism.f: unknown key; known are k_max"]),
         ({"set_size: 5": "set_size: 17"}, ["7:13: mechanism.set_size: set_size is 17; from 1 to the 16 items"]),
-        (
-            {"set_size: 5": "# no set size"},
-            [
-                "3:3: mechanism.set_size: gfim needs set_size: largest number of items of a set, "
-                "or of nearly all sets",
-            ],
-        ),
         (
             {"[0.6, 0.4]": "[0.6, 0.6]"},
             ["8:10: mechanism.split: split is (0.6, 0.6); two positive parts that sum to 1, such as (0.6, 0.4)"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
+from mode.threads import WorkerThread
 
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 
@@ -23,12 +24,33 @@ log = logging.getLogger(__name__)
 #: What these Services log of their own lives is that of a library.
 _LIBRARY = logging.getLogger("faust.worker")
 
+#: Seconds that the event loop may stand still for the end of the consumer's thread, which takes milliseconds.
+THREAD_SECONDS = 0.5
+
 #: Name of the header, of a message of Faust, that says why its record cannot be read.
 _FAULT = "stream-ldp-fault"
 
 
+class _WorkerThread(WorkerThread):
+    """The thread of the consumer, for whose end a stop does not wait without limit.
+
+    The stop waits on the event loop of the process, which then turns for nobody: what the thread still needs of it
+    would never come, and a worker that is told to stop would hang. The consumer has left its group before.
+    """
+
+    def __init__(self, service: Any, **options: Any) -> None:
+        super().__init__(service, **options)
+        # Nor does the end of the process wait for it.
+        self.daemon = True
+
+    def stop(self) -> None:
+        if not self.is_stopped.wait(THREAD_SECONDS):
+            log.debug("the thread of the merge's consumer ends by itself")
+
+
 class _Thread(AIOKafkaConsumerThread):
     logger = _LIBRARY
+    Worker = _WorkerThread
 
     async def _fetch_records(
         self, consumer: Any, active_partitions: Any, *arguments: Any, **options: Any

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 from aiokafka.consumer.subscription_state import SubscriptionState
 
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from stream_ldp.service.faust_transport import WorkerTransport, _positions, fault_of
+from stream_ldp.service.faust_transport import WorkerTransport, _positions, _WorkerThread, fault_of
 
 FIELDS: dict[str, Any] = {
     "topic": "partials",
@@ -48,3 +50,18 @@ async def test_the_places_to_go_on_from_are_those_of_the_assigned_partitions_tha
     subscription.seek(second, 9)
     assert _positions(consumer, None) == {first: 5, second: 9}
     assert _positions(consumer, {second, third}) == {second: 9}
+
+
+def test_a_stop_does_not_wait_for_a_thread_that_waits_for_the_loop_of_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stream_ldp.service.faust_transport.THREAD_SECONDS", 0.01)
+    turning = threading.Event()
+    thread = _WorkerThread(SimpleNamespace(_start_thread=turning.wait))
+    thread.start()
+    thread.stop()
+    assert thread.is_alive()
+    assert thread.daemon, "or the process would wait for it"
+    turning.set()
+    thread.join(10)
+    assert not thread.is_alive()

@@ -153,7 +153,7 @@ class Cluster:
     ) -> dict[TopicPartition, tuple[int, str]]:
         """Return what a consumer group has committed, offset and metadata; see `committed`."""
         commits = await _once_coordinated(
-            group, lambda: self._admin.list_consumer_group_offsets(group, partitions=list(partitions))
+            f"group {group}", lambda: self._admin.list_consumer_group_offsets(group, partitions=list(partitions))
         )
         return {
             partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
@@ -258,7 +258,7 @@ class Cluster:
 
 
 async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any:
-    """Ask about a group; a cluster that never had one creates its coordinator only when it is first asked for it."""
+    """Ask about a group, or a transactional id; a cluster creates the coordinator when it is asked for the first."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LEADER_SECONDS
     while True:

@@ -1,10 +1,16 @@
-"""This module serves the admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker."""
+"""This module serves the admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker.
+
+It has a thread of its own. Each request takes some turns of an event loop, and a busy worker's turns are long.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hmac
-from typing import TYPE_CHECKING, Protocol
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aiohttp import web
 from prometheus_client.exposition import choose_encoder
@@ -12,18 +18,24 @@ from prometheus_client.exposition import choose_encoder
 from stream_ldp.errors import StreamLDPError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from stream_ldp.service.metrics import Metrics
 
 __all__ = ["AdminPortError", "AdminServer", "Health"]
+
+T = TypeVar("T")
+
+#: Seconds between two signs of life of the worker's event loop, and seconds without one after which it is stuck.
+#: Solves run on another thread, and a turn takes milliseconds.
+BEAT_SECONDS, STUCK_SECONDS = 1.0, 30.0
 
 
 class Health(Protocol):
     """The health of a worker, as the admin port shows it."""
 
     def live(self) -> Sequence[str]:
-        """Say why the process should be restarted; empty when it should not."""
+        """Say why the process should be restarted; empty when it should not. It is called from another thread."""
 
     def ready(self) -> Sequence[str]:
         """Say why the worker does not do all of its work yet; empty when it does."""
@@ -34,11 +46,19 @@ class AdminPortError(StreamLDPError, RuntimeError):
 
 
 class AdminServer:
-    """An admin server serves /metrics, /livez and /readyz on the caller's event loop.
+    """An admin server serves /metrics, /livez and /readyz on a thread of its own.
 
     A health page has status 200 without problems and 503 with some, and lists them: {"problems": [...]}. Start the
     server before anything that takes long, or a worker that is rebuilding its state looks dead and is killed.
+    Readiness is asked for on the caller's event loop; that this loop is stuck is a problem of liveness.
     """
+
+    # From the start on: the event loop of the port and its thread, that of the caller, and the sign of life of it.
+    _loop: asyncio.AbstractEventLoop
+    _thread: threading.Thread
+    _served: asyncio.AbstractEventLoop
+    _beat: asyncio.TimerHandle
+    _beat_at: float
 
     def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics, token: str | None = None) -> None:
         """Prepare for one address.
@@ -69,6 +89,34 @@ class AdminServer:
         Raises:
             AdminPortError: the port cannot be opened.
         """
+        self._served, self._loop = asyncio.get_running_loop(), asyncio.new_event_loop()
+        self._live_on()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="admin port", daemon=True)
+        self._thread.start()
+        try:
+            await self._there(self._open())
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Close the port."""
+        self._beat.cancel()
+        await self._there(self._runner.cleanup())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+        """Work on the thread of the port, and wait for it here."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def _live_on(self) -> None:
+        """Note that the worker's event loop turns, and go on doing so."""
+        self._beat_at = time.monotonic()
+        self._beat = self._served.call_later(BEAT_SECONDS, self._live_on)
+
+    async def _open(self) -> None:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._host, self._port).start()
@@ -80,10 +128,6 @@ class AdminServer:
                     "choose one with --admin-port (0 for any free one)"
                 ) from error
             raise AdminPortError(f"the admin port {place} cannot be opened: {error.strerror or error}") from error
-
-    async def stop(self) -> None:
-        """Close the port."""
-        await self._runner.cleanup()
 
     def _knows(self, request: web.Request) -> bool:
         """Decide whether a request brings the token."""
@@ -102,10 +146,17 @@ class AdminServer:
         return web.Response(body=encode(self._registry), headers={"Content-Type": content_type})
 
     async def _livez(self, request: web.Request) -> web.Response:
-        return self._health_page(request, self._health.live())
+        silent = time.monotonic() - self._beat_at
+        stuck = [f"the event loop has not turned for {silent:.0f} s"] if silent > STUCK_SECONDS else []
+        return self._health_page(request, [*stuck, *self._health.live()])
 
     async def _readyz(self, request: web.Request) -> web.Response:
-        return self._health_page(request, self._health.ready())
+        async def ask() -> Sequence[str]:
+            return self._health.ready()
+
+        # On the loop of what it asks about, which changes while it is looked at from elsewhere.
+        problems = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ask(), self._served))
+        return self._health_page(request, problems)
 
     def _health_page(self, request: web.Request, problems: Sequence[str]) -> web.Response:
         shown = {"problems": list(problems)} if self._knows(request) else {}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import logging
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import aiohttp
 import pytest
 
+from stream_ldp.service import admin
 from stream_ldp.service.admin import AdminPortError, AdminServer
 from stream_ldp.service.metrics import Metrics
 
@@ -61,6 +64,45 @@ async def test_a_worker_that_is_still_rebuilding_is_live_but_not_ready(
 async def test_a_worker_that_hangs_is_not_live(client: aiohttp.ClientSession, worker: _Worker) -> None:
     worker.live_problems = ["care: ingest has not turned for 40 s"]
     assert await _status(client, "/livez") == (503, {"problems": ["care: ingest has not turned for 40 s"]})
+
+
+def test_a_worker_whose_event_loop_is_busy_is_live_until_it_counts_as_stuck(
+    worker: _Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ask while the worker's loop does something else, and so in a test that is no coroutine."""
+
+    async def ask_from_another_thread() -> list[int]:
+        server = AdminServer(host="127.0.0.1", port=0, health=worker, metrics=Metrics(["care"]))
+        await server.start()
+        asking = asyncio.create_task(asyncio.to_thread(_asked, server.port))
+        await asyncio.sleep(0)
+        asked.wait(20)  # The loop of the worker does not turn meanwhile.
+        monkeypatch.setattr(admin, "STUCK_SECONDS", 0.0)
+        stuck.set()
+        asked_again.wait(20)
+        statuses = await asking
+        await server.stop()
+        return statuses
+
+    def _asked(port: int) -> list[int]:
+        statuses = [_status_of(port)]
+        asked.set()
+        stuck.wait(20)
+        statuses.append(_status_of(port))
+        asked_again.set()
+        return statuses
+
+    asked, stuck, asked_again = threading.Event(), threading.Event(), threading.Event()
+    assert asyncio.run(ask_from_another_thread()) == [200, 503]
+
+
+def _status_of(port: int) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", "/livez")
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 async def test_prometheus_gets_the_format_that_it_asks_for(client: aiohttp.ClientSession) -> None:

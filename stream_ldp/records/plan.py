@@ -39,6 +39,8 @@ class EstimatePlan:
     state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
     grows: whether the memory is in proportion to the number of reports.
     errors: pairs (reports, expected standard error of a cell).
+    linked_error: that of the last window of a period in all of which the same users report, as a part of that of one
+        window; None where reports are not linked.
     """
 
     name: str
@@ -48,6 +50,7 @@ class EstimatePlan:
     state_bytes: int
     grows: bool
     errors: tuple[tuple[int, float], ...]
+    linked_error: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,7 +171,14 @@ def for_budget(collection: JointCollection, *, for_ever: float, per_report: floa
     return JointCollection.model_validate({**collection.document, "mechanism": spec.model_dump()})
 
 
-def cell_error(supports: Sequence[Support], sizes: Sequence[int], *, reports: int) -> float:
+def cell_error(
+    supports: Sequence[Support],
+    sizes: Sequence[int],
+    *,
+    reports: int,
+    averaged: int = 1,
+    permanent_share: float = 0.0,
+) -> float:
     """Compute the expected standard error of one cell of a joint of attributes of these sizes, by linear estimation.
 
     The unbiased estimate of a cell's share is the mean over reports of a product over its attributes of
@@ -180,15 +190,24 @@ def cell_error(supports: Sequence[Support], sizes: Sequence[int], *, reports: in
     its variance is (prod s(1 / r) - c^2) / N for a cell, c = 1 / cells, of N reports whose values are evenly spread
     (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
     to one do better where this error is large: use it to see whether any signal is to be expected.
+
+    Where each user's reports are averaged first, T is a mean, whose variance is that of the permanent response and a
+    part of the rest; N is then the number of users.
+
+    averaged: number of reports of each user.
+    permanent_share: that of the mechanism, whose symbols are bits; it matters where there are several reports.
     """
     moment = 1.0
     for support, size in zip(supports, sizes, strict=True):
         one, zero = support.one, support.zero
-        scale = (one - zero) ** 2
-        share = 1.0 / size
-        true_bit = (one - 2 * zero * one + zero**2) / scale
-        false_bit = zero * (1 - zero) / scale
-        moment *= share * true_bit + (1 - share) * false_bit
+        # The permanent response of either bit varies as much; the share is the larger one of the two.
+        permanent = permanent_share * min(one * (1 - one), zero * (1 - zero))
+
+        def second(rate: float, *, zero: float = zero, permanent: float = permanent) -> float:
+            """Return the second moment of T - p* of a bit that is sent as 1 with this rate."""
+            return permanent + (rate * (1 - rate) - permanent) / averaged + (rate - zero) ** 2
+
+        moment *= (second(one) / size + second(zero) * (1 - 1 / size)) / (one - zero) ** 2
     cells = math.prod(sizes)
     return math.sqrt((moment - 1.0 / cells**2) / reports)
 
@@ -199,7 +218,8 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > DENSE_BITS
     # So many reports of users who report repeatedly have the error of fewer reports of different users.
-    shared = math.sqrt(collection.mechanism.design_effect(reports_per_user=collection.window.reports_per_user))
+    mechanism = collection.mechanism
+    shared = math.sqrt(mechanism.design_effect(reports_per_user=collection.window.reports_per_user))
     return EstimatePlan(
         name=estimate.name,
         of=estimate.of,
@@ -208,4 +228,14 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
         errors=tuple((reports, shared * cell_error(supports, sizes, reports=reports)) for reports in populations),
+        linked_error=None
+        if collection.linked_ms is None
+        else cell_error(
+            supports,
+            sizes,
+            reports=1,
+            averaged=collection.most_windows,
+            permanent_share=mechanism.permanent_share,
+        )
+        / cell_error(supports, sizes, reports=1),
     )

@@ -79,6 +79,12 @@ def show_plan(planned: Plan) -> None:
             )
     if planned.linked is not None:
         console.print(f"Linked: {planned.linked}.", markup=False)
+        for estimate in planned.estimates:
+            console.print(
+                f"{estimate.name}: if the same users report in all windows of a period, the error falls to "
+                f"{estimate.linked_error:.2f} of that of one window.",
+                markup=False,
+            )
     console.print(
         f"A user who reports once in each window that asks them, {number(planned.reports_per_day)} times a day, "
         f"spends {shown_epsilon(planned.day.epsilon)} nats on the first day.",

@@ -1,7 +1,28 @@
 """Live joint distributions and heavy hitters from locally private reports on Kafka.
 
-All that an application needs is here. Each name is imported when it is first used, so that `import stream_ldp` alone
-costs nothing, and a name only the imports that it needs.
+An application does five things:
+
+* `load_collection` reads a collection file, which says what is reported and how it is perturbed.
+* `load_or_create_user` loads a user's secret, and the ledger of what the user's reports have cost. `Terms` are what
+  the user agrees to.
+* A reporter perturbs what is true of the user, and sends it.
+* A subscriber receives answers as they come.
+* `query` fetches the answers that there are; asynchronous programs call `fetch_answers`.
+
+`Settings` say where the brokers are. Each kind of collection has its own reporter, subscriber and answer:
+
+    collection           reporter          subscriber             answer
+    `JointCollection`    `Reporter`        `Subscriber`           `Estimate`
+    `ViewsCollection`    `SampledReporter` `Subscriber`           `Estimate`
+    `ItemCollection`     `ItemReporter`    `RankingSubscriber`    `Ranking`
+    `SampledCollection`  `SampledReporter` `MarginalsSubscriber`  `Marginals`
+    `StringCollection`   `StringReporter`  `StringSubscriber`     `StringRanking`
+    `PlaceCollection`    `PlaceReporter`   `PlaceSubscriber`      `PlaceCounts`
+
+Programs that are not asynchronous wrap them, in `SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
+
+Each name is imported when it is first used, so that `import stream_ldp` alone costs nothing, and a name only the
+imports that it needs.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -54,6 +55,14 @@ def heavy(modules: set[str]) -> set[str]:
         "stream_ldp.service",
     ]
     return {each for each in costly if each in modules or any(name.startswith(f"{each}.") for name in modules)}
+
+
+def test_the_help_of_the_package_names_what_there_is() -> None:
+    named = set(re.findall(r"`(\w+)`", stream_ldp.__doc__ or ""))
+    assert named <= set(stream_ldp.__all__)
+    clients = {name for name in stream_ldp.__all__ if name.endswith(("Collection", "Reporter", "Subscriber"))}
+    # Synthetic records are published beside the answers of a collection.
+    assert clients - named == {"RecordsSubscriber", "WrongCollection"}
 
 
 @pytest.mark.parametrize("name", stream_ldp.__all__)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.collection import Collection
 from stream_ldp.collection.values import MissingValue
@@ -74,6 +76,17 @@ class CollectionOfRecords(Collection):
             DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
         """
         return encode_record(record, self.attributes, collection=self.name)
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002  for samples
+        """Decide which users are asked at an event time, bool, shape (n,); all of them, unless a sample is asked.
+
+        secrets: secret of each user, 32 bytes.
+        """
+        return np.ones(len(secrets), dtype=np.bool_)
+
+    def asks_some(self, count: int, *, entropy: Any) -> NDArray[np.bool_]:  # noqa: ARG002  for samples
+        """Decide who is asked of so many users without secrets, who report once; bool, shape (count,)."""
+        return np.ones(count, dtype=np.bool_)
 
     @abstractmethod
     def table(self, records: Any) -> NDArray[Any]:

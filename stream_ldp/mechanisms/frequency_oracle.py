@@ -44,20 +44,21 @@ class FrequencyOracle(Randomizer):
         """Probabilities (p, q), as realised, that a report supports the value it was made from, and any other."""
 
     @classmethod
-    @abstractmethod
-    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:
-        """Return the oracles of this kind that may be the best for users with one of `size` values.
+    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003  for oracles that override it
+        """Return the oracles of this kind that may be the best for users with one of `size` values; none by default.
 
         epsilon: of a report, in nats.
         """
+        return ()
 
     @classmethod
-    @abstractmethod
-    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
-        """Return the oracles of this kind that may be the best for users with sets of at most about `padding` values.
+    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003  as above
+        """Return the oracles of this kind that may be the best for sets of about `padding` values; none by default.
 
+        padding: most values of a set, of which sets may have a few more.
         epsilon: of a report, for any two sets, in nats.
         """
+        return ()
 
     @abstractmethod
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:

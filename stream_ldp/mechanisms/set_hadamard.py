@@ -40,7 +40,7 @@ class SetHadamardResponse(FrequencyOracle):
     e^epsilon. An item of a set of at most l is supported with probability p, an item outside with 1 / g. As no item
     is sampled, the variance grows with l instead of its square. It is the wheel mechanism (Wang et al., 2020, PVLDB
     13(8)) with arcs of one hash, and hashes from the rows of `HadamardResponse`, whose reports and counters it
-    shares.
+    shares; for one value it is a `HadamardResponse`.
 
     Hashes are linear in the bits of an item's number, so that 1 / g is exact for sets of one and two items only. An
     item whose number is the exclusive or of three that a set holds, such as 3 of 0, 1 and 2, or item 0 of 1, 2 and 3,
@@ -78,11 +78,6 @@ class SetHadamardResponse(FrequencyOracle):
             )
         object.__setattr__(self, "kept", self._largest())
         object.__setattr__(self, "epsilon", self._loss())
-
-    @classmethod
-    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """See `FrequencyOracle.for_value`: no oracle, since for one value it is a `HadamardResponse`."""
-        return []
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:

@@ -18,8 +18,6 @@ from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values,
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 __all__ = ["MAX_SIZE", "SubsetResponse"]
@@ -35,7 +33,8 @@ class SubsetResponse(FrequencyOracle):
     p = w e^epsilon / (w e^epsilon + k - w) (k-Subset; Ye and Barg, 2018, eq. 7; Wang et al., 2016), rounded down to a
     multiple of 2^-32. The other members are drawn uniformly from the other values. It is a direct response if w = 1;
     the variance of a rare value is least with w near k / (e^epsilon + 1). A report is a bit for each value, and
-    exactly w of them are 1. There are no dummies.
+    exactly w of them are 1. There are no dummies, so phases of heavy-hitter methods take other
+    responses.
 
     size: k, number of values.
     epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by the rounding of p.
@@ -71,16 +70,6 @@ class SubsetResponse(FrequencyOracle):
         middle = size / (math.exp(epsilon) + 1)
         found = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
         return [cls(size=size, epsilon=epsilon, members=members) for members in sorted(found)]
-
-    @classmethod
-    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """See `FrequencyOracle.for_value`: no oracle, since phases choose among responses that know dummies."""
-        return []
-
-    @classmethod
-    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
-        return []
 
     @property
     def title(self) -> str:

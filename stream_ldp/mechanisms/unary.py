@@ -16,8 +16,6 @@ from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
@@ -33,7 +31,8 @@ class UnaryResponse(FrequencyOracle):
     """An oracle that sends a value's one-hot code, keeping each bit with e^(epsilon/2) / (1 + e^(epsilon/2)).
 
     Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, 2014), symmetric unary encoding in Wang, Blocki, Li and Jha
-    (2017, section 4.2). A dummy's code is all zeros.
+    (2017, section 4.2). A dummy's code is all zeros. No phase of a heavy-hitter method
+    takes it, since a Hadamard response is as accurate in a few bits.
 
     size: number of values, and of bits of a report.
     epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by rounding to 2^-32.
@@ -57,16 +56,6 @@ class UnaryResponse(FrequencyOracle):
         differing = min(self.size, 2)
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon / differing))
         object.__setattr__(self, "epsilon", differing * self.response.epsilon)
-
-    @classmethod
-    def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """See `FrequencyOracle.for_value`: no oracle, since a Hadamard response is as accurate in a few bits."""
-        return []
-
-    @classmethod
-    def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
-        """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
-        return []
 
     @property
     def title(self) -> str:

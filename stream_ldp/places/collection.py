@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sampled.questions import Table
 
 __all__ = ["Choice", "PlaceCollection", "PlaceSpec"]
@@ -224,14 +224,6 @@ class PlaceCollection(CollectionOfRecords):
     def bits(self) -> int:
         """Number of bits of a report."""
         return self.questions.bits
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask every user at any time, bool, shape (n,)."""
-        return np.ones(len(secrets), dtype=np.bool_)
-
-    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask all of so many users without secrets, bool, shape (count,)."""
-        return np.ones(count, dtype=np.bool_)
 
     def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
         """Return encoded records as a table of users, one a row: place, region and epsilon, each by number."""

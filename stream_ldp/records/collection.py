@@ -335,20 +335,17 @@ class JointCollection(SynthesizingCollection):
         return RESOLUTION if self.sample is None else threshold(self.sample)
 
     def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:
-        """Decide which users are asked at an event time, the same in all of a pane; bool, shape (n,).
-
-        secrets: secret of each user, 32 bytes.
-        """
+        """See `CollectionOfRecords.asks`: the same in all of a pane."""
         if not self.asks_a_sample:
-            return np.ones(len(secrets), dtype=np.bool_)
+            return super().asks(secrets, time_ms=time_ms)
         pane = time_ms // self.window.pane_ms
         return partition_words(secrets, fingerprint=self.fingerprint, epoch=pane) < np.uint32(self._asking_words)
 
-    def asks_some(self, users: int, *, entropy: Entropy) -> NDArray[np.bool_]:
-        """Draw who is asked of so many users without a secret, who report once in their life; bool, shape (n,)."""
+    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:
+        """See `CollectionOfRecords.asks_some`."""
         if not self.asks_a_sample:
-            return np.ones(users, dtype=np.bool_)
-        return entropy.below(np.full(users, self._asking_words))
+            return super().asks_some(count, entropy=entropy)
+        return entropy.below(np.full(count, self._asking_words))
 
 
 def about(collection: JointCollection, of: Sequence[str], method: str | None) -> JointCollection:

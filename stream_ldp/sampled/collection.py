@@ -20,9 +20,6 @@ from stream_ldp.sampled.spec import SampledSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
     from stream_ldp.sampled.questions import QuestionSet, Table
 
 __all__ = ["AskingCollection", "SampledCollection"]
@@ -86,14 +83,6 @@ class AskingCollection(CollectionOfRecords):
     def bits(self) -> int:
         """Number of bits of a report."""
         return self.questions.bits
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask every user at any time, bool, shape (n,)."""
-        return np.ones(len(secrets), dtype=np.bool_)
-
-    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask all of so many users without secrets, bool, shape (count,)."""
-        return np.ones(count, dtype=np.bool_)
 
     def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
         """Return encoded records as a table of users, one a row, with a column for each attribute."""

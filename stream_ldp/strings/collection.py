@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
     from stream_ldp.strings.method import StringMethod
 
 __all__ = ["StringCollection"]
@@ -113,14 +112,6 @@ class StringCollection(CollectionOfRecords):
     def bits(self) -> int:
         """Number of bits of a report."""
         return self.method.questions.bits
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask every user at any time, bool, shape (n,)."""
-        return np.ones(len(secrets), dtype=np.bool_)
-
-    def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Ask all of so many users without secrets, bool, shape (count,)."""
-        return np.ones(count, dtype=np.bool_)
 
     def table(self, records: NDArray[np.uint16] | Sequence[Sequence[int]]) -> NDArray[np.uint16]:
         """Return encoded records as a table of symbols, one string a row, shape (n, length)."""

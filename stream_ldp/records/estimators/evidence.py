@@ -34,6 +34,8 @@ _GROUPS, _SAMPLES = 64, 999
 _SEED = 20220731
 #: Entries of the largest array that is formed for several v at once: 2 MB as float64 stay in a core's cache.
 _LARGEST = 2**18
+#: Nats of log-likelihood that one standard error costs, if the likelihood is normal.
+_ONE_STANDARD_ERROR = 0.5
 #: Probability that a simulation shows a statistic as large as the observed one, below which none is run.
 _NEVER = 1e-6
 
@@ -99,6 +101,15 @@ class Evidence:
         Errors that take v for its mean cover too little where the reports say little of it.
         """
         return math.sqrt(float(self._posterior @ self._variances**2))
+
+    @property
+    def largest_variance(self) -> float:
+        """The largest v that the reports do not refute: one standard error above the likeliest, by its likelihood.
+
+        What is usual does not matter here, so that a dependence of high order alone can be believed.
+        """
+        believable = self._log_ratio >= self._log_ratio.max() - _ONE_STANDARD_ERROR
+        return float(self._variances[believable][-1])
 
     @property
     def _posterior(self) -> FloatArray:

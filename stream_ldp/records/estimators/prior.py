@@ -17,7 +17,7 @@ the whole reports is added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Self
 
@@ -61,6 +61,7 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
+    largest: the largest such variances that the reports do not refute.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
     """
@@ -71,6 +72,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
+    largest: FloatArray
     p_value: float
 
     @classmethod
@@ -94,17 +96,17 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(likelihood, basis, share))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, share)
-        variances = np.full(likelihood.sizes, joint.variance)
-        for j, level in enumerate(marginals):
-            variances[_varying(len(attributes), j)] = level.variance
-        for pair, level in pairs.items():
-            variances[_varying(len(attributes), *pair)] = level.variance
+        variances, largest = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.largest)
+        for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
+            place = _varying(len(attributes), *which)
+            variances[place], largest[place] = level.variance, level.largest
         return cls(
             basis=basis,
             moments=moments,
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
+            largest=largest,
             dependence=dependence,
             p_value=p_value,
         )
@@ -145,6 +147,22 @@ class Prior:
         return self.spread * (1.0 - self.resolved)
 
     @property
+    def largest_errors(self) -> FloatArray:
+        """The expected squared error of each coefficient of the estimate at the largest variances.
+
+        The estimate shrinks as if they were usual, or less: where independence is not rejected, it believes but a
+        share of the dependence. With the gain G_k = N lambda_k / (N lambda_k + s) of its own strength, the error is
+        (1 - G_k)^2 (v_k + 1 / N) + G_k^2 (1 - lambda_k) / (N lambda_k). Of what the centre determines, marginals and
+        pairs, it is the posterior's.
+        """
+        N, retained = self.moments.reports, np.maximum(self.basis.retained, _LEAST_RETAINED)
+        spread, noise = self.largest + 1.0 / N, (1.0 - retained) / (N * retained)
+        own = self.basis.order >= min(self.basis.order.ndim, 3)
+        weight = N * retained
+        gain = np.where(own, weight / (weight + self.strength), spread / (spread + noise))
+        return (1.0 - gain) ** 2 * spread + gain**2 * noise
+
+    @property
     def expected(self) -> FloatArray:
         """Mean of the posterior, linear in the reports: sums to 1, and a cell may be negative."""
         prior_part = self.basis.coefficients(self.centre) * (1.0 - self.resolved)
@@ -171,10 +189,12 @@ class _Level:
 
     objective: that of its fit.
     variance: prior variance of its coefficients, with the doubt about it.
+    largest: the largest one that the reports do not refute.
     """
 
     objective: Objective
     variance: float
+    largest: float
 
     @classmethod
     def of_marginal(cls, likelihood: Likelihood) -> Self:
@@ -209,13 +229,17 @@ class _Level:
         evidence = Evidence(
             basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
         )
-        return cls.of(likelihood, evidence, centre, share)
+        level = cls.of(likelihood, evidence, centre, share)
+        # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
+        # attribute, and both others together. So their squares add up to no more than a pair's.
+        coefficients = int(np.count_nonzero(basis.order >= 3))
+        return replace(level, largest=min(level.largest, (min(likelihood.sizes) - 1) / max(1, coefficients)))
 
     @classmethod
     def of(cls, likelihood: Likelihood, evidence: Evidence, centre: FloatArray, share: float = 1.0) -> Self:
         objective = Objective(likelihood=likelihood, centre=centre, strength=evidence.strength(share))
         # Errors believe all of the dependence: there may be as much, if the reports say little.
-        return cls(objective=objective, variance=evidence.doubtful_variance)
+        return cls(objective=objective, variance=evidence.doubtful_variance, largest=evidence.largest_variance)
 
     def fitted(self) -> FloatArray:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint

@@ -144,6 +144,7 @@ class TemporalPrior(Prior):
             centre=centre,
             strength=strength,
             variances=variances,
+            largest=variances,
             dependence=window.dependence,
             p_value=window.p_value,
             drift=drift.variance,
@@ -180,6 +181,11 @@ class TemporalPrior(Prior):
     @property
     def errors(self) -> FloatArray:
         """See `Prior.errors`: a_k'."""
+        return self.user_errors
+
+    @property
+    def largest_errors(self) -> FloatArray:
+        """See `Prior.largest_errors`: a_k' again, which has the doubt about the drift."""
         return self.user_errors
 
     @property

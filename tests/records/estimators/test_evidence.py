@@ -103,3 +103,17 @@ def test_the_variance_with_its_doubt_is_the_variance_where_the_reports_know_it_a
     many = 0.6 * np.outer(np.full(14, 1 / 14), np.full(16, 1 / 16)) + 0.4 * np.eye(14, 16) / 14
     assert 1.0 < doubt(many, 20_000, 0.05) < 1.1
     assert doubt(DEPENDENT, 300, 0.6) > 1.5
+
+
+def test_the_largest_variance_is_the_ceiling_as_long_as_the_reports_cannot_tell() -> None:
+    """Of 3 x 3 values it is 1 / 2, and independence shows in many reports alone."""
+    independent = np.outer([0.5, 0.3, 0.2], [0.4, 0.4, 0.2])
+    few = learn(independent, 300, f=0.5, seed=1, response=WITH_RESPONSE).dependence
+    many = learn(independent, 100_000, f=0.1, seed=1).dependence
+    assert few.largest_variance == pytest.approx(0.5)
+    assert many.largest_variance < 1e-3
+
+
+def test_the_largest_variance_is_above_the_mean_and_near_it_where_reports_are_clear() -> None:
+    dependence = learn(DEPENDENT, 100_000, f=0.1, seed=1).dependence
+    assert dependence.variance < dependence.largest_variance < 2.5 * dependence.variance

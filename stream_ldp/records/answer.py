@@ -21,6 +21,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.learnt import Learnt
 from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
 
 if TYPE_CHECKING:
@@ -30,7 +31,18 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import Cell
 
-__all__ = ["Axis", "Estimate", "Filter", "Fit", "Independence", "Linked", "Privacy", "Temporal", "View"]
+__all__ = [
+    "Axis",
+    "Estimate",
+    "Filter",
+    "Fit",
+    "Independence",
+    "LearntMarginals",
+    "Linked",
+    "Privacy",
+    "Temporal",
+    "View",
+]
 
 
 def _as_list(value: object) -> object:
@@ -84,6 +96,16 @@ class Filter(MessagePart):
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
 
 
+class LearntMarginals(MessagePart):
+    """What windows tell of the attributes and pairs that a joint distribution is made of, where users tell views."""
+
+    of: tuple[tuple[str, ...], ...] = Field(description="each of them, by the names of its attributes")
+    coefficients: Learnt = Field(
+        description="orthonormal contrasts of each in turn (Helmert's), of a pair their products, those of the last "
+        "attribute changing fastest"
+    )
+
+
 class Temporal(MessagePart):
     """What the windows before have contributed to an estimate."""
 
@@ -95,7 +117,12 @@ class Temporal(MessagePart):
         description="expected squared change of a coefficient from one window to the next; null in a first window"
     )
     jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
-    filter: Filter | None = Field(description="what the next window starts from; null in a provisional estimate")
+    filter: Filter | None = Field(
+        description="what the next window starts from; null in a provisional estimate, and where users tell views"
+    )
+    views: LearntMarginals | None = Field(
+        default=None, description="what the next window starts from where users tell views"
+    )
 
 
 class View(MessagePart):

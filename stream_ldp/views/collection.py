@@ -50,6 +50,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
         told = {of for view in views_of(self.questions) for size in (1, 2) for of in combinations(view.of, size)}
         for index, estimate in enumerate(self.estimates):
+            self.window.check_prior(estimate.prior, "estimates", index, "prior")
             for axis, name in enumerate(estimate.of):
                 if name not in self._positions:
                     problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"

@@ -54,7 +54,11 @@ def standard_error(
         for table in tables
         if set(table.of) & set(order)
     ]
-    told = {key: value for key, (value, _) in combined(repeated, most=2).items() if set(key) <= set(order)}
+    told = {
+        key: _as_told(fit, key, value, information)
+        for key, (value, information) in combined(repeated, most=2).items()
+        if set(key) <= set(order)
+    }
     margins = [told[place,] if (place,) in told else _anything(fit.sizes[place], generator) for place in order]
     pairs = [
         ((axis, other), _moved(fit, (order[axis], order[other]), (margins[axis], margins[other]), told, generator))
@@ -67,6 +71,15 @@ def standard_error(
         return np.asarray(pairs[0][1].std(axis=0)).transpose(back)
     start = joint.transpose([list(of).index(place) for place in order])
     return np.asarray(_fitted(fit, order, start, pairs).std(axis=0)).transpose(back)
+
+
+def _as_told(fit: Fit, of: tuple[int, ...], repeated: NDArray[np.float64], information: float) -> NDArray[np.float64]:
+    """Return repeated answers about an attribute or a pair with the noise of the fit, which may know more than they.
+
+    information: inverse variance of a cell in one of the answers.
+    """
+    middle = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
+    return middle + math.sqrt(information / fit.information(of)) * (repeated - middle)
 
 
 def _moved(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.views.tables import ViewTable
+    from stream_ldp.views.tables import Marginals, ViewTable
 
 __all__ = ["CHANGE", "Fit", "Joint", "Pair", "centred", "proportional_fit", "with_margins"]
 
@@ -89,6 +89,17 @@ class Fit:
         self._margins: dict[int, NDArray[np.float64]] = {}
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._joints: dict[tuple[int, ...], Joint] = {}
+
+    @property
+    def told(self) -> Marginals:
+        """The attributes and pairs as all tables tell them, without bias and with noise."""
+        return self._raw
+
+    def with_told(self, told: Marginals) -> Fit:
+        """Return the fit in which some attributes and pairs are told otherwise."""
+        found = Fit([], sizes=self.sizes)
+        found._raw = self._raw | told
+        return found
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

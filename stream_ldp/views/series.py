@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Name, Part, PositiveDuration, require_distinct
+from stream_ldp.collection import Name, Part, PositiveDuration, Prior, require_distinct
 from stream_ldp.sampled.series import STATISTIC
 
 if TYPE_CHECKING:
@@ -22,16 +22,23 @@ class ViewEstimateSpec(Part):
     name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
+    prior: what the estimate of a window is held against: nothing (`window`), or those of the windows before
+        (`temporal`); by default `temporal` where it is possible.
     """
 
     name: Name
     of: tuple[str, ...] = Field(min_length=1)
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _attributes_are_distinct(self) -> Self:
         require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
         return self
+
+    def is_temporal(self, window: Window) -> bool:
+        """Decide whether the estimate of one window is the prior of the next."""
+        return window.can_learn(self.prior)
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the sums of the answers to all questions, the same for all estimates."""
@@ -42,5 +49,5 @@ class ViewEstimateSpec(Part):
         return window.pane_ms
 
     def follows(self, window_ms: int) -> tuple[str, None]:  # noqa: ARG002
-        """Name the answer before: its own latest final, which nothing is taken from."""
+        """Name the answer before: its own latest final, which is the prior of this one."""
         return self.name, None

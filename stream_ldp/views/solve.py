@@ -12,13 +12,14 @@ import numpy as np
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
-from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, View
+from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.sampled.solve import ASSUMPTION, REPEATED
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.question import views_of
 from stream_ldp.views.tables import view_tables
+from stream_ldp.views.temporal import follow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.fitting import Joint
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import ViewTable
+    from stream_ldp.views.temporal import Followed
 
 __all__ = ["SIGNIFICANCE", "fitted", "solve"]
 
@@ -46,7 +48,9 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
     spec, window, questions = question.series, collection.window, collection.questions
     _, current = weighted_sums(question, counters=questions.counters)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
-    tables, fit = fitted(collection, question)
+    tables, alone = fitted(collection, question)
+    followed = follow(collection, question, tables, alone)
+    fit = alone if followed is None else followed.fit
     joint = fit.joint(of)
     return Estimate(
         collection=collection.name,
@@ -68,6 +72,7 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
             published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
+        temporal=None if followed is None else _temporal(followed, alone=alone.joint(of)),
         views=tuple(_views(questions, current, of)),
     )
 
@@ -121,6 +126,18 @@ def _fit(joint: Joint) -> FitMessage:
         certificate=joint.change,
         certified=joint.change <= CHANGE,
         tolerance=CHANGE,
+    )
+
+
+def _temporal(followed: Followed, *, alone: Joint) -> Temporal:
+    coefficients = followed.learnt.coefficients
+    return Temporal(
+        alone=alone.probability.tolist(),
+        users=followed.users,
+        drift=coefficients.drift,
+        jumped=coefficients.jumped,
+        filter=None,
+        views=followed.learnt,
     )
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, SubsetResponse
 from stream_ldp.sampled.oracles import mean_variance
 
-__all__ = ["has_fixed_total", "marginal_variance"]
+__all__ = ["contrast_noise", "has_fixed_total", "marginal_variance"]
 
 
 def has_fixed_total(oracle: FrequencyOracle) -> bool:
@@ -34,3 +34,16 @@ def marginal_variance(oracle: FrequencyOracle, cells: int) -> float:
         noise *= (oracle.size - merged) / (oracle.size - 1)
     share = 1 / cells
     return noise + share * (1 - share)
+
+
+@lru_cache(maxsize=4096)
+def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
+    """Return the variance of the noise in an orthonormal contrast of a marginal of so many cells.
+
+    With L cells in the view, m of them in one of the marginal, and v the mean variance of the oracle for a cell, it
+    is m v, or m v L / (L - 1) where the errors of all cells sum to 0.
+
+    cells: at least 1, a divisor of the oracle's size.
+    """
+    noise = oracle.size // cells * mean_variance(oracle)
+    return noise * oracle.size / (oracle.size - 1) if has_fixed_total(oracle) else noise

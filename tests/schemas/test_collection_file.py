@@ -225,7 +225,7 @@ collection: views
 mechanism: {kind: sampled, epsilon: 2, ask: auto, users: 1000, dependence: 0.1, oracle: k-rr}
 attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
 window: {size: 60s}
-estimates: [{name: both, of: [diet, smokes], every: 1s}]
+estimates: [{name: both, of: [diet, smokes], every: 1s, prior: temporal}]
 synthesis: {records: 1000}
 min_reports: 10
 delta: 1e-9

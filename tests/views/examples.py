@@ -46,9 +46,12 @@ SIZES = (2, 2, 3, 2)
 
 
 def collection_of(
-    mechanism: str = "epsilon: 4, ask: pairs", *, estimates: str = "[{name: care, of: [walks, bathes]}]"
+    mechanism: str = "epsilon: 4, ask: pairs",
+    *,
+    estimates: str = "[{name: care, of: [walks, bathes]}]",
+    window: str = "",
 ) -> ViewsCollection:
-    return ViewsCollection.parse(TEXT.format(mechanism=mechanism, estimates=estimates, window=""))
+    return ViewsCollection.parse(TEXT.format(mechanism=mechanism, estimates=estimates, window=window))
 
 
 def users(count: int, seed: int = 1) -> Table:

@@ -1,0 +1,185 @@
+"""What the windows before tell of a joint distribution that is made of views.
+
+All that a window says of it are the margins of its attributes and the tables of their pairs. In orthonormal contrasts
+of the values (Helmert's), of which a pair has the products, the noise of each is the same and that of no two goes
+together. These coefficients are what moves from window to window; the joint is fitted to them as to those of a window
+alone. A user is asked about one view for ever and repeats the answer, so that only new users say anything new.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stream_ldp.pipeline.learnt import learn
+from stream_ldp.records.answer import LearntMarginals
+from stream_ldp.views.variance import contrast_noise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.views.collection import ViewsCollection
+    from stream_ldp.views.fitting import Fit
+    from stream_ldp.views.series import ViewEstimateSpec
+    from stream_ldp.views.tables import Marginals, ViewTable
+
+__all__ = ["Followed", "follow"]
+
+#: Least variance of a coefficient among users, as a share of that among users with every value alike.
+_LEAST_SPREAD = 0.1
+
+
+class Followed(NamedTuple):
+    """A fit with what the windows before tell.
+
+    learnt: what the next window takes from it.
+    users: weight of the windows before, in users who report without noise.
+    """
+
+    fit: Fit
+    learnt: LearntMarginals
+    users: float
+
+
+class _Part(NamedTuple):
+    """The coefficients of a margin or a pair.
+
+    of: positions of the attributes, ascending.
+    found: of the window alone, shape (coefficients,).
+    variance: their squared errors, noise and the sampling of users.
+    spread: variance of each among users.
+    """
+
+    of: tuple[int, ...]
+    found: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+def follow(
+    collection: ViewsCollection,
+    question: Question[ViewEstimateSpec, Estimate],
+    tables: Sequence[ViewTable],
+    fit: Fit,
+) -> Followed | None:
+    """Estimate the margins and pairs of a window's attributes with the windows before.
+
+    fit: that of the window alone, made of `tables`.
+
+    Returns:
+        None where nothing can be learnt: windows share reports, all users return, or nobody has reported.
+    """
+    spec, window = question.series, collection.window
+    returning = window.returning
+    if not spec.is_temporal(window) or returning is None or returning == 1.0:
+        return None
+    parts = list(_parts(tables, fit, sorted(collection.positions_of(spec.of))))
+    if not parts:
+        return None
+    names = tuple(tuple(collection.attributes[place].name for place in part.of) for part in parts)
+    before, elapsed = _before(question), question.elapsed(window.size_ms)
+    variance, spread = (np.concatenate([each[field] for each in parts]) for field in (2, 3))
+    reports = sum(table.reports for table in tables if not set(table.of).isdisjoint(collection.positions_of(spec.of)))
+    learnt = learn(
+        None if before is None else before.coefficients,
+        np.concatenate([part.found for part in parts]),
+        np.sqrt(variance),
+        returning=returning,
+        reports=reports,
+        elapsed=elapsed,
+        final=question.final,
+        spread=spread,
+        places=None if before is None else _places(before, names, [len(part.found) for part in parts], collection),
+    )
+    if learnt.weight:
+        fit = fit.with_told(_told(fit, parts, learnt))
+    return Followed(
+        fit,
+        LearntMarginals(of=names, coefficients=learnt),
+        users=learnt.weight * float(spread.mean()) / (reports * float(variance.mean())),
+    )
+
+
+def _before(question: Question[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:
+    before = question.before
+    if before is None or before.window.start_ms >= question.window_ms or before.temporal is None:
+        return None
+    return before.temporal.views
+
+
+def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
+    """Iterate over the margins and pairs of some attributes that somebody has told."""
+    for of in [of for size in (1, 2) for of in combinations(places, size)]:
+        telling = [table for table in tables if set(of) <= set(table.of)]
+        if not telling:
+            continue
+        raw, information = fit.told[of]
+        fitted = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
+        bases = [_contrasts(size) for size in raw.shape]
+        squares = _transformed(fitted, [basis**2 for basis in bases]) - _transformed(fitted, bases) ** 2
+        # A cell that the fit has put to 0 may be held by somebody.
+        spread = np.maximum(squares.ravel(), _LEAST_SPREAD / raw.size)
+        weights = [(table.marginal(of)[1] / information) ** 2 / table.reports for table in telling]
+        noise = sum(
+            weight * contrast_noise(table.oracle, raw.size) for weight, table in zip(weights, telling, strict=True)
+        )
+        yield _Part(of, _transformed(raw, bases).ravel(), noise + sum(weights) * spread, spread)
+
+
+def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
+    """Return margins and pairs with these coefficients, and the inverse variance of a cell of each."""
+    told: Marginals = {}
+    estimate, error = np.array(learnt.estimate), np.array(learnt.standard_error)
+    start = 0
+    for part in parts:
+        which = slice(start, start + len(part.found))
+        start = which.stop
+        raw, information = fit.told[part.of]
+        coefficients = estimate[which].reshape([size - 1 for size in raw.shape])
+        found = _transformed(coefficients, [_contrasts(size).T for size in raw.shape])
+        if len(part.of) == 1:
+            found = found + 1.0 / raw.size
+        told[part.of] = found, information * float(part.variance.sum() / (error[which] ** 2).sum())
+    return told
+
+
+def _places(
+    before: LearntMarginals,
+    names: Sequence[tuple[str, ...]],
+    lengths: Sequence[int],
+    collection: ViewsCollection,
+) -> NDArray[np.intp]:
+    """Find the place of each coefficient among those of the window before, -1 for those of what was not told then."""
+    starts, end = {}, 0
+    sizes = {attribute.name: len(attribute.labels) - 1 for attribute in collection.attributes}
+    for of in before.of:
+        starts[of] = end
+        end += int(np.prod([sizes[name] for name in of]))
+    return np.concatenate(
+        [
+            starts[of] + np.arange(length) if of in starts else np.full(length, -1)
+            for of, length in zip(names, lengths, strict=True)
+        ]
+    )
+
+
+def _transformed(table: NDArray[np.float64], matrices: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Multiply each axis of a table by its matrix."""
+    for axis, matrix in enumerate(matrices):
+        table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)
+    return table
+
+
+def _contrasts(size: int) -> NDArray[np.float64]:
+    """Return orthonormal contrasts of so many values, shape (size - 1, size)."""
+    # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
+    from scipy.linalg import helmert  # noqa: PLC0415
+
+    return np.asarray(helmert(size), dtype=np.float64)

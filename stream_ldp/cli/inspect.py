@@ -13,8 +13,8 @@ from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.cli.running import run_operation
-from stream_ldp.cli.told import tell, time_text
 from stream_ldp.kafka.offsets import bounds_of, read_record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
@@ -173,7 +173,7 @@ async def _record(
     if found is None:
         fail(f"{full} partition {number} has no record at offset {wanted} or after it: they have been deleted")
     suffix = full.removeprefix(f"{names.prefix}.").removeprefix(f"{known.name}.")
-    what, said = tell(found, suffix, known, layouts=await _layouts(settings, known, found.value or b""))
+    what, said = describe(found, suffix, known, layouts=await _layouts(settings, known, found.value or b""))
     at = {
         "topic": full,
         "partition": number,

@@ -58,7 +58,7 @@ def _face(
     for_budget: Callable[..., Collection] | None = None,
     for_finals: Callable[..., tuple[Collection, str]] | None = None,
 ) -> Face:
-    """Return a face whose parts are where those of every kind are, by their names there.
+    """Return a face, given the names of its parts in the modules that every kind shares.
 
     plan, view: modules of `stream_ldp.cli.views`.
     report, simulate: functions of `stream_ldp.cli`, as `module:name`.

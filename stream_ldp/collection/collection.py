@@ -85,7 +85,7 @@ _DURATION = re.compile(rf"(\d+)\s*{_UNIT}")
 
 
 def milliseconds(value: object) -> Any:
-    """Read a duration such as 90s or 5m, in milliseconds; leave what is no string as it is.
+    """Read a duration such as 90s or 5m, in milliseconds; leave anything but text as it is.
 
     >>> milliseconds("90s"), milliseconds("5m")
     (90000, 300000)

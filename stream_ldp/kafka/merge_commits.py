@@ -1,4 +1,4 @@
-"""This module keeps from where windows can be rebuilt: commits of consumer groups without members.
+"""This module keeps the places from which windows can be rebuilt, as commits of consumer groups without members.
 
 A commit that is lost, or refused, costs time at the next start and nothing else.
 """
@@ -32,7 +32,7 @@ def merge_places(settings: Settings, collection: Collection) -> tuple[TopicParti
 async def commit_merge(
     cluster: Cluster, settings: Settings, collection: Collection, checkpoint: MergeCheckpoint
 ) -> None:
-    """Commit from where the windows of a collection can be rebuilt.
+    """Commit the places from which the windows of a collection can be rebuilt.
 
     Raises:
         KafkaError: the brokers refuse it.
@@ -46,7 +46,7 @@ async def commit_merge(
 
 
 async def last_merge(cluster: Cluster, settings: Settings, collection: Collection) -> MergeCheckpoint | None:
-    """Return from where the windows of a collection can be rebuilt; None if that is from their whole logs.
+    """Return the places from which the windows of a collection can be rebuilt; None for the whole logs.
 
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.

@@ -463,7 +463,7 @@ class Settings(BaseSettings):
         return f"{self.group}.{collection}.ingest"
 
     def merged_group(self, collection: str) -> str:
-        """Name the consumer group whose commits say from where the windows of a collection can be rebuilt."""
+        """Name the consumer group whose commits are the places from which a collection's windows can be rebuilt."""
         return f"{self.group}.{collection}.merged"
 
     def release_group(self, collection: str) -> str:

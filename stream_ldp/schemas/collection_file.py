@@ -38,7 +38,7 @@ class _OfFiles(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def str_schema(self, schema: core_schema.StringSchema) -> dict[str, Any]:
-        """Take numbers and truths for text, except where text has a form that they cannot have."""
+        """Take numbers and booleans for text, except where text has a form that they cannot have."""
         found = super().str_schema(schema)
         match found.get("pattern", ""):
             case located.NAME_PATTERN:

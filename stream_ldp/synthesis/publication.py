@@ -43,9 +43,9 @@ def synthetic(
 def are_due(question: Question[Any, Any], estimated: Question[Any, Any], final: Answer) -> bool:
     """Decide whether records are made with a final.
 
-    They are not made of nobody, nor of a part of the reports: of a window that was still open when its collection
-    began to ask for records, or whose counts have expired, there may be less than the final has seen. The same goes
-    for the earlier windows that an estimate of linked reports, or one with memory, is made of.
+    None are made of a window without reports, nor of a part of its reports: of a window that was still open when its
+    collection began to ask for records, or whose counts have expired, there may be less than the final has seen. The
+    same goes for the earlier windows that an estimate of linked reports, or one with memory, is made of.
 
     question: about `stream_ldp.synthesis.window.whole`.
     estimated: about an estimate of the same window.

@@ -64,7 +64,8 @@ class Plan:
     bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user for ever, for any two users.
     per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
-    attribute_epsilon: in nats, of the same for users who differ in one attribute: as much.
+    attribute_epsilon: in nats, of all reports of a user for ever, for two users who differ in one attribute: as
+        much as `epsilon`.
     changed: in nats, for each further cell of the view that the user is asked about.
     counters, state_bytes: memory of a window, for each source partition.
     dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.

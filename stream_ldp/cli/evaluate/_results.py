@@ -17,6 +17,6 @@ def echo_json(settings: Mapping[str, object], results: Sequence[Mapping[str, obj
     """Print one object, with the settings of an evaluation and a row for each of its results.
 
     Raises:
-        ValueError: a number is infinite or none, which JSON does not have.
+        ValueError: a number is infinite or NaN, which JSON does not have.
     """
     typer.echo(json.dumps({"settings": settings, "results": results}, allow_nan=False))

@@ -296,7 +296,7 @@ class Auditor:
         return [row[: self._pseudonym_bytes] for row in rows_of(sent, self._width)]
 
     def _user(self, *, since_ms: int = START_MS, every_ms: int = DAY_MS) -> tuple[bytes, Path, list[int]]:
-        """Return a new user's secret and ledger file, and days, or such times, when the collection asks the user."""
+        """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
         secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
         days = (since_ms + day * every_ms for day in range(_MOST_DAYS))
         asked = (time_ms for time_ms in days if self._subject.asks([secret], time_ms=time_ms)[0])

@@ -1,4 +1,4 @@
-"""This module tells in words what a record of any topic of a collection is, and never what a report says."""
+"""This module describes a record of any topic of a collection, and never says what a report says."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
 
-__all__ = ["Told", "tell", "time_text"]
+__all__ = ["Description", "describe", "time_text"]
 
 #: What a record is, in one sentence, and what it says, by name.
-Told = tuple[str, dict[str, Any]]
+Description = tuple[str, dict[str, Any]]
 
 #: Most parts of a list that are told one by one.
 MOST_PARTS = 10
 
 
-def tell(record: ConsumerRecord, suffix: str, collection: Collection, *, layouts: Mapping[bytes, Layout]) -> Told:
-    """Tell what a record is.
+def describe(
+    record: ConsumerRecord, suffix: str, collection: Collection, *, layouts: Mapping[bytes, Layout]
+) -> Description:
+    """Describe what a record is.
 
     suffix: what its topic is named after the prefix and the collection's name, such as `reports`.
     layouts: of the batches that the collection may be sent, by fingerprint.
@@ -81,7 +83,7 @@ def time_text(time_ms: int) -> str:
         return f"{time_ms} ms"
 
 
-def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]) -> Told:
+def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]) -> Description:
     decoded = wire.decode([value], formats=layouts)
     header = wire.Header.of(value)
     refused = "".join(f"{why.reason}: {why.detail}" for _, why in decoded.rejected)
@@ -99,7 +101,7 @@ def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]
     return f"a batch of {header.count:,} reports, in {len(value):,} bytes", told
 
 
-def _partial(value: bytes) -> Told:
+def _partial(value: bytes) -> Description:
     record = decode(value)
     said: dict[str, Any] = {
         "collection": record.collection,
@@ -121,7 +123,7 @@ def _partial(value: bytes) -> Told:
     return what, said | {"segment": record.segment}
 
 
-def _round(value: bytes, collection: Collection) -> Told:
+def _round(value: bytes, collection: Collection) -> Description:
     rounds = kind_of(collection).rounds
     if rounds is None:
         raise ValueError("collections of this kind have no rounds")
@@ -135,7 +137,7 @@ def _round(value: bytes, collection: Collection) -> Told:
     return "a round: what clients are asked", said | {"batches_fingerprint": asked.fingerprint.hex()}
 
 
-def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[bytes, Layout]) -> Told:
+def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[bytes, Layout]) -> Description:
     letter = DeadLetter.of(record)
     what, inside = _batch(letter.value, collection, layouts)
     place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
@@ -143,7 +145,7 @@ def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[byt
     return f"a dead letter: {what}", {"reason": letter.reason.value, "detail": letter.detail, "from": place} | inside
 
 
-def _registration(record: ConsumerRecord, collection: Collection) -> Told:
+def _registration(record: ConsumerRecord, collection: Collection) -> Description:
     known, here = Registration.from_record(record.key or b"", record.value), Registration.of(collection)
     said: dict[str, Any] = {"fingerprint": known.fingerprint.hex()}
     if known.name == here.name:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.cli.told import tell, time_text
+from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
@@ -28,7 +28,7 @@ def record(value: bytes | None, *, key: bytes | None = None) -> Any:
 
 def test_a_batch_that_no_file_here_has_made_is_told_as_foreign() -> None:
     value = batch(collection_of(mechanism="{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"), time_ms=61_000, reports=3)
-    what, said = tell(record(value), "reports", SURVEY, layouts=LAYOUTS)
+    what, said = describe(record(value), "reports", SURVEY, layouts=LAYOUTS)
     assert what == f"a batch of 3 reports, in {len(value)} bytes"
     assert said["windows"] == ["1970-01-01T00:01:00Z/1970-01-01T00:02:00Z"]
     assert said["fingerprint"].endswith(", of none that is known here")
@@ -42,9 +42,9 @@ def test_a_batch_that_answers_a_round_is_told_as_such() -> None:
     value = wire.encode(
         wire.Batch(fingerprint=asked.fingerprint, batch_id=bytes(16), time_ms=asked.start_ms, rows=_rows(layout))
     )
-    _, said = tell(record(value), "reports", collection, layouts={layout.fingerprint: layout})
+    _, said = describe(record(value), "reports", collection, layouts={layout.fingerprint: layout})
     assert said["fingerprint"].endswith(f", that of a round of {collection.name}")
-    what, said = tell(record(asked.to_bytes()), "rounds", collection, layouts={})
+    what, said = describe(record(asked.to_bytes()), "rounds", collection, layouts={})
     assert what == "a round: what clients are asked"
     assert (said["phase"], said["epoch"], said["candidates"]) == (2, 3, [0, 1, 2, 3])
     assert said["batches_fingerprint"] == asked.fingerprint.hex()
@@ -57,7 +57,7 @@ def _rows(layout: PhaseLayout) -> Any:
 @pytest.mark.parametrize("final", [True, False])
 def test_an_answer_is_told_with_its_window_and_on_one_line(final: bool) -> None:
     answer = estimate_of(final=final)
-    what, said = tell(record(answer.to_bytes()), "estimates", SURVEY, layouts={})
+    what, said = describe(record(answer.to_bytes()), "estimates", SURVEY, layouts={})
     assert what.startswith("a final answer" if final else "a provisional answer")
     assert said["window"] == "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z"
     assert "reports=12345" in said["says"]
@@ -69,16 +69,16 @@ def test_an_answer_is_told_with_its_window_and_on_one_line(final: bool) -> None:
 )
 @pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"\xff" * 100])
 def test_junk_on_any_topic_is_told_as_junk(suffix: str, value: bytes) -> None:
-    what, _ = tell(record(value), suffix, SURVEY, layouts=LAYOUTS)
+    what, _ = describe(record(value), suffix, SURVEY, layouts=LAYOUTS)
     assert "no batch" in what or what.startswith("not what belongs on this topic: ")
 
 
 def test_a_tombstone_and_a_damaged_record_are_told_as_they_are() -> None:
-    what, said = tell(record(None, key=b"its key"), "partials", SURVEY, layouts={})
+    what, said = describe(record(None, key=b"its key"), "partials", SURVEY, layouts={})
     assert what.startswith("a tombstone")
     assert said == {"key": "its key"}
     damaged = UnreadableRecord(*[None] * 11, fault="its checksum is wrong")
-    assert tell(damaged, "reports", SURVEY, layouts={}) == (
+    assert describe(damaged, "reports", SURVEY, layouts={}) == (
         "a record that cannot be read: its checksum is wrong",
         {},
     )
@@ -86,7 +86,7 @@ def test_a_tombstone_and_a_damaged_record_are_told_as_they_are() -> None:
 
 def test_no_row_of_a_report_is_told() -> None:
     value = bytearray(batch(SURVEY, time_ms=0, reports=40))
-    what, said = tell(record(bytes(value)), "reports", SURVEY, layouts=LAYOUTS)
+    what, said = describe(record(bytes(value)), "reports", SURVEY, layouts=LAYOUTS)
     assert {"rows", "bits", "values"} & set(said) == set()
     assert "00" * 20 not in f"{what}{said}".replace(f"{bytes(range(16)).hex()}", "")
     assert kind_of(SURVEY).name == "records"

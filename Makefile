@@ -18,7 +18,7 @@ demo: $(VENV)/.installed  ## Show live answers about simulated users; SECONDS=30
 test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed
 	$(TEST)
 
-test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples
+test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples; it takes hours
 	$(TEST) -m "" --hypothesis-profile=full
 
 bench: $(VENV)/.installed  ## Measure speed beside plain forms and peers, and how costs grow; needs Java and Maven

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.local_level import Level, Noise, follow
+from stream_ldp.pipeline.local_level import Level, Noise, follow, follow_known
 from stream_ldp.sets.answer import EarlierEpochs, Learnt
 
 if TYPE_CHECKING:
@@ -43,30 +43,23 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
     reports: number of reports of the last phase, at least 1.
     """
     items, alone = estimate.items, estimate.frequency
-    known, places = _known(items, earlier)
-    past_mean = alone.copy()
-    level = None
-    if earlier is not None and known.any():
-        level = Level(
-            mean=np.array(earlier.frequency)[places],
-            variances=np.array(earlier.variance)[places],
-            permanent=np.ones(len(places)),
-            evidence=np.array(earlier.evidence),
-        )
-        past_mean[known] = level.mean
-    share = np.clip(past_mean, 0.0, 1.0)
+    past, places = _past(items, earlier)
+    share = alone.copy()
+    if past is not None:
+        share[places >= 0] = past.mean[places[places >= 0]]
+    share = np.clip(share, 0.0, 1.0)
     scale = np.maximum(share * (1.0 - share), 1.0 / reports)
-    variance = np.maximum(estimate.standard_error**2, _LEAST * scale)
-    after = follow(
-        level,
-        alone[known],
-        Noise(sampling=np.zeros(len(places)), fresh=variance[known], permanent=np.zeros(len(places))),
-        scale=scale[known],
-        reports=float(reports),
-        elapsed=1 if earlier is None else epoch - earlier.epoch,
+    noise = Noise(
+        sampling=np.zeros(len(items)),
+        fresh=np.maximum(estimate.standard_error**2, _LEAST * scale),
+        permanent=np.zeros(len(items)),
     )
-    frequency, error, left = alone.copy(), estimate.standard_error.copy(), variance.copy()
-    frequency[known], error[known], left[known] = after.mean, after.standard_error, after.level.variances
+    if past is None or earlier is None:
+        after = follow(None, alone, noise, scale=scale, reports=float(reports))
+    else:
+        elapsed = epoch - earlier.epoch
+        after = follow_known(past, places, alone, noise, scale=scale, reports=float(reports), elapsed=elapsed)
+    frequency, error, left = after.mean, after.standard_error, after.level.variances
     order = np.argsort(-frequency, kind="stable")
     frequency, error, left = frequency[order], error[order], left[order]
     return Result(
@@ -87,10 +80,15 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
     )
 
 
-def _known(items: NDArray[np.int64], earlier: EarlierEpochs | None) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Find which items have a past, bool of the items' shape, and the places of these in it."""
+def _past(items: NDArray[np.int64], earlier: EarlierEpochs | None) -> tuple[Level | None, NDArray[np.intp]]:
+    """Return what earlier epochs have left, and the place of each item in it, -1 for one that was no candidate."""
     if earlier is None:
-        return np.zeros(len(items), dtype=np.bool_), np.zeros(0, dtype=np.intp)
+        return None, np.full(len(items), -1)
     place = {item: number for number, item in enumerate(earlier.items)}
-    known = np.array([item in place for item in items.tolist()], dtype=np.bool_)
-    return known, np.array([place[item] for item in items[known].tolist()], dtype=np.intp)
+    level = Level(
+        mean=np.array(earlier.frequency, dtype=np.float64),
+        variances=np.array(earlier.variance, dtype=np.float64),
+        permanent=np.ones(len(earlier.items)),
+        evidence=np.array(earlier.evidence),
+    )
+    return level, np.array([place.get(item, -1) for item in items.tolist()], dtype=np.intp)

@@ -37,11 +37,17 @@ def windows(
     starts: Sequence[int] = range(8),
     count: int = 2_000,
     final: bool = True,
+    turned: int = 99,
 ) -> list[Estimate]:
-    """Answer windows one after another, each with new users; finals pass through their bytes."""
+    """Answer windows one after another, each with new users; finals pass through their bytes.
+
+    turned: number of the first window in which those walk who did not, and the other way round.
+    """
     solved: list[Estimate] = []
     for number, start in enumerate(starts):
         people = users(count, seed=1_000 * seed + number)
+        if number >= turned:
+            people["0"] = 1 - people["0"]
         sums = sums_of(collection.questions, people, seed=5_000 * seed + number)
         question = question_of(collection, collection.series[0], sums, window_ms=10_000 * start)
         before = Estimate.from_bytes(solved[-1].to_bytes()) if solved else None
@@ -71,6 +77,16 @@ def test_with_new_users_the_windows_before_lower_the_error_and_intervals_cover()
             covered.append(np.abs(each.joint() - TRUTH) <= 1.96 * each.standard_errors())
     assert np.mean(with_past) < 0.7 * np.mean(alone)
     assert np.mean(covered) > 0.9
+
+
+def test_a_population_that_changes_all_at_once_is_followed_within_two_windows() -> None:
+    *_, jump, after = windows(
+        collection_of(estimates=ALL, window=", returning: 0"), seed=1, starts=range(6), count=5_000, turned=4
+    )
+    assert temporal(jump).jumped
+    assert jump.probability == temporal(jump).alone
+    truth = TRUTH[:, ::-1]
+    assert after.distance(truth) <= 1.05 * np.abs(np.array(temporal(after).alone) - truth).sum() / 2
 
 
 def test_the_first_window_is_as_without_a_prior_and_leaves_its_margins_and_pairs() -> None:

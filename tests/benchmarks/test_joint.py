@@ -46,3 +46,8 @@ def test_the_overall_ratio_is_to_the_one_published_form_that_is_best_over_all_ro
         {"avd": {"ours": 0.2, "em": 0.9, "lasso": 0.6, "lremh": 0.4}},
     ]
     assert overall(rows) == pytest.approx(0.3 / 0.6)
+
+
+def test_where_all_users_return_linked_reports_have_two_thirds_of_the_error_of_pooled_ones() -> None:
+    of_same_users = [each["avd"] for each in RESULT["linked"] if each["returning"] == 1.0]
+    assert sum(each["linked"] / each["pooled"] for each in of_same_users) <= 0.65 * len(of_same_users)

@@ -63,6 +63,9 @@ class Stage:
             # Seconds between two looks at the file; a look at every call would slow the workers down tenfold.
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # Its cure for other releases of glibc lets no thread have the interpreter before another gives it up by
+            # itself: a worker's first solve then takes minutes.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         }
         return (quick if self.quick else {}) | (clock if self.clock is not None else {})
 

@@ -38,7 +38,8 @@ class AttributeBasis:
     """Orthonormal functions of one attribute's values.
 
     marginal: the distribution under which they are orthonormal, positive, shape (size,).
-    functions: shape (size, size); column k is function k, column 0 the constant 1.
+    functions: shape (size, size); column k is function k, column 0 the constant 1. None is less at the last value
+        than at the first.
     retained: lambda of each function, shape (size,).
     """
 
@@ -57,10 +58,12 @@ class AttributeBasis:
         beside_constant = np.eye(len(root)) - np.outer(root, root)
         whitened = likelihood.information(root**2) * np.outer(root, root)
         values, vectors = np.linalg.eigh(beside_constant @ whitened @ beside_constant)
+        functions = vectors / root[:, None]
+        functions = np.where(functions[-1] < functions[0], -functions, functions)
         # The constant has eigenvalue 0 once it is projected away, and eigh puts the smallest first.
         return cls(
             marginal=root**2,
-            functions=np.column_stack([np.ones(len(root)), vectors[:, 1:] / root[:, None]]),
+            functions=np.column_stack([np.ones(len(root)), functions[:, 1:]]),
             retained=np.concatenate([[1.0], np.clip(values[1:], 0.0, 1.0)]),
         )
 

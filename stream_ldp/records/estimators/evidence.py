@@ -61,6 +61,7 @@ class Evidence:
         ceiling: float,
         usual: float | None = None,
     ) -> None:
+        self.centre = centre
         N, means, squares = moments
         open_ = basis.order >= lowest
         residuals = N * (means - basis.retained * basis.coefficients(centre)) ** 2
@@ -127,9 +128,34 @@ class Evidence:
         s = (1 - lambda) / (v + 1 / N) makes the mode of the
         posterior shrink each coefficient as it should; lambda is averaged with weights lambda.
         """
+        return (1.0 - self._usual_retained) / (share * self.variance + 1.0 / self._reports)
+
+    def average_strength(self, none: float) -> float:
+        """Strength that shrinks a coefficient as much as the average over v does.
+
+        none: probability that v is 0.
+
+        With prior variance v, the posterior draws a coefficient to the centre by the share
+
+            A(v) = (1 - lambda) / (1 - lambda + N lambda a),    a = v + 1 / N,
+
+        and with a Dirichlet prior worth s users by s / (N lambda + s). A is convex, so its mean is more than that of
+        the mean of v, the more so the less the reports say of v.
+        """
+        N, retained = self._reports, self._usual_retained
+        if not retained:
+            return N
+        noise, signal = 1.0 - retained, N * retained * (self._variances + 1.0 / N)
+        drawn = (1.0 - none) * float(self._posterior @ (noise / (noise + signal))) + none * noise
+        # As one less the other, a share near 0 would be none at all.
+        kept = (1.0 - none) * float(self._posterior @ (signal / (noise + signal))) + none * retained
+        return N * retained * drawn / kept
+
+    @property
+    def _usual_retained(self) -> float:
+        """Mean of lambda with weights lambda."""
         total = float(self._retained.sum())
-        retained = float(np.square(self._retained).sum()) / total if total else 0.0
-        return (1.0 - retained) / (share * self.variance + 1.0 / self._reports)
+        return float(np.square(self._retained).sum()) / total if total else 0.0
 
     @property
     def log_mean_ratio(self) -> float:

@@ -69,3 +69,11 @@ def test_more_noise_retains_less_and_none_retains_all() -> None:
         retained.append(basis.retained[1, 1])
     assert np.all(np.diff(retained) > 0)
     assert retained[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("marginal", [[0.3, 0.7], [0.7, 0.3], [0.2, 0.5, 0.3]])
+def test_no_function_is_less_at_the_last_value_than_at_the_first(marginal: list[float]) -> None:
+    """So the coefficient of two binary attributes is positive if the second values go with each other."""
+    basis, _ = basis_of(np.array(marginal), Support.of_bits(one=0.6, zero=0.4))
+    functions = basis.attributes[0].functions
+    assert (functions[-1] >= functions[0]).all()

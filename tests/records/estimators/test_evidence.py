@@ -117,3 +117,19 @@ def test_the_largest_variance_is_the_ceiling_as_long_as_the_reports_cannot_tell(
 def test_the_largest_variance_is_above_the_mean_and_near_it_where_reports_are_clear() -> None:
     dependence = learn(DEPENDENT, 100_000, f=0.1, seed=1).dependence
     assert dependence.variance < dependence.largest_variance < 2.5 * dependence.variance
+
+
+def test_the_average_strength_shrinks_as_the_average_over_the_variance_does() -> None:
+    """With a pair of binary attributes there is one coefficient, and one lambda."""
+    found = learn(np.array([[0.4, 0.2], [0.1, 0.3]]), 3_000, f=0.7, seed=1)
+    N, retained = found.moments.reports, float(found.basis.retained[1, 1])
+    variances, posterior = found.dependence._variances, found.dependence._posterior
+    kept = 0.8 * posterior @ ((variances + 1 / N) / ((1 - retained) / (N * retained) + variances + 1 / N))
+    kept += 0.2 * retained
+    assert N * retained / (N * retained + found.dependence.average_strength(0.2)) == pytest.approx(kept)
+    assert found.dependence.average_strength(1.0) == pytest.approx(found.dependence.strength(0.0))
+
+
+def test_where_next_to_nothing_is_retained_the_average_strength_is_that_of_the_mean_variance() -> None:
+    found = learn(DEPENDENT, 50, f=1.0 - 1e-9, seed=1).dependence
+    assert found.average_strength(0.5) == pytest.approx(found.strength(0.5))

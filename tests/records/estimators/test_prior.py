@@ -73,7 +73,10 @@ def test_the_expected_joint_is_right_without_noise_and_the_centre_without_inform
 
 
 def test_where_independence_is_not_rejected_the_estimate_is_about_as_good_as_the_product() -> None:
-    """With all the dependence that the reports show, it was 1.44 times as far from the truth, over these 40 seeds."""
+    """With all the dependence that the reports show, it was 1.44 times as far from the truth, over these 40 seeds.
+
+    With the share that is one less the p-value, it was 1.25 times.
+    """
     truth = np.multiply.outer(np.outer([0.5, 0.3, 0.2], [0.6, 0.4]), [0.7, 0.3])
     ours, product = [], []
     for seed in range(40):
@@ -85,7 +88,7 @@ def test_where_independence_is_not_rejected_the_estimate_is_about_as_good_as_the
             ours.append(np.abs(solution.joint - truth).sum())
             product.append(np.abs(reduce(np.multiply.outer, solution.independence.marginals) - truth).sum())
     assert len(ours) >= 32
-    assert np.mean(ours) < 1.35 * np.mean(product)
+    assert np.mean(ours) < 1.15 * np.mean(product)
 
 
 def test_a_hidden_factor_is_the_centre_of_pairs_that_show_one() -> None:
@@ -118,3 +121,31 @@ def test_what_attributes_add_to_their_pairs_is_no_larger_than_a_pair_can_be() ->
     counts, channel = draw(truth, 200, f=0.5, seed=8, response=(0.5, 0.75))
     prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * 3))
     assert prior.largest[prior.basis.order == 3].sum() == pytest.approx(1.0)
+
+
+def test_binary_attributes_that_go_together_are_drawn_to_one_correlation() -> None:
+    """Five noes or five yeses of half of the users. No pair can be told from independence, all of them can."""
+    truth = 0.5 * np.full((2,) * 5, 1 / 32)
+    truth[0, 0, 0, 0, 0] += 0.35
+    truth[1, 1, 1, 1, 1] += 0.15
+    distances = []
+    for seed in range(12):
+        counts, channel = draw(truth, 4_000, f=0.85, seed=seed)
+        prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * 5))
+        distances.append(0.5 * np.abs(prior.centre - truth).sum())
+    # 0.324 where pairs have nothing in common, or a factor.
+    assert np.mean(distances) < 0.28
+
+
+def test_designed_tables_are_drawn_to_the_uniform_distribution() -> None:
+    """Marginals that are all as good as uniform say together what none says alone."""
+    truth = np.full((3, 2, 4), 1 / 24)
+    distances = []
+    for seed in range(12):
+        counts, channel = draw(truth, 4_000, f=0.8, seed=seed)
+        solution = estimator("em", stop="certificate", delta=0.001).estimate(
+            counts, sizes=truth.shape, supports=[channel] * 3
+        )
+        distances.append(0.5 * np.abs(solution.joint - truth).sum())
+    # 0.121 where each marginal says so for itself.
+    assert np.mean(distances) < 0.08

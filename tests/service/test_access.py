@@ -314,7 +314,9 @@ class RecordInstallation(Installation):
         answers, start_ms = self.deployment.names.estimates("survey"), now_ms() // 2_000 * 2_000
         lost = answer_key("bathing-mobility", WindowBounds(start_ms=start_ms, end_ms=start_ms + 2_000), final=True)
         await self.deployment.send([b"damaged"], topic=answers, key=lost)
-        await self.run(role, "doctor", file, says=[".ingest has no running worker", "may describe and read topic"])
+        await self.run(
+            role, "doctor", file, says=[".ingest has no running worker", "this user may read and write topic"]
+        )
         await self.run(role, "dead-letters list", file, says=["too_short"])
         again = ("--reason", "unknown_fingerprint", "--hopeless")
         await self.run(role, "dead-letters replay", file, *again, says=["batches of 3 reports sent again"])

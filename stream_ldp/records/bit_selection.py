@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics import RowCounts, row_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["BitSelection", "Pieces"]
+__all__ = ["BitSelection", "Pieces", "selected"]
 
 #: Bits of a selection up to which a table takes two bytes of a row at once: it has 2^16 entries of one or two bytes,
 #: which stay in a core's cache. Entries for wider selections are longer, so their tables take a byte, and have 2^8.
@@ -64,6 +64,11 @@ class BitSelection:
         entries = [_union(pieces, tables) for tables in self._entries]
         packed = np.concatenate([entry[:, None].view(np.uint8) for entry in entries], axis=1)
         return np.ascontiguousarray(packed[:, : self.width])
+
+
+def selected(counts: RowCounts, bits: Sequence[int]) -> RowCounts:
+    """Return the counts of some bits of the rows; see `BitSelection`."""
+    return counts.mapped(BitSelection(bits).of(Pieces(counts.rows)), bits=len(bits))
 
 
 class _Table(NamedTuple):

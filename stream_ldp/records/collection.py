@@ -124,15 +124,11 @@ class JointCollection(SynthesizingCollection):
         except Misplaced as error:
             raise Misplaced(str(error), "mechanism", *error.place) from error
         for index, estimate in enumerate(self.estimates):
-            for axis, name in enumerate(estimate.of):
-                if name not in self._positions:
-                    raise Misplaced(
-                        f"{name!r} is not an attribute{suggestion(name, self._positions)}",
-                        "estimates",
-                        index,
-                        "of",
-                        axis,
-                    )
+            for field, names in (("of", estimate.of), ("among", estimate.among or ())):
+                for place, name in enumerate(names):
+                    if name not in self._positions:
+                        told = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
+                        raise Misplaced(told, "estimates", index, field, place)
             self.window.check_prior(estimate.prior, "estimates", index, "prior")
             cells = math.prod(self.sizes_of(estimate))
             if cells > MAX_CELLS:
@@ -169,6 +165,14 @@ class JointCollection(SynthesizingCollection):
         for index, estimate in enumerate(self.estimates):
             if not has_prior(estimate.method, estimate.stop):
                 raise Misplaced("linked needs method em or lremh, and stop certificate", "estimates", index, "method")
+            if estimate.among is not None:
+                raise Misplaced(
+                    "the reports of a linked collection are told apart by user, and a factor is learnt from reports "
+                    "that are not: leave among out",
+                    "estimates",
+                    index,
+                    "among",
+                )
             if estimate.prior == "temporal":
                 raise Misplaced(
                     "windows of a linked collection share their users' reports: leave temporal out",

@@ -10,6 +10,8 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.estimators import Likelihood, hidden_factor
 from stream_ldp.records.solve import supported
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ def trials(
     seed: int,
     estimators: Sequence[Estimator],
     clock: Callable[[], float],
+    among: int = 0,
 ) -> Iterator[Trial]:
     """Run every estimator on every repeat.
 
@@ -103,20 +106,25 @@ def trials(
 
     population: value indices, shape (rows, attributes), each below its attribute's size.
     mechanism: the mechanism of exactly these attributes.
+    among: number of the last of them whose joint is not estimated, and which only tell of a hidden factor.
     users: number of users in a repeat, each with one report, drawn with replacement only if there are fewer rows.
     clock: returns seconds, from any origin.
     """
+    own = range(len(mechanism.sizes) - among)
+    sizes = mechanism.sizes[: len(own)]
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         sampling, noise = repeat.spawn(2)
         drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
         people = population[drawn]
-        reports = mechanism.perturb(people, entropy=SeededEntropy(noise))
-        everything = range(len(mechanism.sizes))
-        counts = supported(RowCounts.of(reports, bits=mechanism.bits), mechanism, everything)
-        truth = joint_of(people, mechanism.sizes)
+        reports = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(noise)), bits=mechanism.bits)
+        counts = supported(selected(reports, mechanism.columns(own)), mechanism, own)
+        truth = joint_of(people[:, : len(own)], sizes)
         for each in estimators:
             begun = clock()
-            solution = each.estimate(counts, sizes=mechanism.sizes, supports=mechanism.supports)
+            factor = _factor(reports, mechanism) if among else None
+            solution = each.estimate(
+                counts, sizes=sizes, supports=mechanism.supports[: len(own)], factor=factor and factor[: len(own)]
+            )
             seconds = clock() - begun
             yield Trial(
                 method=solution.method,
@@ -126,6 +134,11 @@ def trials(
                 iterations=solution.iterations,
                 certified=solution.certified,
             )
+
+
+def _factor(reports: RowCounts, mechanism: Mechanism) -> tuple[FloatArray, ...] | None:
+    counts = supported(reports, mechanism, range(len(mechanism.sizes)))
+    return hidden_factor(Likelihood.of(counts, sizes=mechanism.sizes, supports=mechanism.supports))
 
 
 def scores(outcomes: Iterable[Trial]) -> list[Score]:

@@ -29,7 +29,7 @@ class JointLayout:
         self._mechanism = collection.mechanism
         self.bits = collection.bits
         self._pseudonym_bytes = collection.pseudonym_bits // 8
-        columns = {estimate.of: collection.row_bits_of(estimate.of) for estimate in collection.counted}
+        columns = {each.counted: collection.row_bits_of(each.counted) for each in collection.counted}
         self._widths = {of: len(bits) for of, bits in columns.items()}
         self._selections = {of: BitSelection(bits) for of, bits in columns.items()}
         self._reports_per_user = collection.window.reports_per_user

@@ -35,7 +35,7 @@ class EstimatePlan:
 
     of: its attributes.
     cells: number of cells of the joint.
-    bits: number of bits of a report that it uses.
+    bits: number of bits of a report that are counted for it.
     state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
     grows: whether the memory is in proportion to the number of reports.
     errors: pairs (reports, expected standard error of a cell).
@@ -214,7 +214,7 @@ def cell_error(
 
 def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
-    bits = collection.pseudonym_bits + len(collection.bits_of(estimate.of))
+    bits = collection.pseudonym_bits + len(collection.bits_of(estimate.counted))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > DENSE_BITS
     # So many reports of users who report repeatedly have the error of fewer reports of different users.

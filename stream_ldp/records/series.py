@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["NEEDED_BY_TEMPORAL", "PRIORS", "EstimateSpec", "Prior", "has_prior"]
+__all__ = ["MOST_AMONG", "NEEDED_BY_TEMPORAL", "PRIORS", "EstimateSpec", "Prior", "has_prior"]
 
 PRIORS: tuple[Prior, ...] = ("window", "temporal")
+
+#: Most attributes that have a hidden factor in common: it is learnt from all their pairs, 496 of 32.
+MOST_AMONG = 32
 
 #: What a temporal prior cannot do without, for messages.
 NEEDED_BY_TEMPORAL = "needs method em or lremh, and stop certificate"
@@ -34,6 +37,9 @@ class EstimateSpec(Part):
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
     delta: bound of the stopping rule `paper`.
+    among: attributes, those of the estimate and more, of which all pairs tell of one hidden factor that makes them
+        dependent. Where it can be seen, the estimate is drawn to what it makes of its own attributes. By default,
+        the estimate learns from its own attributes alone.
     prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
         window before as well (`temporal`); by default `temporal` where it is possible.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
@@ -41,6 +47,7 @@ class EstimateSpec(Part):
 
     name: Name
     of: tuple[str, ...] = Field(min_length=1)
+    among: Annotated[tuple[str, ...], Field(min_length=3, max_length=MOST_AMONG)] | None = None
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
@@ -53,6 +60,17 @@ class EstimateSpec(Part):
         return self
 
     @model_validator(mode="after")
+    def _its_attributes_are_among_others(self) -> Self:
+        if self.among is None:
+            return self
+        require_distinct(self.among, f"attributes among which estimate {self.name!r} is", "among")
+        if lacking := [name for name in self.of if name not in self.among]:
+            raise Misplaced(f"the attributes of the estimate are among them: add {', '.join(lacking)}", "among")
+        if not has_prior(self.method, self.stop):
+            raise Misplaced("among needs method em or lremh, and stop certificate", "among")
+        return self
+
+    @model_validator(mode="after")
     def _a_prior_is_used(self) -> Self:
         if self.prior == "temporal" and not has_prior(self.method, self.stop):
             raise Misplaced(f"temporal {NEEDED_BY_TEMPORAL}", "prior")
@@ -62,9 +80,14 @@ class EstimateSpec(Part):
         """Decide whether the estimate of one window is the prior of the next."""
         return has_prior(self.method, self.stop) and window.can_learn(self.prior)
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The attributes whose rows are counted for it."""
+        return self.of if self.among is None else self.among
+
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
-        """Name its statistic: the counts of its attributes' rows, in every window."""
-        return self.of
+        """Name its statistic: the counts of the rows of some attributes, in every window."""
+        return self.counted
 
     def period_ms(self, window: Window) -> int:
         """Return the hop of the windows."""

@@ -13,7 +13,8 @@ from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
-from stream_ldp.records.estimators import Past, Recurrence, estimator, fits
+from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
 
 if TYPE_CHECKING:
@@ -34,19 +35,21 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
     """Answer a question about one window of one estimate."""
     spec, window = question.series, collection.window
     mechanism = collection.mechanism
-    bits = len(collection.bits_of(spec.of))
+    bits = len(collection.bits_of(spec.counted))
     positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
     users = None if collection.linked_ms is None else linked_users(question, bits=bits)
     if users is None:
         reports_per_user = window.reports_per_user
-        counts = row_counts(question, bits=bits)
+        counted = row_counts(question, bits=bits)
+        factor = _factor(collection, spec, _informative(counted, mechanism, reports_per_user=reports_per_user))
+        counts = _own(collection, spec, counted)
         informative = _informative(counts, mechanism, reports_per_user=reports_per_user)
         effective, odds = float(informative.reports), None
     else:
         reports_per_user = 1.0
         counts = informative = each_user_once(_of_window(question, bits=PSEUDONYM_BITS + bits))
         effective = effective_reports(users, mechanism)
-        odds = mechanism.linked_odds(users.ones, users.reports)
+        odds, factor = mechanism.linked_odds(users.ones, users.reports), None
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
         supported(informative, mechanism, positions),
         sizes=sizes,
@@ -55,6 +58,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         past=past(question, sizes=sizes),
         recurrence=_recurrence(collection, question),
         odds=odds,
+        factor=factor,
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     return Estimate(
@@ -149,6 +153,28 @@ def _linked(users: LinkedUsers, collection: JointCollection) -> Linked:
         returning=users.returning,
         privacy=collection.linking or "",
     )
+
+
+def _own(collection: JointCollection, spec: EstimateSpec, counted: RowCounts) -> RowCounts:
+    """Select the bits of an estimate's own attributes in the rows that are counted for it."""
+    if spec.counted == spec.of:
+        return counted
+    place = {bit: place for place, bit in enumerate(collection.bits_of(spec.counted))}
+    return selected(counted, [place[bit] for bit in collection.bits_of(spec.of)])
+
+
+def _factor(collection: JointCollection, spec: EstimateSpec, counted: RowCounts) -> list[NDArray[np.float64]] | None:
+    """Learn what each value of an estimate's attributes has of the factor of those among which they are."""
+    if spec.among is None:
+        return None
+    mechanism, positions = collection.mechanism, collection.positions_of(spec.among)
+    likelihood = Likelihood.of(
+        supported(counted, mechanism, positions),
+        sizes=tuple(collection.sizes[position] for position in positions),
+        supports=[mechanism.supports[position] for position in positions],
+    )
+    found = hidden_factor(likelihood) if likelihood.reports else None
+    return None if found is None else [found[spec.among.index(name)] for name in spec.of]
 
 
 def _informative(counts: RowCounts, mechanism: Mechanism, *, reports_per_user: float) -> RowCounts:

@@ -76,12 +76,13 @@ def solve_times(collection: JointCollection, *, populations: Sequence[int], time
     shapes: dict[object, list[_Measured]] = {}
     for spec in collection.estimates:
         sizes = collection.sizes_of(spec)
-        shape = sizes, spec.model_copy(update={"name": "", "of": ()})
+        counted = tuple(collection.sizes[place] for place in collection.positions_of(spec.counted))
+        shape = sizes, counted, spec.model_copy(update={"name": "", "of": (), "among": None})
         if shape not in shapes:
             wanted = sorted({windows * reports for reports in populations})
             shapes[shape] = _measure(collection, spec, wanted, timer, draw)
         found = shapes[shape]
-        possible = math.inf if linked else math.prod(2.0**size - 1 for size in sizes)
+        possible = math.inf if linked else math.prod(2.0**size - 1 for size in counted)
         for reports in populations:
             at = _at(found, reports=windows * reports, possible=possible)
             yield SolveTime(series=spec.name, reports=reports, first_s=at.first_s, later_s=at.later_s)
@@ -184,7 +185,7 @@ def _drawn(collection: JointCollection, reports: int, *, seed: int) -> _Drawn:
 
 def _counts(collection: JointCollection, spec: EstimateSpec, drawn: _Drawn) -> tuple[RowCounts, ...]:
     pseudonyms, windows = drawn
-    bits = list(collection.bits_of(spec.of))
+    bits = list(collection.bits_of(spec.counted))
 
     def counts_of(packed: NDArray[np.uint8]) -> RowCounts:
         told = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]

@@ -13,7 +13,7 @@ from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
-from stream_ldp.records.bit_selection import BitSelection, Pieces
+from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
 from stream_ldp.views.collection import ViewsCollection
@@ -95,10 +95,8 @@ def _fields(collection: JointCollection) -> dict[str, Any]:
 
 def _selected(question: Question[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
     """Return the counts of some bits of whole rows."""
-    selection = BitSelection(bits)
     return tuple(
-        (weight, tuple(part.mapped(selection.of(Pieces(part.rows)), bits=len(bits)) for part in parts))
-        for weight, parts in question.counts(RowCounts)
+        (weight, tuple(selected(part, bits) for part in parts)) for weight, parts in question.counts(RowCounts)
     )
 
 

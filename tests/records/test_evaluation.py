@@ -50,6 +50,7 @@ class Fixed:
         past: Past | None = None,
         recurrence: Recurrence | None = None,
         odds: FloatArray | None = None,
+        factor: Sequence[FloatArray] | None = None,
     ) -> Solution:
         self.seen.append(counts)
         return Solution(

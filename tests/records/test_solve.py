@@ -19,6 +19,7 @@ from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
 
@@ -85,6 +86,61 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
     assert estimate.privacy.for_ever == collection.mechanism.epsilon(reports=float("inf"))
     share = np.bincount(cells, minlength=6).reshape(truth.shape) / len(cells)
     assert np.all(np.abs(estimate.joint() - share) < 5 * estimate.standard_errors())
+
+
+def among(attributes: int = 10) -> JointCollection:
+    """Make a collection of binary attributes, with an estimate of two that is among all, and one that is not."""
+    names = [f"a{number}" for number in range(attributes)]
+    collection = parse_collection(
+        yaml.safe_dump(
+            {
+                "collection": "care-survey",
+                "mechanism": {"kind": "rr-ldp", "f": 0.5, "p": 0.3, "q": 0.7},
+                "attributes": [{"name": name, "values": ["no", "yes"]} for name in names],
+                "window": {"size": "60s"},
+                "estimates": [
+                    {"name": "among", "of": ["a3", "a1"], "among": names[::-1], "prior": "window"},
+                    {"name": "alone", "of": ["a3", "a1"], "prior": "window"},
+                ],
+            }
+        )
+    )
+    assert isinstance(collection, JointCollection)
+    return collection
+
+
+def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_alone() -> None:
+    """Of 5 seeds, on the mean, which is .09 for the pair alone and .06 among the others."""
+    collection, distances = among(), []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        hidden = rng.random(4_000) < 0.5
+        records = np.where(rng.random((4_000, 10)) < 0.9, hidden[:, None], ~hidden[:, None]).astype(np.int64)
+        rows = collection.mechanism.perturb(records, entropy=SeededEntropy(seed))
+        truth = np.bincount(2 * records[:, 3] + records[:, 1], minlength=4).reshape(2, 2) / 4_000
+        layout = JointLayout(collection)
+        tallies = layout.tallies()
+        layout.count(tallies, rows)
+        answers = []
+        for spec in collection.estimates:
+            (counts,) = tallies[spec.counted].take_changed(closing=True).values()
+            question = Question(series=spec, window_ms=0, final=True, windows=((1.0, (counts,)),), before=None)
+            answers.append(solve(collection, question))
+        assert [each.fit.prior_centre for each in answers] == ["factor", "independence"]
+        assert [each.reports for each in answers] == [4_000, 4_000]
+        assert answers[0].independence == answers[1].independence, "what its own reports say of it"
+        distances.append([0.5 * np.abs(each.joint() - truth).sum() for each in answers])
+    near, far = np.mean(distances, axis=0)
+    assert near < 0.8 * far
+
+
+def test_an_estimate_among_attributes_of_nobody_is_answered() -> None:
+    collection = among()
+    nobody = RowCounts.empty(20)
+    question = Question(
+        series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (nobody,)),), before=None
+    )
+    assert solve(collection, question).reports == 0
 
 
 def test_sums_of_reports_are_refused_and_not_left_out() -> None:

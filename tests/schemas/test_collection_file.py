@@ -107,6 +107,7 @@ mechanism: {kind: rr-ldp, f: 0.5, p: 0.25, q: 0.75}
 attributes:
   - {name: age, bins: [-.inf, 18, 65.5, .inf], missing: unknown}
   - {name: answer, values: [no, 1, 2.5, true]}
+  - {name: other, values: [no, yes]}
 window:
   size: 60s
   hop: 30 s
@@ -119,6 +120,7 @@ window:
   returning: 0.5
 estimates:
   - {name: both, of: [age, answer], method: em, stop: certificate, delta: 0.01, prior: window, every: 500ms}
+  - {name: among, of: [age, answer], among: [age, answer, other]}
 sample: 0.5
 min_reports: 10
 delta: 1e-9

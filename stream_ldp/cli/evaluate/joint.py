@@ -31,7 +31,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import MOST_USERS, scores, trials, users_needed
-from stream_ldp.records.series import NEEDED_BY_TEMPORAL, PRIORS, has_prior
+from stream_ldp.records.series import MOST_AMONG, NEEDED_BY_TEMPORAL, PRIORS, has_prior
 from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ def joint(
     *,
     data: Data,
     of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")],
+    among: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            show_default="none",
+            help="Further columns that users report, whose dependence on each other and on --of tells of one hidden "
+            "factor, as with `among` in a collection file. Not with --windows.",
+        ),
+    ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(
@@ -142,6 +151,9 @@ def joint(
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
     if every repeat was; seconds are those of an estimate alone.
 
+    With --among, users report more attributes than are estimated, and the estimate is drawn to what one hidden factor
+    of all of them makes of its own, where it can be seen (by em if no method is named).
+
     With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
     prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is the
     share of the cells with at least 1 % of the users that are within 1.96 standard errors, of the users whose reports
@@ -151,24 +163,25 @@ def joint(
         fail("--returning, --drift-by, --priors and --linked compare windows: say how many with --windows", code=2)
     if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
         fail("--wanted is a distance between 0 and 1, of one window", code=2)
-    if windows is not None and methods == ",".join(Method):
+    if (windows, among) != (None, None) and methods == ",".join(Method):
         methods = Method.EM.value
     chosen = _estimators(methods, stop=stop, delta=delta)
     spec = _mechanism(mechanism, f=f, p=p, q=q)
-    names = distinct(of, "attribute")
+    names, others = _attributes(of, among, windows=windows, methods=methods, stop=stop)
     try:
-        table, drift = _read_with_drift(data, names, drift_by, bins=Binning.of(bins), missing=missing)
+        table, drift = _read_with_drift(data, [*names, *others], drift_by, bins=Binning.of(bins), missing=missing)
     except DataError as error:
         fail(str(error), code=2)
     perturbing = spec.of(sizes=table.sizes)
-    cells = math.prod(table.sizes)
+    cells = math.prod(table.sizes[: len(names)])
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
     users = users or len(table.records)
     settings = {
         "data": data.name,
         "of": names,
-        "sizes": table.sizes,
+        **({} if among is None else {"among": others}),
+        "sizes": table.sizes[: len(names)],
         "cells": cells,
         **({"f": f, "p": p, "q": q} if mechanism is None else {"mechanism": spec.model_dump(exclude_none=True)}),
         "users": users,
@@ -193,6 +206,7 @@ def joint(
                 seed=seed,
                 estimators=of,
                 clock=time.perf_counter,
+                among=len(others),
             )
             return scores(watched(outcomes, total=repeats * len(of), what=what))
 
@@ -240,6 +254,24 @@ def joint(
             number = document["users_needed"]
             said = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
             typer.echo(f"{document['method']} needs {said} users for a distance of {wanted:g}.")
+
+
+def _attributes(
+    of: str, among: str | None, *, windows: int | None, methods: str, stop: Stop
+) -> tuple[list[str], list[str]]:
+    """Read the names of the attributes that are estimated, and of further ones."""
+    names = distinct(of, "attribute")
+    if among is None:
+        return names, []
+    if windows is not None:
+        fail("--among is about one window: leave --windows out", code=2)
+    others = [name for name in distinct(among, "attribute") if name not in names]
+    if not 3 <= len(names) + len(others) <= MOST_AMONG:
+        fail(f"--of and --among are 3 to {MOST_AMONG} attributes together, got {len(names) + len(others)}", code=2)
+    for method in distinct(methods, "method"):
+        if not has_prior(method, stop):
+            fail(f"--among needs --methods em or lremh, and --stop certificate, got {method} and {stop}", code=2)
+    return names, others
 
 
 def _shares(listed: str) -> list[float]:

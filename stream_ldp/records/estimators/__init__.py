@@ -1,7 +1,8 @@
 """Joint distributions from counted reports."""
 
 from stream_ldp.records.estimators.estimator import Estimator, estimator
-from stream_ldp.records.estimators.likelihood import FloatArray
+from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+from stream_ldp.records.estimators.prior import hidden_factor
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.temporal import Recurrence, fits
 
@@ -9,6 +10,7 @@ __all__ = [
     "Estimator",
     "FloatArray",
     "Independence",
+    "Likelihood",
     "Method",
     "Past",
     "Recurrence",
@@ -18,4 +20,5 @@ __all__ = [
     "Temporal",
     "estimator",
     "fits",
+    "hidden_factor",
 ]

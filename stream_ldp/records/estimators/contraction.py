@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics import RowCounts
 
-__all__ = ["Contraction", "Feature", "FloatArray", "PatternTable", "Patterns", "PrefixTree", "arrange"]
+__all__ = ["Contraction", "Feature", "FloatArray", "PatternTable", "Patterns", "PrefixTree", "arrange", "gathered"]
 
 FloatArray = NDArray[np.float64]
 Feature = Callable[[FloatArray], FloatArray]
@@ -295,11 +295,18 @@ class PrefixTree:
 
     def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:
         """See `Contraction.select`: rows with the same patterns are added up if these are few."""
-        patterns = [self._patterns[j] for j in attributes]
-        combinations = math.prod(len(each) for each in patterns)
-        if _ROWS_A_COMBINATION * combinations > len(self._rows):
-            return patterns, self._rows
-        return _every_combination(patterns), _table(patterns, self._rows)
+        return gathered([self._patterns[j] for j in attributes], self._rows)
+
+
+def gathered(patterns: Sequence[Patterns], counts: FloatArray) -> tuple[Sequence[Patterns], FloatArray]:
+    """Add up the rows with the same patterns of all these attributes, if these are few.
+
+    counts: how often each row came, shape (rows,).
+    """
+    combinations = math.prod(len(each) for each in patterns)
+    if _ROWS_A_COMBINATION * combinations > len(counts):
+        return patterns, counts
+    return _every_combination(patterns), _table(patterns, counts)
 
 
 class _Block:

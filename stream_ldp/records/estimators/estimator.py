@@ -50,6 +50,7 @@ class Estimator(Protocol):
         past: Past | None = None,
         recurrence: Recurrence | None = None,
         odds: FloatArray | None = None,
+        factor: Sequence[FloatArray] | None = None,
     ) -> Solution:
         """Estimate the joint distribution of the attributes whose bits the rows hold, in their order.
 
@@ -64,6 +65,8 @@ class Estimator(Protocol):
         odds: where reports are linked, the odds that all reports of each user give to each value, shape (users, sum
             of sizes); see `Likelihood.of_linked`. The estimate is then that of these users, and `counts` matters for
             the start alone.
+        factor: what each value of each attribute has of a hidden factor that more attributes have in common, one
+            array of shape (size,) an attribute; see `hidden_factor`. None to learn from these attributes alone.
 
         Raises:
             ValueError: the rows do not have one bit for each value, `start` is not a distribution of that shape, or
@@ -116,6 +119,7 @@ class _Estimator:
         past: Past | None = None,
         recurrence: Recurrence | None = None,
         odds: FloatArray | None = None,
+        factor: Sequence[FloatArray] | None = None,
     ) -> Solution:
         if odds is None:
             likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
@@ -130,7 +134,10 @@ class _Estimator:
         if not likelihood.reports:
             return self._nothing_known(sizes)
         problem = Problem(
-            counts=counts, supports=tuple(supports), likelihood=likelihood, prior=Prior.learn(likelihood)
+            counts=counts,
+            supports=tuple(supports),
+            likelihood=likelihood,
+            prior=Prior.learn(likelihood, factor=factor),
         )
         alone = self._solved(problem, start, independence=_independence(problem))
         return alone if recurrence is None else self._learnt(problem, alone, past, recurrence)

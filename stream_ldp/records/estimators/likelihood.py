@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators.contraction import Contraction, Feature, FloatArray, Patterns, arrange
+from stream_ldp.records.estimators.contraction import Contraction, Feature, FloatArray, Patterns, arrange, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +103,14 @@ class Likelihood:
         if attributes == tuple(range(len(self.sizes))):
             return self
         patterns, counts = self._contraction.select(attributes)
+        return Likelihood(sizes=tuple(self.sizes[j] for j in attributes), counts=counts, patterns=patterns)
+
+    def of_few(self, *attributes: int) -> Likelihood:
+        """Return the same as `select` without arranging the rows of all attributes.
+
+        Those may have more cells together than can be held, where nobody asks for their joint.
+        """
+        patterns, counts = gathered([self._patterns[j] for j in attributes], self._counts)
         return Likelihood(sizes=tuple(self.sizes[j] for j in attributes), counts=counts, patterns=patterns)
 
     @property

@@ -5,8 +5,9 @@ truth than the product of the marginals is. So each level is shrunk towards what
 as the reports suggest (empirical Bayes, see evidence.py):
 
     marginals   towards the uniform distribution,
-    pairs       towards the product of the marginals; or what one hidden factor makes of all of them (factor.py), or,
-                between binary attributes, one correlation (common_correlation.py), if that is the likelier,
+    pairs       towards the product of the marginals; or what one hidden factor makes of all of them (factor.py),
+                which more attributes may have in common than those of the joint, or, between binary attributes, one
+                correlation (common_correlation.py), if that is the likelier,
     the joint   towards the distribution of maximum entropy among those with these pairs.
 
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
@@ -22,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -35,12 +36,12 @@ from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from stream_ldp.records.estimators.basis import Moments
     from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
 
-__all__ = ["INDEPENDENCE_LEVEL", "Prior"]
+__all__ = ["INDEPENDENCE_LEVEL", "Prior", "hidden_factor"]
 
 #: Number of users by which a marginal may be off after iterative proportional fitting, and largest number of passes:
 #: it takes tens, but noise can make three pairs that no joint has.
@@ -68,6 +69,7 @@ class Prior:
     largest: the largest such variances that the reports do not refute.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
+    centre_kind: what the centre is.
     """
 
     basis: ProductBasis
@@ -78,21 +80,17 @@ class Prior:
     variances: FloatArray
     largest: FloatArray
     p_value: float
+    centre_kind: Start
 
     @classmethod
-    def learn(cls, likelihood: Likelihood) -> Self:
-        """Learn the prior level by level, from at least one report."""
+    def learn(cls, likelihood: Likelihood, *, factor: Sequence[FloatArray] | None = None) -> Self:
+        """Learn the prior level by level, from at least one report.
+
+        factor: what each value of each attribute has of a factor of more attributes; see `hidden_factor`.
+        """
         attributes = range(len(likelihood.sizes))
-        alone = [likelihood.select(j) for j in attributes]
-        shown = [_of_marginal(each) for each in alone]
-        against_uniform = sum(each.log_mean_ratio for each in shown)
-        share = math.exp(-np.logaddexp(0.0, -against_uniform))
-        marginals = [
-            _Level.of(each, evidence, evidence.strength(share)) for each, evidence in zip(alone, shown, strict=True)
-        ]
-        basis = ProductBasis(
-            [AttributeBasis.of(each, level.fitted()) for each, level in zip(alone, marginals, strict=True)]
-        )
+        marginals, bases, against_uniform = _marginals(likelihood, likelihood.select)
+        basis = ProductBasis(bases)
         moments = basis.moments(likelihood)
         dependence = _dependence(basis, moments)
         p_value = dependence.p_value()
@@ -104,9 +102,10 @@ class Prior:
             # Of one pair the reports say so little that the average over v is mostly one over the values that are
             # tried: it was 0.071 from the truth where the mean of v was 0.049 (NLTCS, f = 0.1 with both stages).
             believed = 1.0 if p_value <= INDEPENDENCE_LEVEL else 1.0 - independent
-            joint = pairs[0, 1] = _Level.of(likelihood, dependence, dependence.strength(believed))
+            evidence = _Pair(likelihood, basis, moments, dependence).about(factor) if factor else dependence
+            joint = pairs[0, 1] = _Level.of(likelihood, evidence, evidence.strength(believed))
         else:
-            pairs = dict(_levels_of_pairs(likelihood, basis, independent))
+            pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
         variances, largest = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.largest)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
@@ -121,12 +120,8 @@ class Prior:
             largest=largest,
             dependence=dependence,
             p_value=p_value,
+            centre_kind=_kind(len(attributes), factor),
         )
-
-    @property
-    def centre_kind(self) -> Start:
-        """What the centre is."""
-        return {1: Start.UNIFORM, 2: Start.INDEPENDENCE}.get(self.centre.ndim, Start.PAIRS)
 
     @property
     def marginals(self) -> tuple[FloatArray, ...]:
@@ -179,6 +174,49 @@ class Prior:
         """Mean of the posterior, linear in the reports: sums to 1, and a cell may be negative."""
         prior_part = self.basis.coefficients(self.centre) * (1.0 - self.resolved)
         return self.basis.joint(prior_part + self.response * self.moments.means)
+
+
+def hidden_factor(likelihood: Likelihood) -> tuple[FloatArray, ...] | None:
+    """Learn the factor that makes attributes dependent, from all pairs of at least three of them.
+
+    likelihood: that of at least one report; its attributes may have too many cells together to be solved.
+
+    Returns:
+        What each value of each attribute has of it, shape (size,), with mean 0 over the users. None if pairs that
+        have nothing to do with each other, or attributes without any dependence, are the likelier.
+    """
+    _, bases, _ = _marginals(likelihood, likelihood.of_few)
+    pairs = _pairs(likelihood.of_few, bases)
+    factor = _factor(pairs)
+    alone = sum(each.evidence.log_mean_ratio for each in pairs.values())
+    return factor.values if factor.evidence > max(0.0, alone) else None
+
+
+def _kind(attributes: int, factor: Sequence[FloatArray] | None) -> Start:
+    if attributes == 1:
+        return Start.UNIFORM
+    if factor is not None:
+        return Start.FACTOR
+    return Start.INDEPENDENCE if attributes == 2 else Start.PAIRS
+
+
+def _marginals(
+    likelihood: Likelihood, select: Callable[..., Likelihood]
+) -> tuple[list[_Level], list[AttributeBasis], float]:
+    """Fit each attribute by itself, and make its basis at what was fitted.
+
+    Returns:
+        The fits, the bases, and the log marginal likelihood of the marginals over that of uniform ones.
+    """
+    alone = [select(j) for j in range(len(likelihood.sizes))]
+    shown = [_of_marginal(each) for each in alone]
+    against_uniform = sum(each.log_mean_ratio for each in shown)
+    share = math.exp(-np.logaddexp(0.0, -against_uniform))
+    levels = [
+        _Level.of(each, evidence, evidence.strength(share)) for each, evidence in zip(alone, shown, strict=True)
+    ]
+    bases = [AttributeBasis.of(each, level.fitted()) for each, level in zip(alone, levels, strict=True)]
+    return levels, bases, against_uniform
 
 
 def _of_marginal(likelihood: Likelihood) -> Evidence:
@@ -267,50 +305,103 @@ class _Level:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint
 
 
+class _Pair(NamedTuple):
+    """A pair of attributes, and what the reports say of its dependence."""
+
+    likelihood: Likelihood
+    basis: ProductBasis
+    moments: Moments
+    evidence: Evidence
+
+    @property
+    def retained(self) -> FloatArray:
+        return np.maximum(self.basis.retained[1:, 1:], _LEAST_RETAINED)
+
+    @property
+    def estimates(self) -> FloatArray:
+        return self.moments.means[1:, 1:] / self.retained
+
+    @property
+    def precisions(self) -> FloatArray:
+        return self.likelihood.reports * self.retained
+
+    def about(self, values: Sequence[FloatArray]) -> Evidence:
+        """Return the evidence about the joint that a factor makes, of which each value has so much."""
+        return _dependence(self.basis, self.moments, _with_dependence(self.basis, np.outer(*values)))
+
+
+class _ValuesOfFactor(NamedTuple):
+    """What each value of each attribute has of a factor, and the evidence of it; see `Factor`."""
+
+    values: tuple[FloatArray, ...]
+    evidence: float
+
+
+def _pairs(select: Callable[..., Likelihood], attributes: Sequence[AttributeBasis]) -> dict[tuple[int, int], _Pair]:
+    pairs = {}
+    for i, j in combinations(range(len(attributes)), 2):
+        likelihood, basis = select(i, j), ProductBasis([attributes[i], attributes[j]])
+        moments = basis.moments(likelihood)
+        pairs[i, j] = _Pair(likelihood, basis, moments, _dependence(basis, moments))
+    return pairs
+
+
+def _factor(pairs: Mapping[tuple[int, int], _Pair]) -> _ValuesOfFactor:
+    """Learn what each value has of one factor of all attributes."""
+    factor = Factor.learn(
+        {key: each.estimates for key, each in pairs.items()}, {key: each.precisions for key, each in pairs.items()}
+    )
+    attributes = [
+        pairs[0, 1].basis.attributes[0],
+        *(each.basis.attributes[1] for (i, _), each in pairs.items() if i == 0),
+    ]
+    values = (each.functions[:, 1:] @ loadings for each, loadings in zip(attributes, factor.loadings, strict=True))
+    return _ValuesOfFactor(tuple(values), factor.evidence)
+
+
 def _levels_of_pairs(
-    likelihood: Likelihood, basis: ProductBasis, independent: float
+    pairs: Mapping[tuple[int, int], _Pair], independent: float, factor: Sequence[FloatArray] | None
 ) -> Iterator[tuple[tuple[int, int], _Level]]:
-    """Fit every pair of at least three attributes, by itself or to what all have in common if that is likelier."""
-    all_pairs = list(combinations(range(len(likelihood.sizes)), 2))
-    likelihoods = {pair: likelihood.select(*pair) for pair in all_pairs}
-    bases = {pair: ProductBasis([basis.attributes[j] for j in pair]) for pair in all_pairs}
-    moments = {pair: bases[pair].moments(likelihoods[pair]) for pair in all_pairs}
-    alone = {pair: _dependence(bases[pair], moments[pair]) for pair in all_pairs}
-    retained = {pair: np.maximum(bases[pair].retained[1:, 1:], _LEAST_RETAINED) for pair in all_pairs}
-    estimates = {pair: moments[pair].means[1:, 1:] / retained[pair] for pair in all_pairs}
-    precisions = {pair: likelihood.reports * retained[pair] for pair in all_pairs}
+    """Fit every pair of at least three attributes: to a given factor, or by itself, or to what all have in common."""
+    best = _likeliest(pairs) if factor is None else _about_factor(pairs, factor)
+    for pair, each in pairs.items():
+        yield pair, _Level.of(each.likelihood, best[pair], best[pair].average_strength(independent))
 
-    def about(coefficients: Mapping[tuple[int, int], FloatArray]) -> dict[tuple[int, int], Evidence]:
-        centres = {pair: _with_coefficients(bases[pair], each) for pair, each in coefficients.items()}
-        return alone | {pair: _dependence(bases[pair], moments[pair], each) for pair, each in centres.items()}
 
-    best, likeliest = alone, sum(each.log_mean_ratio for each in alone.values())
-    factor = Factor.learn(estimates, precisions)
+def _about_factor(
+    pairs: Mapping[tuple[int, int], _Pair], values: Sequence[FloatArray]
+) -> dict[tuple[int, int], Evidence]:
+    return {(i, j): each.about((values[i], values[j])) for (i, j), each in pairs.items()}
+
+
+def _likeliest(pairs: Mapping[tuple[int, int], _Pair]) -> dict[tuple[int, int], Evidence]:
+    """Return the evidence about the likeliest centres: every pair by itself, or what all have in common."""
+    best = alone = {pair: each.evidence for pair, each in pairs.items()}
+    likeliest = sum(each.log_mean_ratio for each in alone.values())
+    factor = _factor(pairs)
     if factor.evidence > likeliest:
-        best = about({(i, j): np.outer(factor.loadings[i], factor.loadings[j]) for i, j in all_pairs})
-        likeliest = factor.evidence
-    binary = [pair for pair in all_pairs if estimates[pair].size == 1]
+        best, likeliest = _about_factor(pairs, factor.values), factor.evidence
+    binary = {pair: each for pair, each in pairs.items() if each.estimates.size == 1}
     if len(binary) > 1:
         common = CommonCorrelation.learn(
-            np.array([estimates[pair].item() for pair in binary]),
-            np.array([precisions[pair].item() for pair in binary]),
+            np.array([each.estimates.item() for each in binary.values()]),
+            np.array([each.precisions.item() for each in binary.values()]),
         )
-        about_common = about({pair: np.full((1, 1), common.mean) for pair in binary})
+        about_common = dict(alone)
+        for pair, each in binary.items():
+            first, second = (attribute.functions[:, 1] for attribute in each.basis.attributes)
+            about_common[pair] = each.about((common.mean * first, second))
         if common.evidence + sum(each.log_mean_ratio for each in about_common.values()) > likeliest:
             best = about_common
-    for pair in all_pairs:
-        yield pair, _Level.of(likelihoods[pair], best[pair], best[pair].average_strength(independent))
+    return best
 
 
-def _with_coefficients(basis: ProductBasis, dependence: FloatArray) -> FloatArray:
+def _with_dependence(basis: ProductBasis, dependence: FloatArray) -> FloatArray:
     """Make the joint of a pair with the marginals of the basis and a dependence, as far as that leaves no cell empty.
 
-    dependence: coefficients of all but the constants, shape (size - 1, size - 1).
+    dependence: what each cell has more than the product, as a share of it, shape (size, size).
     """
-    coefficients = np.zeros(basis.product.shape)
-    coefficients[0, 0] = 1.0
-    coefficients[1:, 1:] = dependence
-    joint = np.maximum(basis.joint(coefficients), _LEAST_SHARE * basis.product)
+    joint = np.maximum(1.0 + dependence, _LEAST_SHARE) * basis.product
     marginals: dict[tuple[int, ...], FloatArray] = {(j,): each.marginal for j, each in enumerate(basis.attributes)}
     return _proportional_fit(joint / joint.sum(), marginals, tolerance=_LEAST_RETAINED)
 

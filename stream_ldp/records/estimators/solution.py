@@ -37,6 +37,8 @@ class Start(StrEnum):
     """The product of the marginals."""
     PAIRS = "pairs"
     """The distribution of maximum entropy with the estimated pairs."""
+    FACTOR = "factor"
+    """That with the estimated pairs, which a hidden factor of more attributes makes dependent."""
     LASSO = "lasso"
     PREVIOUS = "previous"
     """The given estimate, that of the window before."""

@@ -147,6 +147,7 @@ class TemporalPrior(Prior):
             largest=variances,
             dependence=window.dependence,
             p_value=window.p_value,
+            centre_kind=Start.PREVIOUS,
             drift=drift.variance,
             jumped=drift.jumped,
             user_errors=errors.about_users(gain),
@@ -166,11 +167,6 @@ class TemporalPrior(Prior):
         joint: the estimate with this prior.
         """
         return Past(joint=joint, variances=self.population_errors, permanent=self.permanent, evidence=self.evidence)
-
-    @property
-    def centre_kind(self) -> Start:
-        """See `Prior.centre_kind`."""
-        return Start.PREVIOUS
 
     @property
     def resolved(self) -> FloatArray:

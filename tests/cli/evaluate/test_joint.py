@@ -364,6 +364,43 @@ def test_the_users_needed_for_a_wanted_distance_are_found_with_every_method(tabl
         assert f"{each['method']} needs about {number:,} users for a distance of 0.1." in _run(table, *flags).stdout
 
 
+@pytest.fixture
+def of_one_factor(tmp_path: Path) -> Path:
+    """2,000 records of eight attributes that a hidden coin makes dependent."""
+    rng = np.random.default_rng(1)
+    coin = rng.random((2_000, 1)) < 0.5
+    records = np.where(rng.random((2_000, 8)) < 0.9, coin, ~coin).astype(int)
+    names = ",".join(f"a{number}" for number in range(8))
+    return _written(tmp_path / "factor.csv", names, *(",".join(map(str, each)) for each in records.tolist()))
+
+
+def test_further_attributes_tell_of_the_estimated_ones_what_they_have_in_common(of_one_factor: Path) -> None:
+    """Of 4 repeats, on the mean, the distance is .05 where they do, and .16 where they do not."""
+    noise, of = ("--p", "0.3", "--q", "0.7", "--users", "4000", "--repeats", "4"), {"of": "a1,a0", "f": 0.5}
+    alone, among = (_json(of_one_factor, *noise, *flags, **of) for flags in ((), ("--among", "a2,a3,a4,a5,a6,a7,a0")))
+    assert [each["method"] for each in among["results"]] == ["em"]
+    assert among["settings"]["among"] == ["a2", "a3", "a4", "a5", "a6", "a7"]
+    assert among["settings"]["cells"] == alone["settings"]["cells"] == 4
+    assert among["results"][0]["avd"] < 0.8 * alone["results"][0]["avd"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--among", "a2", "--windows", "4"), "--among is about one window: leave --windows out"),
+        (("--among", "a0"), "--of and --among are 3 to 32 attributes together, got 2"),
+        (("--among", "a2", "--methods", "lasso"), "--among needs --methods em or lremh, and --stop certificate"),
+        (("--among", "a9"), "has no column 'a9'"),
+    ],
+)
+def test_further_attributes_that_tell_nothing_end_the_command(
+    of_one_factor: Path, flags: tuple[str, ...], told: str
+) -> None:
+    result = _run(of_one_factor, *flags, of="a0,a1")
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
 @pytest.mark.parametrize("flags", [("--wanted", "0"), ("--wanted", "1.5"), (*WINDOWS, "--wanted", "0.1")])
 def test_a_wanted_distance_that_is_none_ends_the_command(table: Path, flags: tuple[str, ...]) -> None:
     result = _run(table, *flags)

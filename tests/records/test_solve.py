@@ -124,7 +124,9 @@ def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_
         answers = []
         for spec in collection.estimates:
             (counts,) = tallies[spec.counted].take_changed(closing=True).values()
-            question = Question(series=spec, window_ms=0, final=True, windows=((1.0, (counts,)),), before=None)
+            question: Question[EstimateSpec, Estimate] = Question(
+                series=spec, window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
+            )
             answers.append(solve(collection, question))
         assert [each.fit.prior_centre for each in answers] == ["factor", "independence"]
         assert [each.reports for each in answers] == [4_000, 4_000]
@@ -134,10 +136,27 @@ def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_
     assert near < 0.8 * far
 
 
+def test_an_estimate_among_attributes_is_the_same_however_their_rows_are_parted_and_carried() -> None:
+    collection = among()
+    (spec, _), rng = collection.estimates, np.random.default_rng(1)
+    records = np.repeat(rng.integers(2, size=(900, 1)), 10, axis=1)
+    rows = collection.mechanism.perturb(records, entropy=SeededEntropy(1))
+    whole = RowCounts.of(rows, bits=20)
+    parts = tuple(RowCounts.from_bytes(RowCounts.of(part, bits=20).to_bytes()) for part in np.split(rows[::-1], 3))
+    answers = []
+    for windows in (((1.0, (whole,)),), ((1.0, parts),)):
+        question: Question[EstimateSpec, Estimate] = Question(
+            series=spec, window_ms=0, final=True, windows=windows, before=None
+        )
+        answers.append(solve(collection, question))
+    assert answers[0].fit.prior_centre == "factor"
+    assert answers[0] == answers[1]
+
+
 def test_an_estimate_among_attributes_of_nobody_is_answered() -> None:
     collection = among()
     nobody = RowCounts.empty(20)
-    question = Question(
+    question: Question[EstimateSpec, Estimate] = Question(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (nobody,)),), before=None
     )
     assert solve(collection, question).reports == 0

@@ -2,7 +2,8 @@
 
 python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
 some minutes, and then writes; without a directory it only writes what was measured. Parts that are named behind the
-directory (windows, single, generated, linked) are measured alone. "generated" needs no data: any directory will do.
+directory (windows, single, among, generated, linked) are measured alone. "generated" needs no data: any directory
+will do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import estimator
+from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.estimators import Likelihood, Solution, estimator, hidden_factor
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.records.solve import supported
 from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
@@ -79,9 +81,11 @@ GATED = ("ours", "product")
 
 def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
     """Measure some parts, or everything."""
+    rows_of_tables = [(name, k, noise) for name, sizes in SIZES.items() for k in sizes for noise in NOISES]
     of: dict[str, tuple[Callable[..., dict[str, Any]], list[tuple[Any, ...]]]] = {
         "windows": (_stream, list(product(STREAMS, OF_STREAMS, SHARES))),
-        "single": (_single, [(name, k, noise) for name, sizes in SIZES.items() for k in sizes for noise in NOISES]),
+        "single": (_single, rows_of_tables),
+        "among": (_among, rows_of_tables),
         "generated": (_generated, list(product(FAMILIES, OF_GENERATED, NOISES))),
         "linked": (_linked, list(product(LINKED, OF_LINKED, SHARES))),
     }
@@ -154,14 +158,54 @@ def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, re
 def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
     """Estimate one window of each of some random sets of attributes by every form."""
     rng = np.random.default_rng([SEED, k])
-    header, records = _table(directory, name)
-    usable = [each for each in header if 2 <= len(set(records[:, header.index(each)].tolist())) <= MOST_VALUES]
+    usable = _usable(directory, name)
 
     def people() -> tuple[NDArray[np.int64], tuple[int, ...]]:
         population = _columns(directory, name, [usable[place] for place in rng.choice(len(usable), k, replace=False)])
         return population[rng.choice(len(population), USERS)], _sizes(population)
 
     return _every_form(name, k, noise, people)
+
+
+def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
+    """Estimate sets of attributes whose users report all of them, with and without the factor of all."""
+    rng = np.random.default_rng([SEED, k])
+    records = _columns(directory, name, _usable(directory, name))
+    mechanism = RRLDP(sizes=_sizes(records), **NOISES[noise])
+    distances: dict[str, list[float]] = {}
+    covered: dict[str, list[float]] = {}
+    seen = 0
+    for repeat in range(SETS):
+        of = rng.choice(records.shape[1], k, replace=False).tolist()
+        people = records[rng.choice(len(records), USERS)]
+        rows = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(repeat)), bits=mechanism.bits)
+        everything = supported(rows, mechanism, range(len(mechanism.sizes)))
+        factor = hidden_factor(Likelihood.of(everything, sizes=mechanism.sizes, supports=mechanism.supports))
+        seen += factor is not None
+        counts = supported(selected(rows, mechanism.columns(of)), mechanism, of)
+        sizes, supports = tuple(mechanism.sizes[j] for j in of), [mechanism.supports[j] for j in of]
+        truth = joint_of(people[:, of], sizes)
+        em = partial(
+            estimator("em", stop="certificate", delta=0.001).estimate, counts, sizes=sizes, supports=supports
+        )
+        for form, solution in (
+            ("alone", em()),
+            ("among", em(factor=factor and [factor[j] for j in of])),
+            *(
+                (each, estimator(each, stop="paper", delta=0.001).estimate(counts, sizes=sizes, supports=supports))
+                for each in PUBLISHED
+            ),
+        ):
+            distances.setdefault(form, []).append(average_variation_distance(solution.joint, truth))
+            covered.setdefault(form, []).append(_covered(solution, truth))
+    return {
+        "data": name,
+        "k": k,
+        "noise": noise,
+        "seen": seen,
+        "avd": {form: round(float(np.mean(each)), 5) for form, each in distances.items()},
+        "coverage": {form: round(float(np.mean(covered[form])), 4) for form in ("alone", "among")},
+    }
 
 
 def _generated(directory: Path, family: str, k: int, noise: str) -> dict[str, Any]:
@@ -200,10 +244,7 @@ def _every_form(
                 independent = reduce(np.multiply.outer, solution.independence.marginals)
                 distances.setdefault("product", []).append(average_variation_distance(independent, truth))
                 dependent.append(solution.independence.dependent)
-                large = truth >= min(0.01, truth.max())
-                covered.append(
-                    float((np.abs(solution.joint - truth) <= 1.96 * solution.standard_error)[large].mean())
-                )
+                covered.append(_covered(solution, truth))
     return {
         "data": name,
         "k": k,
@@ -215,6 +256,17 @@ def _every_form(
         },
         "sets_not_rejected": SETS - sum(dependent),
     }
+
+
+def _covered(solution: Solution, truth: NDArray[np.float64]) -> float:
+    """Compute the share of the large cells that are within 1.96 standard errors."""
+    large = truth >= min(0.01, truth.max())
+    return float((np.abs(solution.joint - truth) <= 1.96 * solution.standard_error)[large].mean())
+
+
+def _usable(directory: Path, name: str) -> list[str]:
+    header, records = _table(directory, name)
+    return [each for each in header if 2 <= len(set(records[:, header.index(each)].tolist())) <= MOST_VALUES]
 
 
 @cache
@@ -238,6 +290,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
     """Make the tables of the page, by the name of their place in it."""
     made = {
         "single": _single_table(measured["single"]),
+        "among": _among_table(measured["among"]),
         "overall": _overall_table([*measured["single"], *measured["generated"]]),
     }
     for share in SHARES:
@@ -300,6 +353,27 @@ def _single_table(single: list[dict[str, Any]]) -> str:
         name = f"{each['data'].replace('nltcs', 'NLTCS').replace('adult', 'Adult')}, {each['k']}, {each['noise']}"
         numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *others))
         lines.append(f"| {name} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
+    return "\n".join(lines)
+
+
+def _among_table(among: list[dict[str, Any]]) -> str:
+    lines = [
+        "| table, attributes, noise | alone | among | ratio | best published | ratio to it: alone | among "
+        "| factor seen | covered: alone | among |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    names = dict.fromkeys(each["data"] for each in among)
+    rows = [(f"{each['data']}, {each['k']}, {each['noise']}", [each]) for each in among]
+    rows += [(f"{name}, all rows", [each for each in among if each["data"] == name]) for name in names]
+    for name, of in rows:
+        alone, drawn = _mean(of, "alone"), _mean(of, "among")
+        best = min(_mean(of, form) for form in PUBLISHED)
+        seen = np.mean([each["seen"] for each in of]) / SETS
+        covered = " | ".join(f"{np.mean([each['coverage'][form] for each in of]):.2f}" for form in ("alone", "among"))
+        lines.append(
+            f"| {name.replace('nltcs', 'NLTCS').replace('adult', 'Adult')} | {alone:.3f} | {drawn:.3f} | "
+            f"{drawn / alone:.2f} | {best:.3f} | {alone / best:.2f} | {drawn / best:.2f} | {seen:.1f} | {covered} |"
+        )
     return "\n".join(lines)
 
 

@@ -180,9 +180,9 @@ class AnswerSubscriber(Generic[AnswerT]):
         while True:
             if asyncio.get_running_loop().time() >= self._commit_due:
                 await self._commit()
-            if self._end is not None and await self._reader.position() >= self._end:
+            record = await (self._reader.next() if self._end is None else self._reader.next_before(self._end))
+            if record is None:
                 raise StopAsyncIteration
-            record = await self._reader.next()
             self._handed_out = record.offset + 1
             try:
                 answer = self._answers.read(record.value)

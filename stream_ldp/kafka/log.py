@@ -182,6 +182,18 @@ class LogReader:
                 self._read_past.extend((await read_past(error, self._consumer, places)).get(self._partition, ()))
         return self._read_past.popleft()
 
+    async def next_before(self, end: int) -> ConsumerRecord | None:
+        """Return the next record before an offset that the log has reached, as `fetch` does; None if there is none.
+
+        A log may end with marks of transactions, and with records of one that was given up. The position passes
+        them, but a wait for a record would have no end.
+        """
+        while not self._read_past:
+            if await self.position() >= end:
+                return None
+            self._read_past.extend(await self.fetch(timeout_ms=POLL_MS, max_records=1))
+        return self._read_past.popleft()
+
     async def commit(self, offset: int) -> None:
         """Let the group go on at this offset.
 

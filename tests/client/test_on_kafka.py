@@ -262,6 +262,21 @@ async def test_a_subscriber_gets_the_history_the_news_or_both(topics: Settings) 
         assert await take(both, 3) == [of_minute(0), of_minute(1), of_minute(2)]
 
 
+async def test_a_history_ends_though_the_last_answers_were_given_up(topics: Settings, prefix: str) -> None:
+    """A worker that was killed leaves a transaction behind, whose answers nobody is to see."""
+    await publish(topics, of_minute(0))
+    producer = AIOKafkaProducer(**topics.client_options(), transactional_id=f"{prefix}-killed")
+    async with producer:
+        await producer.begin_transaction()
+        await producer.send_and_wait(topics.topic_names.estimates("care-survey"), of_minute(1).to_bytes())
+        await producer.abort_transaction()
+    async with (
+        asyncio.timeout(30),
+        Subscriber("care-survey", settings=topics, from_beginning=True, follow=False) as history,
+    ):
+        assert [estimate async for estimate in history] == [of_minute(0)]
+
+
 async def test_answers_are_fetched_by_name_and_by_time(topics: Settings) -> None:
     history = [of_minute(minute) for minute in range(3)]
     await publish(topics, *history, of_minute(3, final=False))

@@ -69,6 +69,14 @@ class FakeConsumer:
         self._position += 1
         return SimpleNamespace(partition=0, offset=self._position - 1, value=self._log[self._position - 1])
 
+    async def getmany(self, partition: Any, *, timeout_ms: int, max_records: int) -> dict[Any, list[Any]]:
+        assert max_records == 1
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return {partition: [await self.getone()]}
+        except TimeoutError:
+            return {}
+
 
 class Topic:
     """The only topic of a cluster, in memory, and its subscribers."""

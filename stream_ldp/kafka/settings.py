@@ -292,6 +292,17 @@ class Settings(BaseSettings):
                 raise ValueError(f"{path} cannot be read: {error.strerror}") from error
         return path
 
+    @field_validator("tls_key_password_file", "sasl_password_file", "sasl_token_file", "admin_token_file")
+    @classmethod
+    def _secrets_are_text(cls, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                # Without its own message, which has a byte of the secret.
+                raise ValueError(f"{path} is not text in UTF-8") from None
+        return path
+
     @field_validator("admin_token_file")
     @classmethod
     def _is_no_empty_token(cls, path: Path | None) -> Path | None:

@@ -261,3 +261,21 @@ def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_termin
     with pytest.raises(SettingsError, match=message) as refused:
         Settings.load(**encrypted, **given).ssl_context()
     assert "falsch" not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("tls_key_password_file", {"security_protocol": "SSL", "tls_cert_file": Path(__file__)}),
+        ("sasl_password_file", {"security_protocol": "SASL_SSL", "sasl_username": "worker"}),
+        ("admin_token_file", {}),
+    ],
+)
+def test_a_secret_that_is_not_text_is_refused_by_its_file_without_a_byte_of_it(
+    name: str, others: dict[str, Any], tmp_path: Path
+) -> None:
+    (secret := tmp_path / "secret").write_bytes(b"\xff\xfegeheim")
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**{**others, name: secret})
+    assert f"{secret} is not text in UTF-8" in str(refused.value)
+    assert "0xff" not in "".join(traceback.format_exception(refused.value))

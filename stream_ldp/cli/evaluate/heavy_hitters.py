@@ -53,7 +53,12 @@ def _field(option: str) -> FieldInfo:
 
 
 def _help(option: str) -> str:
-    described = _field(option).description or ""
+    # Of options that a method redeclares, one without a description may come first.
+    described = next(
+        text
+        for spec in METHODS.values()
+        if option in spec.model_fields and (text := spec.model_fields[option].description)
+    )
     kinds = [kind for kind, spec in METHODS.items() if option in spec.model_fields]
     only = "" if len(kinds) == len(METHODS) else f" Only for {', '.join(kinds)}."
     return f"{described[:1].upper()}{described[1:]}.{only}"

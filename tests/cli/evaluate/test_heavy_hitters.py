@@ -212,3 +212,10 @@ def test_every_option_of_a_method_but_its_split_is_a_flag() -> None:
 def test_a_method_that_memoises_is_measured_where_it_is_asked_for(sets: Path) -> None:
     document = _json(sets, "--methods", "loloha", "--for-ever", "9", epsilon="4")
     assert [(each["method"], each["epsilon"]) for each in document["results"]] == [("loloha", 4.0)]
+
+
+def test_every_option_of_a_method_says_in_the_help_what_it_is() -> None:
+    result = CliRunner().invoke(app, ["evaluate", "heavy-hitters", "--help"], env={"COLUMNS": "200"})
+    for flag in ("--set-size", "--k-max", "--finalists", "--combine", "--hash-bits", "--for-ever"):
+        (line,) = [each for each in result.stdout.splitlines() if f" {flag} " in each]
+        assert not line.strip(" │").split(maxsplit=2)[2].startswith("."), line

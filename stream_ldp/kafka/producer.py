@@ -160,6 +160,8 @@ class Producer:
         """
         if self._producer is None:
             return
+        # A sender that has been made and has not begun would end with its cancellation, which is raised here.
+        await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError, KafkaError):
             async with asyncio.timeout(ABANDON_SECONDS):
                 await self._producer._sender.close()

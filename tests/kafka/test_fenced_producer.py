@@ -84,3 +84,13 @@ async def test_a_record_whose_producer_was_shut_out_before_it_was_committed_is_n
     await successor.take()
     await successor.write(record(topic, b"once"))
     assert await values(settings, topic) == [b"once"]
+
+
+async def test_a_topic_can_be_taken_again_at_once(
+    producer: Callable[[], FencedProducer], settings: Settings, topic: str
+) -> None:
+    again = producer()
+    for _ in range(3):
+        await again.take()
+    await again.write(record(topic, b"once"))
+    assert await values(settings, topic) == [b"once"]

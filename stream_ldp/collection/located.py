@@ -288,6 +288,8 @@ def _right_value(problem: Any) -> str:
             return "control characters, such as a tab or a new line, are not allowed"
         case "too_short":
             return f"at least {problem['ctx']['min_length']} needed"
+        case "too_long":
+            return f"at most {problem['ctx']['max_length']} allowed"
         case _:
             message: str = problem["msg"]
             return message.removeprefix("Value error, ").replace("Input", "it")

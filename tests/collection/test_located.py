@@ -68,3 +68,9 @@ def test_a_file_from_another_system_is_read(tmp_path: Path, written: bytes) -> N
 def test_for_an_unknown_name_a_close_one_is_suggested_or_all_are_listed() -> None:
     assert suggestion("gfin", ["gfim", "svim"]) == "; did you mean 'gfim'?"
     assert suggestion("nothing", ["gfim", "svim"]) == "; known are gfim, svim"
+
+
+def test_a_list_that_is_too_long_is_told_how_many_it_may_have() -> None:
+    names = ", ".join(f"a{number}" for number in range(40))
+    found = problems_of(f"{TEXT.split('estimates:')[0]}estimates: [{{name: e, of: [a0, a1], among: [{names}]}}]\n")
+    assert any(problem.endswith("estimates.0.among: at most 32 allowed") for problem in found), found

@@ -34,6 +34,7 @@ class EstimatePlan:
     """The plan of one estimate.
 
     of: its attributes.
+    counted: the attributes whose rows are counted for it: its own, or those among which they are.
     cells: number of cells of the joint.
     bits: number of bits of a report that are counted for it.
     state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
@@ -45,6 +46,7 @@ class EstimatePlan:
 
     name: str
     of: tuple[str, ...]
+    counted: tuple[str, ...]
     cells: int
     bits: int
     state_bytes: int
@@ -223,6 +225,7 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
     return EstimatePlan(
         name=estimate.name,
         of=estimate.of,
+        counted=estimate.counted,
         cells=math.prod(sizes),
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,

@@ -50,6 +50,11 @@ def test_attributes_among_which_an_estimate_cannot_be_are_refused(among: str, pr
     assert problem in found
 
 
+def test_linked_reports_are_not_learnt_from_among_others() -> None:
+    (found,) = problems_of(f"{AMONG}linked: 7d\n")
+    assert "leave among out" in found
+
+
 def test_an_estimate_follows_the_last_one_of_its_own_name() -> None:
     _, mobility = collection_of().estimates
     assert mobility.follows(7 * MINUTE_MS) == ("mobility", None)

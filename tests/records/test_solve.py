@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.series import EstimateSpec
@@ -88,18 +90,23 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
     assert np.all(np.abs(estimate.joint() - share) < 5 * estimate.standard_errors())
 
 
-def among(attributes: int = 10) -> JointCollection:
+def among(
+    mechanism: Mapping[str, object] | None = None,
+    *,
+    window: Mapping[str, object] | None = None,
+    prior: str = "window",
+) -> JointCollection:
     """Make a collection of binary attributes, with an estimate of two that is among all, and one that is not."""
-    names = [f"a{number}" for number in range(attributes)]
+    names = [f"a{number}" for number in range(10)]
     collection = parse_collection(
         yaml.safe_dump(
             {
                 "collection": "care-survey",
-                "mechanism": {"kind": "rr-ldp", "f": 0.5, "p": 0.3, "q": 0.7},
+                "mechanism": mechanism or {"kind": "rr-ldp", "f": 0.5, "p": 0.3, "q": 0.7},
                 "attributes": [{"name": name, "values": ["no", "yes"]} for name in names],
-                "window": {"size": "60s"},
+                "window": {"size": "60s", **(window or {})},
                 "estimates": [
-                    {"name": "among", "of": ["a3", "a1"], "among": names[::-1], "prior": "window"},
+                    {"name": "among", "of": ["a3", "a1"], "among": names[::-1], "prior": prior},
                     {"name": "alone", "of": ["a3", "a1"], "prior": "window"},
                 ],
             }
@@ -151,6 +158,38 @@ def test_an_estimate_among_attributes_is_the_same_however_their_rows_are_parted_
         answers.append(solve(collection, question))
     assert answers[0].fit.prior_centre == "factor"
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("collection", "remembered", "second"),
+    [
+        (among(window={"returning": 0.0}, prior="temporal"), 0.0, "previous"),
+        (among(window={"memory": 0.5}), 0.5, "factor"),
+        (among({"kind": "k-rr", "epsilon": 10}), 0.0, "factor"),
+    ],
+)
+def test_a_factor_is_seen_by_any_mechanism_and_goes_with_what_earlier_windows_tell(
+    collection: JointCollection, remembered: float, second: str
+) -> None:
+    spec = collection.estimates[0]
+    windows: list[RowCounts] = []
+    answers: list[Estimate] = []
+    for minute in range(2):
+        rng = np.random.default_rng(minute)
+        hidden = rng.random(4_000) < 0.5
+        records = np.where(rng.random((4_000, 10)) < 0.9, hidden[:, None], ~hidden[:, None]).astype(np.int64)
+        rows = collection.mechanism.perturb(records, entropy=SeededEntropy(minute))
+        windows.append(selected(RowCounts.of(rows, bits=20), collection.row_bits_of(spec.counted)))
+        earlier = [(remembered, (windows[0],))] if remembered and minute else []
+        question = Question(
+            series=spec,
+            window_ms=minute * MINUTE_MS,
+            final=True,
+            windows=((1.0, (windows[-1],)), *earlier),
+            before=answers[-1] if answers else None,
+        )
+        answers.append(solve(collection, question))
+    assert [each.fit.prior_centre for each in answers] == ["factor", second]
 
 
 def test_an_estimate_among_attributes_of_nobody_is_answered() -> None:

@@ -103,10 +103,15 @@ def show_plan(planned: Plan) -> None:
     )
     for estimate in planned.estimates:
         errors = [f"{error:.4f}" for _, error in estimate.errors]
-        table.add_row(estimate.name, ", ".join(estimate.of), f"{estimate.cells:,}", _state(estimate), *errors)
+        table.add_row(estimate.name, _attributes(estimate), f"{estimate.cells:,}", _state(estimate), *errors)
     console.print(table)
     for other in planned.others:
         console.print(_compared(other, [each.name for each in planned.estimates]), markup=False)
+
+
+def _attributes(estimate: EstimatePlan) -> str:
+    own = ", ".join(estimate.of)
+    return own if estimate.counted == estimate.of else f"{own}; rows of {len(estimate.counted)} attributes"
 
 
 def _compared(other: OtherMechanism, estimates: Sequence[str]) -> str:

@@ -50,6 +50,21 @@ def test_the_size_of_a_report_is_told_in_words_that_fit_the_number(values: str, 
     )
 
 
+def test_the_plan_says_whose_rows_are_counted_for_an_estimate_among_more_attributes(tmp_path: Path) -> None:
+    (file := tmp_path / "among.yaml").write_text(
+        "collection: care\nmechanism: {kind: rr-ldp, f: 0.5}\n"
+        f"attributes: [{', '.join(f'{{name: a{number}, values: [no, yes]}}' for number in range(4))}]\n"
+        "window: {size: 60s}\n"
+        "estimates: [{name: own, of: [a0, a1]}, {name: all, of: [a0, a1], among: [a0, a1, a3]}]\n"
+    )
+    shown = CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"}).stdout
+    assert "a0, a1; rows of 3 attributes" in shown
+    assert shown.count("; rows of") == 1
+    own, among = json.loads(CliRunner().invoke(app, ["plan", str(file), "--json"]).stdout)["estimates"]
+    assert (own["bits"], among["bits"]) == (4, 6)
+    assert among["counted"] == ["a0", "a1", "a3"]
+
+
 def test_another_mechanism_with_the_same_epsilon_is_compared(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file)], env={"COLUMNS": "300"})
     assert "With `kind: k-rr, epsilon: " in done.stdout

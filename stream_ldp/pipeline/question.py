@@ -47,6 +47,12 @@ class Question(Generic[SeriesT, AnswerT]):
         """Number of reports in the window itself, then in each remembered one."""
         return tuple(sum(int(part.reports) for part in parts) for _, parts in self.windows)
 
+    @property
+    def earlier(self) -> AnswerT | None:
+        """The final before, if it is of an earlier window: a window learns nothing from itself or a later one."""
+        before = self.before
+        return None if before is None or before.window.start_ms >= self.window_ms else before
+
     def elapsed(self, size_ms: int) -> int:
         """Return the number of windows of this size since the final before, at least 1."""
         before = self.before

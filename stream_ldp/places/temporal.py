@@ -45,11 +45,8 @@ def learnt(
     # The errors of counts are about the users who have reported, those of shares about all users.
     of_all = np.clip(shares, 0.0, 1.0)
     of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / reports)
-    before = question.before
-    if before is not None and before.window.start_ms >= question.window_ms:
-        before = None
     return learn(
-        None if before is None else before.learnt,
+        None if question.earlier is None else question.earlier.learnt,
         shares,
         of_shares,
         returning=returning,

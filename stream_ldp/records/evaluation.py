@@ -11,8 +11,7 @@ import numpy as np
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
-from stream_ldp.records.estimators import Likelihood, hidden_factor
-from stream_ldp.records.solve import supported
+from stream_ldp.records.solve import factor_of, supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -121,7 +120,7 @@ def trials(
         truth = joint_of(people[:, : len(own)], sizes)
         for each in estimators:
             begun = clock()
-            factor = _factor(reports, mechanism) if among else None
+            factor = factor_of(reports, mechanism, range(len(mechanism.sizes))) if among else None
             solution = each.estimate(
                 counts, sizes=sizes, supports=mechanism.supports[: len(own)], factor=factor and factor[: len(own)]
             )
@@ -134,11 +133,6 @@ def trials(
                 iterations=solution.iterations,
                 certified=solution.certified,
             )
-
-
-def _factor(reports: RowCounts, mechanism: Mechanism) -> tuple[FloatArray, ...] | None:
-    counts = supported(reports, mechanism, range(len(mechanism.sizes)))
-    return hidden_factor(Likelihood.of(counts, sizes=mechanism.sizes, supports=mechanism.supports))
 
 
 def scores(outcomes: Iterable[Trial]) -> list[Score]:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["effective_reports", "linked_users", "past", "row_counts", "solve", "supported", "users", "warm_start"]
+__all__ = [
+    "effective_reports",
+    "factor_of",
+    "linked_users",
+    "past",
+    "row_counts",
+    "solve",
+    "supported",
+    "users",
+    "warm_start",
+]
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -41,7 +51,7 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
     if users is None:
         reports_per_user = window.reports_per_user
         counted = row_counts(question, bits=bits)
-        factor = _factor(collection, spec, _informative(counted, mechanism, reports_per_user=reports_per_user))
+        factor = _factor(collection, spec, counted)
         counts = _own(collection, spec, counted)
         informative = _informative(counts, mechanism, reports_per_user=reports_per_user)
         effective, odds = float(informative.reports), None
@@ -167,14 +177,25 @@ def _factor(collection: JointCollection, spec: EstimateSpec, counted: RowCounts)
     """Learn what each value of an estimate's attributes has of the factor of those among which they are."""
     if spec.among is None:
         return None
-    mechanism, positions = collection.mechanism, collection.positions_of(spec.among)
-    likelihood = Likelihood.of(
-        supported(counted, mechanism, positions),
-        sizes=tuple(collection.sizes[position] for position in positions),
-        supports=[mechanism.supports[position] for position in positions],
-    )
-    found = hidden_factor(likelihood) if likelihood.reports else None
+    mechanism = collection.mechanism
+    informative = _informative(counted, mechanism, reports_per_user=collection.window.reports_per_user)
+    found = factor_of(informative, mechanism, collection.positions_of(spec.among))
     return None if found is None else [found[spec.among.index(name)] for name in spec.of]
+
+
+def factor_of(
+    counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]
+) -> tuple[NDArray[np.float64], ...] | None:
+    """Learn the hidden factor of some attributes from the rows that users report of them; see `hidden_factor`.
+
+    counts: counts of rows whose bits are the mechanism's `columns` of these attributes. None is learnt of nobody.
+    """
+    likelihood = Likelihood.of(
+        supported(counts, mechanism, attributes),
+        sizes=tuple(mechanism.sizes[attribute] for attribute in attributes),
+        supports=[mechanism.supports[attribute] for attribute in attributes],
+    )
+    return hidden_factor(likelihood) if likelihood.reports else None
 
 
 def _informative(counts: RowCounts, mechanism: Mechanism, *, reports_per_user: float) -> RowCounts:
@@ -200,10 +221,8 @@ def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, 
 
 def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> Past | None:
     """Return what the final before leaves to this window; None if that is nothing."""
-    before = question.before
-    if before is None or before.window.start_ms >= question.window_ms:
-        return None
-    if before.temporal is None or before.temporal.filter is None:
+    before = question.earlier
+    if before is None or before.temporal is None or before.temporal.filter is None:
         return None
     left = before.temporal.filter
     found = Past(

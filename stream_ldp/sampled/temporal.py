@@ -75,8 +75,8 @@ def _before(
     question: Question[MarginalSeries, Marginals], attribute: str, found: Frequencies | Numbers
 ) -> Learnt | None:
     """Find what the final before says of the same values; a worker may have had other candidates then."""
-    before = question.before
-    if before is None or before.window.start_ms >= question.window_ms:
+    before = question.earlier
+    if before is None:
         return None
     earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)
     if isinstance(found, Frequencies) and isinstance(earlier, Frequencies) and earlier.values == found.values:

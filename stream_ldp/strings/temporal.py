@@ -60,7 +60,7 @@ def follow(
     returning = collection.window.returning
     if not collection.is_temporal or returning is None or returning == 1.0:
         return Followed(method.find(windows, k=k), {}, None)
-    past = _past(question)
+    past = None if question.earlier is None else question.earlier.learnt
     tried = method.candidates(windows, k=k)
     if tried is None:
         return Followed(None, {}, past)
@@ -102,13 +102,6 @@ def follow(
             start_ms=question.window_ms,
         ),
     )
-
-
-def _past(question: Question[StringSeries, StringRanking]) -> LearntStrings | None:
-    before = question.before
-    if before is None or before.window.start_ms >= question.window_ms:
-        return None
-    return before.learnt
 
 
 def _best(estimate: NDArray[np.float64], error: NDArray[np.float64], *, most: int) -> NDArray[np.intp]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from stream_ldp.pipeline.learnt import learn
 from stream_ldp.records.answer import LearntMarginals
+from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.variance import contrast_noise
 
 if TYPE_CHECKING:
@@ -108,10 +109,8 @@ def follow(
 
 
 def _before(question: Question[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:
-    before = question.before
-    if before is None or before.window.start_ms >= question.window_ms or before.temporal is None:
-        return None
-    return before.temporal.views
+    before = question.earlier
+    return None if before is None or before.temporal is None else before.temporal.views
 
 
 def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
@@ -123,14 +122,14 @@ def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iter
         raw, information = fit.told[of]
         fitted = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
         bases = [_contrasts(size) for size in raw.shape]
-        squares = _transformed(fitted, [basis**2 for basis in bases]) - _transformed(fitted, bases) ** 2
+        squares = transformed(fitted, [basis**2 for basis in bases]) - transformed(fitted, bases) ** 2
         # A cell that the fit has put to 0 may be held by somebody.
         spread = np.maximum(squares.ravel(), _LEAST_SPREAD / raw.size)
         weights = [(table.marginal(of)[1] / information) ** 2 / table.reports for table in telling]
         noise = sum(
             weight * contrast_noise(table.oracle, raw.size) for weight, table in zip(weights, telling, strict=True)
         )
-        yield _Part(of, _transformed(raw, bases).ravel(), noise + sum(weights) * spread, spread)
+        yield _Part(of, transformed(raw, bases).ravel(), noise + sum(weights) * spread, spread)
 
 
 def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
@@ -143,7 +142,7 @@ def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
         start = which.stop
         raw, information = fit.told[part.of]
         coefficients = estimate[which].reshape([size - 1 for size in raw.shape])
-        found = _transformed(coefficients, [_contrasts(size).T for size in raw.shape])
+        found = transformed(coefficients, [_contrasts(size).T for size in raw.shape])
         if len(part.of) == 1:
             found = found + 1.0 / raw.size
         told[part.of] = found, information * float(part.variance.sum() / (error[which] ** 2).sum())
@@ -168,13 +167,6 @@ def _places(
             for of, length in zip(names, lengths, strict=True)
         ]
     )
-
-
-def _transformed(table: NDArray[np.float64], matrices: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Multiply each axis of a table by its matrix."""
-    for axis, matrix in enumerate(matrices):
-        table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)
-    return table
 
 
 def _contrasts(size: int) -> NDArray[np.float64]:

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
-from stream_ldp.records.estimators import Likelihood, Solution, estimator, hidden_factor
+from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
-from stream_ldp.records.solve import supported
+from stream_ldp.records.solve import factor_of, supported
 from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 from tests.benchmarks.families import FAMILIES, generate
 from tests.paths import REPOSITORY
@@ -179,8 +179,7 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
         of = rng.choice(records.shape[1], k, replace=False).tolist()
         people = records[rng.choice(len(records), USERS)]
         rows = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(repeat)), bits=mechanism.bits)
-        everything = supported(rows, mechanism, range(len(mechanism.sizes)))
-        factor = hidden_factor(Likelihood.of(everything, sizes=mechanism.sizes, supports=mechanism.supports))
+        factor = factor_of(rows, mechanism, range(len(mechanism.sizes)))
         seen += factor is not None
         counts = supported(selected(rows, mechanism.columns(of)), mechanism, of)
         sizes, supports = tuple(mechanism.sizes[j] for j in of), [mechanism.supports[j] for j in of]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
 
-__all__ = ["AttributeBasis", "Moments", "ProductBasis"]
+__all__ = ["AttributeBasis", "Moments", "ProductBasis", "transformed"]
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12
@@ -105,18 +105,18 @@ class ProductBasis:
 
     def coefficients(self, joint: FloatArray) -> FloatArray:
         """Compute d_k of a joint distribution for every k."""
-        return _transform(joint, [each.functions.T for each in self.attributes])
+        return transformed(joint, [each.functions.T for each in self.attributes])
 
     def joint(self, coefficients: FloatArray) -> FloatArray:
         """Invert `coefficients`; the result sums to coefficient 0, and a cell may be negative."""
-        return self.product * _transform(coefficients, [each.functions for each in self.attributes])
+        return self.product * transformed(coefficients, [each.functions for each in self.attributes])
 
     def variances(self, by_product: FloatArray) -> FloatArray:
         """Compute the variance of P_w / P0_w for every cell w: sum_k v_k phi_k(w)^2.
 
         by_product: v_k, the variance of every coefficient.
         """
-        return _transform(by_product, [each.functions**2 for each in self.attributes])
+        return transformed(by_product, [each.functions**2 for each in self.attributes])
 
     def moments(self, likelihood: Likelihood) -> Moments:
         """Compute the moments of at least one report of these attributes."""
@@ -131,7 +131,7 @@ def _squared(attribute: AttributeBasis) -> Feature:
     return lambda likelihoods: attribute.scores(likelihoods) ** 2
 
 
-def _transform(array: FloatArray, matrices: Sequence[FloatArray]) -> FloatArray:
+def transformed(array: FloatArray, matrices: Sequence[FloatArray]) -> FloatArray:
     """Multiply each axis by its matrix, shape (out, in)."""
     for axis, matrix in enumerate(matrices):
         array = np.moveaxis(np.tensordot(matrix, array, axes=(1, axis)), 0, axis)

@@ -10,10 +10,11 @@ import numpy as np
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Recurrence
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.records.linking import LinkedUsers
-from stream_ldp.records.solve import supported
+from stream_ldp.records.solve import factor_of, supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +48,7 @@ class Told:
 
     rows: packed reports, uint8, shape (users, width).
     users: number of each one's user, uint64, shape (users,).
-    truth: joint distribution of these users.
+    truth: joint distribution of these users, of the attributes that are estimated.
     """
 
     rows: NDArray[np.uint8]
@@ -74,6 +75,7 @@ class Stream:
     users: number of users in a window, each with one report.
     windows: number of windows, at least 2.
     returning: share of the users who are there in every window.
+    among: number of the last attributes whose joint is not estimated, and which only tell of a hidden factor.
     """
 
     population: NDArray[np.int64]
@@ -82,6 +84,12 @@ class Stream:
     users: int
     windows: int
     returning: float
+    among: int = 0
+
+    @property
+    def estimated(self) -> range:
+        """Positions of the attributes whose joint is estimated."""
+        return range(len(self.mechanism.sizes) - self.among)
 
     @property
     def reports_per_user(self) -> float:
@@ -118,7 +126,7 @@ class Stream:
             yield Told(
                 rows=mechanism.packed(mechanism.instantaneous(symbols, entropy)),
                 users=numbers,
-                truth=joint_of(people, mechanism.sizes),
+                truth=joint_of(people[:, self.estimated], tuple(mechanism.sizes[each] for each in self.estimated)),
             )
 
     def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -199,15 +207,22 @@ def window_trials(
 
     Each repeat draws users and noise of its own, the same for all priors; the seed determines both.
 
+    priors: reports that are linked tell of no hidden factor, so that "linked" needs a stream without `among`.
     clock: returns seconds, from any origin.
+
+    Raises:
+        ValueError: linked reports are asked for of a stream whose attributes are among others.
     """
-    mechanism = stream.mechanism
+    if stream.among and "linked" in priors:
+        raise ValueError("reports that are linked tell of no hidden factor: leave among out")
+    mechanism, own = stream.mechanism, stream.estimated
     recurrence = Recurrence(returning=stream.returning, permanent=mechanism.permanent_share)
-    everything = range(len(mechanism.sizes))
+    sizes, supports = tuple(mechanism.sizes[each] for each in own), [mechanism.supports[each] for each in own]
+    columns = mechanism.columns(own)
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         before: dict[Evidence, Solution] = {}
         pooled, linked = RowCounts.empty(mechanism.bits), list[RowCounts]()
-        everybody = np.zeros(mechanism.sizes)
+        everybody = np.zeros(sizes)
         for window, told in enumerate(stream.draw(repeat)):
             truth = told.truth
             everybody += (truth - everybody) / (window + 1)
@@ -227,14 +242,16 @@ def window_trials(
                 elif prior == "linked":
                     users = LinkedUsers.of(linked, bits=mechanism.bits)
                     odds = mechanism.linked_odds(users.ones, users.reports)
+                factor = factor_of(used, mechanism, range(len(mechanism.sizes))) if stream.among else None
                 solution = estimator.estimate(
-                    supported(used, mechanism, everything),
-                    sizes=mechanism.sizes,
-                    supports=mechanism.supports,
+                    supported(selected(used, columns), mechanism, own),
+                    sizes=sizes,
+                    supports=supports,
                     start=None if last is None else last.joint,
                     past=None if last is None or last.temporal is None else last.temporal.past,
                     recurrence=recurrence if prior == "temporal" else None,
                     odds=odds,
+                    factor=factor and factor[: len(own)],
                 )
                 seconds = clock() - begun
                 before[prior] = solution

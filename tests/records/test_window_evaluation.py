@@ -106,6 +106,26 @@ def noisy(*, returning: float) -> Stream:
     return replace(steady, mechanism=mechanism, population=dependent)
 
 
+def test_the_truth_is_that_of_the_attributes_which_are_estimated() -> None:
+    of = noisy(returning=0.5)
+    (told, *_), (first, *_) = (list(each.draw(np.random.SeedSequence(1))) for each in (of, replace(of, among=1)))
+    np.testing.assert_allclose(first.truth, told.truth.sum(axis=1))
+    assert (first.rows == told.rows).all()
+
+
+def test_linked_reports_and_a_hidden_factor_are_not_for_one_estimate() -> None:
+    trials = window_trials(
+        replace(noisy(returning=0.5), among=1),
+        priors=("linked",),
+        repeats=1,
+        seed=1,
+        estimator=estimator("em", stop="certificate", delta=0.001),
+        clock=lambda: 0.0,
+    )
+    with pytest.raises(ValueError, match="tell of no hidden factor"):
+        next(trials)
+
+
 def test_users_who_return_keep_their_number_and_new_ones_have_their_own() -> None:
     users = [told.users.tolist() for told in noisy(returning=0.5).draw(np.random.SeedSequence(1))]
     assert all(each[:250] == users[0][:250] for each in users)

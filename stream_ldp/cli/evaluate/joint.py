@@ -64,7 +64,7 @@ def joint(
             metavar="NAME,NAME,...",
             show_default="none",
             help="Further columns that users report, whose dependence on each other and on --of tells of one hidden "
-            "factor, as with `among` in a collection file. Not with --windows.",
+            "factor, as with `among` in a collection file. Not with --linked.",
         ),
     ] = None,
     mechanism: Annotated[
@@ -167,7 +167,7 @@ def joint(
         methods = Method.EM.value
     chosen = _estimators(methods, stop=stop, delta=delta)
     spec = _mechanism(mechanism, f=f, p=p, q=q)
-    names, others = _attributes(of, among, windows=windows, methods=methods, stop=stop)
+    names, others = _attributes(of, among, linked=linked, methods=methods, stop=stop)
     try:
         table, drift = _read_with_drift(data, [*names, *others], drift_by, bins=Binning.of(bins), missing=missing)
     except DataError as error:
@@ -231,6 +231,7 @@ def joint(
                 users=users,
                 windows=windows,
                 returning=share,
+                among=len(others),
             )
             for share in shares
         ]
@@ -256,15 +257,13 @@ def joint(
             typer.echo(f"{document['method']} needs {said} users for a distance of {wanted:g}.")
 
 
-def _attributes(
-    of: str, among: str | None, *, windows: int | None, methods: str, stop: Stop
-) -> tuple[list[str], list[str]]:
+def _attributes(of: str, among: str | None, *, linked: bool, methods: str, stop: Stop) -> tuple[list[str], list[str]]:
     """Read the names of the attributes that are estimated, and of further ones."""
     names = distinct(of, "attribute")
     if among is None:
         return names, []
-    if windows is not None:
-        fail("--among is about one window: leave --windows out", code=2)
+    if linked:
+        fail("reports that are linked tell of no hidden factor: leave --among or --linked out", code=2)
     others = [name for name in distinct(among, "attribute") if name not in names]
     if not 3 <= len(names) + len(others) <= MOST_AMONG:
         fail(f"--of and --among are 3 to {MOST_AMONG} attributes together, got {len(names) + len(others)}", code=2)

@@ -34,8 +34,8 @@ _GROUPS, _SAMPLES = 64, 999
 _SEED = 20220731
 #: Entries of the largest array that is formed for several v at once: 2 MB as float64 stay in a core's cache.
 _LARGEST = 2**18
-#: Nats of log-likelihood that one standard error costs, if the likelihood is normal.
-_ONE_STANDARD_ERROR = 0.5
+#: The largest number of coefficients that may be uniform beforehand: of more, none is near its centre then.
+_UNIFORM = 2
 #: Probability that a simulation shows a statistic as large as the observed one, below which none is run.
 _NEVER = 1e-6
 
@@ -104,13 +104,17 @@ class Evidence:
         return math.sqrt(float(self._posterior @ self._variances**2))
 
     @property
-    def largest_variance(self) -> float:
-        """The largest v that the reports do not refute: one standard error above the likeliest, by its likelihood.
+    def cautious_variance(self) -> float:
+        """Posterior mean of v if the coefficients may as well be large as small: what errors take for it.
 
-        What is usual does not matter here, so that a dependence of high order alone can be believed.
+        A prior that is flat in ln v believes that most coefficients are small, and errors would cover only those.
+        Here one or two coefficients are uniform beforehand, which v has a density of v^(n / 2 - 1) for. That of more
+        is flat (the harmonic prior of Stein, 1981; Morris, 1983, for intervals): as for uniform ones, noise alone
+        would look like dependence. What is usual does not matter, so dependence of high order alone can be believed.
         """
-        believable = self._log_ratio >= self._log_ratio.max() - _ONE_STANDARD_ERROR
-        return float(self._variances[believable][-1])
+        likely = self._log_ratio + min(len(self._retained), _UNIFORM) / 2.0 * np.log(self._variances)
+        posterior = np.exp(likely - likely.max())
+        return float(np.trapezoid(posterior * self._variances) / np.trapezoid(posterior))
 
     @property
     def _posterior(self) -> FloatArray:

@@ -66,7 +66,7 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
-    largest: the largest such variances that the reports do not refute.
+    cautious: such variances if the coefficients may as well be large as small, for errors.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
     centre_kind: what the centre is.
@@ -78,7 +78,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
-    largest: FloatArray
+    cautious: FloatArray
     p_value: float
     centre_kind: Start
 
@@ -107,17 +107,17 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
-        variances, largest = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.largest)
+        variances, cautious = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.cautious)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
             place = _varying(len(attributes), *which)
-            variances[place], largest[place] = level.variance, level.largest
+            variances[place], cautious[place] = level.variance, level.cautious
         return cls(
             basis=basis,
             moments=moments,
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
-            largest=largest,
+            cautious=cautious,
             dependence=dependence,
             p_value=p_value,
             centre_kind=_kind(len(attributes), factor),
@@ -154,8 +154,8 @@ class Prior:
         return self.spread * (1.0 - self.resolved)
 
     @property
-    def largest_errors(self) -> FloatArray:
-        """The expected squared error of each coefficient of the estimate at the largest variances.
+    def cautious_errors(self) -> FloatArray:
+        """The expected squared error of each coefficient of the estimate at the cautious variances.
 
         The estimate shrinks as if they were usual, or less: where independence is not rejected, it believes but a
         share of the dependence. With the gain G_k = N lambda_k / (N lambda_k + s) of its own strength, the error is
@@ -163,7 +163,7 @@ class Prior:
         pairs, it is the posterior's.
         """
         N, retained = self.moments.reports, np.maximum(self.basis.retained, _LEAST_RETAINED)
-        spread, noise = self.largest + 1.0 / N, (1.0 - retained) / (N * retained)
+        spread, noise = self.cautious + 1.0 / N, (1.0 - retained) / (N * retained)
         own = self.basis.order >= min(self.basis.order.ndim, 3)
         weight = N * retained
         gain = np.where(own, weight / (weight + self.strength), spread / (spread + noise))
@@ -257,12 +257,12 @@ class _Level:
 
     objective: that of its fit.
     variance: prior variance of its coefficients, with the doubt about it.
-    largest: the largest one that the reports do not refute.
+    cautious: that for errors; see `Evidence.cautious_variance`.
     """
 
     objective: Objective
     variance: float
-    largest: float
+    cautious: float
 
     @classmethod
     def of_joint(
@@ -293,13 +293,13 @@ class _Level:
         # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
         # attribute, and both others together. So their squares add up to no more than a pair's.
         coefficients = int(np.count_nonzero(basis.order >= 3))
-        return replace(level, largest=min(level.largest, (min(likelihood.sizes) - 1) / max(1, coefficients)))
+        return replace(level, cautious=min(level.cautious, (min(likelihood.sizes) - 1) / max(1, coefficients)))
 
     @classmethod
     def of(cls, likelihood: Likelihood, evidence: Evidence, strength: float) -> Self:
         objective = Objective(likelihood=likelihood, centre=evidence.centre, strength=strength)
         # Errors believe all of the dependence: there may be as much, if the reports say little.
-        return cls(objective=objective, variance=evidence.doubtful_variance, largest=evidence.largest_variance)
+        return cls(objective=objective, variance=evidence.doubtful_variance, cautious=evidence.cautious_variance)
 
     def fitted(self) -> FloatArray:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint

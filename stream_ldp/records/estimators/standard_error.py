@@ -8,10 +8,12 @@ centre to what the reports say then has the expected squared error
     e_k = (1 - G_k)^2 (v_k + 1 / N) + G_k^2 (1 - lambda_k) / (N lambda_k),
 
 which covers the cost of shrinkage as well as noise. The reports say little of v_k where noise is strong, and an error
-at its mean would cover dependence of the usual strength alone. So v_k is the largest one that the reports do not
-refute (evidence.py). For independent attributes, the variance of a cell is P0_w^2 S_w, S_w = sum_k e_k phi_k(w)^2.
-For others, P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2, with P the estimate: where it differs from the product P0, the
-cell's coefficients are larger than their prior variance says, which is one for all of an order.
+at its usual mean would cover dependence of the usual strength alone. So v_k is its mean if the coefficients may as
+well be large as small (evidence.py). Since e_k is linear in v_k, it is then its mean over what reports leave open.
+
+For independent attributes, the variance of a cell is P0_w^2 S_w, S_w = sum_k e_k phi_k(w)^2. For others,
+P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2, with P the estimate: where it differs from the product P0, the cell's
+coefficients are larger than their prior variance says, which is one for all of an order.
 
 The noise in this, P0_w P_w S_w, grows with the true P_w, which may be larger than the estimate: a cell that the
 window's own prior has drawn to nearly nothing would have no error. So P_w is taken for half of its own error larger
@@ -44,7 +46,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     """
     prior = problem.prior
     product = prior.basis.product
-    share = prior.basis.variances(prior.largest_errors)
+    share = prior.basis.variances(prior.cautious_errors)
     square = (fit.joint * product + (fit.joint - product) ** 2) * share
     if not isinstance(prior, TemporalPrior):
         square = square + _LARGER * np.sqrt(square) * product * share

@@ -144,7 +144,7 @@ class TemporalPrior(Prior):
             centre=centre,
             strength=strength,
             variances=variances,
-            largest=variances,
+            cautious=variances,
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,
@@ -180,8 +180,8 @@ class TemporalPrior(Prior):
         return self.user_errors
 
     @property
-    def largest_errors(self) -> FloatArray:
-        """See `Prior.largest_errors`: a_k' again, which has the doubt about the drift."""
+    def cautious_errors(self) -> FloatArray:
+        """See `Prior.cautious_errors`: a_k' again, which has the doubt about the drift."""
         return self.user_errors
 
     @property

@@ -105,18 +105,31 @@ def test_the_variance_with_its_doubt_is_the_variance_where_the_reports_know_it_a
     assert doubt(DEPENDENT, 300, 0.6) > 1.5
 
 
-def test_the_largest_variance_is_the_ceiling_as_long_as_the_reports_cannot_tell() -> None:
-    """Of 3 x 3 values it is 1 / 2, and independence shows in many reports alone."""
-    independent = np.outer([0.5, 0.3, 0.2], [0.4, 0.4, 0.2])
-    few = learn(independent, 300, f=0.5, seed=1, response=WITH_RESPONSE).dependence
-    many = learn(independent, 100_000, f=0.1, seed=1).dependence
-    assert few.largest_variance == pytest.approx(0.5)
-    assert many.largest_variance < 1e-3
+@pytest.mark.parametrize(("values", "ceiling", "share"), [(2, 1.0, 1 / 3), (3, 0.5, 1 / 2)])
+def test_where_reports_tell_nothing_the_cautious_variance_is_that_of_uniform_coefficients(
+    values: int, ceiling: float, share: float
+) -> None:
+    """One coefficient that is uniform up to d has the mean square d^2 / 3; of more, their mean square is uniform."""
+    nothing = learn(np.full((values, values), 1 / values**2), 300, f=0.9, seed=1, response=WITH_RESPONSE).dependence
+    assert nothing.cautious_variance == pytest.approx(share * ceiling, rel=0.02)
+    assert nothing.variance < 0.7 * nothing.cautious_variance
 
 
-def test_the_largest_variance_is_above_the_mean_and_near_it_where_reports_are_clear() -> None:
+def test_the_cautious_variance_of_one_coefficient_is_its_mean_square_if_it_is_uniform_beforehand() -> None:
+    """Of the variances that are normal about 0 and add up to a uniform density, by integration over v."""
+    found = learn(np.array([[0.4, 0.2], [0.1, 0.3]]), 3_000, f=0.7, seed=1).dependence
+    variances = np.geomspace(1e-8, 1.0, 20_001)
+    posterior = np.exp(found._log_ratios(variances)) / np.sqrt(variances)
+    expected = np.trapezoid(posterior * variances, variances) / np.trapezoid(posterior, variances)
+    assert found.cautious_variance == pytest.approx(expected, rel=0.02)
+
+
+def test_the_cautious_variance_is_near_the_mean_where_reports_are_clear_and_independence_shows_in_many() -> None:
     dependence = learn(DEPENDENT, 100_000, f=0.1, seed=1).dependence
-    assert dependence.variance < dependence.largest_variance < 2.5 * dependence.variance
+    assert dependence.variance < dependence.cautious_variance < 2.0 * dependence.variance
+    assert (
+        learn(np.outer([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]), 100_000, f=0.1, seed=1).dependence.cautious_variance < 1e-3
+    )
 
 
 def test_the_average_strength_shrinks_as_the_average_over_the_variance_does() -> None:

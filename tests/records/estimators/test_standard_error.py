@@ -65,7 +65,7 @@ def test_the_error_of_a_cell_grows_with_the_distance_of_its_estimate_from_the_pr
     assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
     at_estimate = standard_error(problem, fit)
     at_product = standard_error(problem, fit._replace(joint=product))
-    ratio, share = fit.joint / product, problem.prior.basis.variances(problem.prior.largest_errors)
+    ratio, share = fit.joint / product, problem.prior.basis.variances(problem.prior.cautious_errors)
     for error, shape in ((at_estimate, ratio + (ratio - 1.0) ** 2), (at_product, 1.0)):
         square = product**2 * shape * share
         np.testing.assert_allclose(error**2, square + 0.5 * np.sqrt(square) * product * share, rtol=1e-9)
@@ -104,6 +104,16 @@ def test_strong_dependence_that_the_reports_do_not_show_is_covered(truth: FloatA
         solution = solve("em", "certificate", counts, channel, truth.shape)
         covered.append(np.abs(solution.joint - users) <= 1.96 * solution.standard_error)
     assert np.mean(covered) > 0.8
+
+
+def test_intervals_of_reports_that_tell_nothing_reach_just_beyond_the_strongest_dependence() -> None:
+    """Of two fair coins, a cell may be 1/4 away from their product. Intervals have reached 0.62 to either side."""
+    truth = np.full((2, 2), 0.25)
+    counts, channel = draw(truth, 2_000, f=0.7, seed=1, response=(0.5, 0.75))
+    solution = solve("em", "certificate", counts, channel, (2, 2))
+    np.testing.assert_allclose(solution.joint, truth, atol=0.02)
+    reach = 1.96 * solution.standard_error
+    assert (reach.min() > 0.25, reach.max() < 0.4) == (True, True)
 
 
 def test_intervals_of_few_users_cover_the_cells_that_the_prior_draws_to_nearly_nothing() -> None:

@@ -2,8 +2,8 @@
 
 python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
 some minutes, and then writes; without a directory it only writes what was measured. Parts that are named behind the
-directory (windows, single, among, generated, linked) are measured alone. "generated" needs no data: any directory
-will do.
+directory (windows, windows-among, single, among, generated, linked) are measured alone. "generated" needs no data:
+any directory will do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.records.solve import factor_of, supported
-from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
+from stream_ldp.records.window_evaluation import Stream, WindowScore, window_scores, window_trials
 from tests.benchmarks.families import FAMILIES, generate
 from tests.paths import REPOSITORY
 
@@ -58,6 +58,15 @@ STREAMS = (
     ("nltcs", "bathing,traveling,managing_money", None),
 )
 OF_STREAMS = ("f = 0.5", "f = 0.1, both stages")
+#: Streams of users who report all attributes of a table, which tell of one hidden factor.
+AMONG = (
+    ("nltcs", "bathing,traveling", "grocery_shopping"),
+    ("nltcs", "bathing,traveling", None),
+    ("nltcs", "bathing,traveling,managing_money", "grocery_shopping"),
+    ("nltcs", "bathing,traveling,managing_money", None),
+    ("adult", "marital-status,sex,income", "age"),
+)
+OF_AMONG = ("f = 0.5", "f = 0.1, both stages", "f = 0.5, both stages")
 #: Tables and attributes of which reports are linked, their noises, and in how many windows the users report.
 LINKED = (
     ("nltcs", "bathing,traveling"),
@@ -84,6 +93,7 @@ def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
     rows_of_tables = [(name, k, noise) for name, sizes in SIZES.items() for k in sizes for noise in NOISES]
     of: dict[str, tuple[Callable[..., dict[str, Any]], list[tuple[Any, ...]]]] = {
         "windows": (_stream, list(product(STREAMS, OF_STREAMS, SHARES))),
+        "windows-among": (_stream_among, list(product(AMONG, OF_AMONG))),
         "single": (_single, rows_of_tables),
         "among": (_among, rows_of_tables),
         "generated": (_generated, list(product(FAMILIES, OF_GENERATED, NOISES))),
@@ -126,8 +136,39 @@ def _linked(directory: Path, of: tuple[str, str], noise: str, returning: float) 
 
 
 def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, returning: float) -> dict[str, Any]:
+    scores = _of_windows(directory, stream, noise, returning=returning)
+    return _named_stream(stream, noise) | {
+        "returning": returning,
+        "avd": {prior: round(each.avd, 5) for prior, each in scores.items()},
+        "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
+    }
+
+
+def _stream_among(directory: Path, stream: tuple[str, str, str | None], noise: str) -> dict[str, Any]:
+    """Estimate the windows of new users from their reports of the attributes alone, and from those of all."""
+    name, of, _ = stream
+    others = [each for each in _usable(directory, name) if each not in of.split(",")]
+    scores = {
+        f"{prior}{form}": score
+        for form, more in (("", ()), (" among", others))
+        for prior, score in _of_windows(directory, stream, noise, among=more).items()
+    }
+    return _named_stream(stream, noise) | {
+        "avd": {form: round(each.avd, 5) for form, each in scores.items()},
+        "coverage": {form: round(each.coverage, 4) for form, each in scores.items()},
+    }
+
+
+def _of_windows(
+    directory: Path,
+    stream: tuple[str, str, str | None],
+    noise: str,
+    *,
+    returning: float = 0.0,
+    among: Sequence[str] = (),
+) -> dict[str, WindowScore]:
     name, of, drift_by = stream
-    population = _columns(directory, name, of.split(","))
+    population = _columns(directory, name, [*of.split(","), *among])
     outcomes = window_trials(
         Stream(
             population=population,
@@ -136,6 +177,7 @@ def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, re
             users=USERS,
             windows=WINDOWS,
             returning=returning,
+            among=len(among),
         ),
         priors=("window", "temporal"),
         repeats=REPEATS,
@@ -143,16 +185,11 @@ def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, re
         estimator=estimator("em", stop="certificate", delta=0.001),
         clock=time.perf_counter,
     )
-    scores = {each.prior: each for each in window_scores(outcomes)}
-    return {
-        "data": name,
-        "of": of,
-        "drift_by": drift_by,
-        "noise": noise,
-        "returning": returning,
-        "avd": {prior: round(each.avd, 5) for prior, each in scores.items()},
-        "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
-    }
+    return {each.prior: each for each in window_scores(outcomes)}
+
+
+def _named_stream(stream: tuple[str, str, str | None], noise: str) -> dict[str, Any]:
+    return dict(zip(("data", "of", "drift_by"), stream, strict=True)) | {"noise": noise}
 
 
 def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
@@ -294,6 +331,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
     }
     for share in SHARES:
         made[f"windows {share:g}"] = _windows_table(measured["windows"], share)
+    made["windows among"] = _windows_among_table(measured["windows-among"])
     made["linked"] = _linked_table(measured["linked"])
     return made
 
@@ -306,7 +344,7 @@ def _linked_table(linked: list[dict[str, Any]]) -> str:
     ]
     for each in linked:
         of = each["of"].replace(",", ", ").replace("marital-status", "marital").replace("_", " ")
-        table = each["data"].replace("nltcs", "NLTCS").replace("adult", "Adult")
+        table = _title(each["data"])
         avd, covered = each["avd"], each["coverage"]
         distances = " | ".join(f"{avd[form]:.4f}" for form in ("window", "pooled", "linked"))
         lines.append(
@@ -335,10 +373,35 @@ def _windows_table(windows: list[dict[str, Any]], share: float) -> str:
     return "\n".join(lines)
 
 
+def _windows_among_table(windows: list[dict[str, Any]]) -> str:
+    forms = ("window", "window among", "temporal", "temporal among")
+    lines = [
+        "| New users | alone | among | temporal | both | both / temporal | covered: temporal | both |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for each in windows:
+        avd, covered = each["avd"], each["coverage"]
+        distances = " | ".join(f"{avd[form]:.4f}" for form in forms)
+        ratio = avd["temporal among"] / avd["temporal"]
+        lines.append(
+            f"| {_named(each)} | {distances} | {ratio:.2f} | {covered['temporal']:.2f} | "
+            f"{covered['temporal among']:.2f} |"
+        )
+    for name in dict.fromkeys(each["data"] for each in windows):
+        ratios = [each["avd"]["temporal among"] / each["avd"]["temporal"] for each in windows if each["data"] == name]
+        lines.append(f"| {_title(name)}, mean | | | | | {np.mean(ratios):.2f} | | |")
+    return "\n".join(lines)
+
+
 def _named(row: dict[str, Any]) -> str:
     of = row["of"].replace(",", ", ").replace("marital-status", "marital").replace("_", " ")
     drift = "drift" if row["drift_by"] else "none"
-    return f"{row['data'].replace('nltcs', 'NLTCS').replace('adult', 'Adult')} {of}; {row['noise']}; {drift}"
+    return f"{_title(row['data'])} {of}; {row['noise']}; {drift}"
+
+
+def _title(name: str) -> str:
+    """Return the name of a table as the page writes it."""
+    return name.replace("nltcs", "NLTCS").replace("adult", "Adult")
 
 
 def _single_table(single: list[dict[str, Any]]) -> str:
@@ -349,7 +412,7 @@ def _single_table(single: list[dict[str, Any]]) -> str:
     for each in single:
         avd = each["avd"]
         others = [avd[form] for form in (*PUBLISHED, "product")]
-        name = f"{each['data'].replace('nltcs', 'NLTCS').replace('adult', 'Adult')}, {each['k']}, {each['noise']}"
+        name = f"{_title(each['data'])}, {each['k']}, {each['noise']}"
         numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *others))
         lines.append(f"| {name} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
     return "\n".join(lines)
@@ -370,7 +433,7 @@ def _among_table(among: list[dict[str, Any]]) -> str:
         seen = np.mean([each["seen"] for each in of]) / SETS
         covered = " | ".join(f"{np.mean([each['coverage'][form] for each in of]):.2f}" for form in ("alone", "among"))
         lines.append(
-            f"| {name.replace('nltcs', 'NLTCS').replace('adult', 'Adult')} | {alone:.3f} | {drawn:.3f} | "
+            f"| {_title(name)} | {alone:.3f} | {drawn:.3f} | "
             f"{drawn / alone:.2f} | {best:.3f} | {alone / best:.2f} | {drawn / best:.2f} | {seen:.1f} | {covered} |"
         )
     return "\n".join(lines)
@@ -394,7 +457,7 @@ def _overall_table(rows: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(each["data"] for each in rows))
     for name in [*names, None]:
         of = [each for each in rows if name in (each["data"], None)]
-        called = str(name or "all").replace("nltcs", "NLTCS").replace("adult", "Adult")
+        called = _title(name or "all")
         numbers = " | ".join(f"{_mean(of, form):.3f}" for form in ("ours", *PUBLISHED, "product"))
         sets = sum(each["sets_not_rejected"] for each in of)
         gated = " | ".join(

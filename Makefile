@@ -3,9 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
 
-# Three processes for two cores, since tests on Kafka wait more than they work; file by file, so that what a file sets
-# up is set up once. A pool of threads in each would only be in the way of the others.
-TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+# As many processes as tests/conftest.py says for `auto`; file by file, so that what a file sets up is set up once. A
+# pool of threads in each would only be in the way of the others.
+TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test test-all bench check docs format install clean
 

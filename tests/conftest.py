@@ -24,6 +24,16 @@ pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "t
 hypothesis.settings.load_profile(QUICK)
 
 
+#: A broker of its own is started in each process, with half a gigabyte.
+MOST_PROCESSES = 8
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Number of processes of `-n auto`: two more than cores, since tests on Kafka wait more than they work."""
+    return min((os.cpu_count() or 1) + 2, MOST_PROCESSES)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs the broker, before the marks are selected by; side by side, its files begin first."""
@@ -46,6 +56,13 @@ def kafka() -> Iterator[EmbeddedKafka]:
             if os.environ.get("CI") or os.environ.get("STREAM_LDP_REQUIRE_KAFKA") == "1":
                 pytest.fail(f"a real Kafka is required here: {missing}")
             pytest.skip(f"no real Kafka: {missing}")
+        yield broker
+
+
+@pytest.fixture
+def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
+    """Start a broker for this test alone, to be killed; skipped wherever the shared broker is."""
+    with EmbeddedKafka() as broker:
         yield broker
 
 

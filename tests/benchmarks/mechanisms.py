@@ -20,25 +20,13 @@ from stream_ldp.sampled.plan import worst_variance
 from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["tables"]
+__all__ = ["TABLES"]
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
 SIZES = (2, 4, 16, 64, 256, 1_024)
 MEAN_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
-
-
-def tables() -> dict[str, list[str]]:
-    """Make every table, as lines of Markdown, by its name in the document."""
-    return {
-        "frequencies": list(frequencies()),
-        "means": list(means()),
-        "mean-est": list(mean_est()),
-        "harmony": list(harmony()),
-        "repeated": list(repeated()),
-        "channels": list(channels()),
-    }
 
 
 def frequencies() -> Iterator[str]:
@@ -133,6 +121,17 @@ def harmony() -> Iterator[str]:
         yield f"| {attributes} | {epsilon:g} | {attributes * c**2 - share:.2f} | {by_reports:.2f} |"
 
 
+#: Every table, as lines of Markdown, by its name in the document.
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "frequencies": frequencies,
+    "means": means,
+    "mean-est": mean_est,
+    "harmony": harmony,
+    "repeated": repeated,
+    "channels": channels,
+}
+
+
 if __name__ == "__main__":
-    for name, lines in tables().items():
-        sys.stdout.write("\n".join([f"<!-- {name} -->", "", *lines, "", f"<!-- /{name} -->", "", ""]))
+    for name, lines in TABLES.items():
+        sys.stdout.write("\n".join([f"<!-- {name} -->", "", *lines(), "", f"<!-- /{name} -->", "", ""]))

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -58,13 +58,6 @@ async def topics(settings: Settings) -> Settings:
     """Create the collection's topics on the cluster and return its settings."""
     await create_topics(settings)
     return settings
-
-
-@pytest.fixture
-def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
-    """Start a broker for this test alone, to be killed; skipped wherever the shared broker is."""
-    with EmbeddedKafka() as broker:
-        yield broker
 
 
 def revive(broker: EmbeddedKafka) -> None:

@@ -122,19 +122,18 @@ async def test_aiokafka_has_the_privates_that_abandoning_a_producer_needs() -> N
 
 
 async def test_a_producer_whose_broker_is_gone_is_abandoned_in_time_and_leaves_nothing_behind(
-    kafka: EmbeddedKafka, prefix: str
+    mortal: EmbeddedKafka, prefix: str
 ) -> None:
-    with EmbeddedKafka() as mortal:
-        settings = Settings.load(brokers=mortal.bootstrap)
-        await create(settings, prefix)
-        producer = Producer(settings)
-        await producer.start()
-        await producer.publish([record(prefix, b"arrives")])
-        await asyncio.to_thread(mortal.kill)
-        lost = await producer.send(record(prefix, b"does not"))
-        async with asyncio.timeout(producer_module.ABANDON_SECONDS + 5):
-            await producer.abandon()
-        assert not lost.done()
-        # An aiokafka producer that does not know that it is closed warns when it is collected.
-        await producer.stop()
-        assert asyncio.all_tasks() == {asyncio.current_task()}, "nobody goes on trying"
+    settings = Settings.load(brokers=mortal.bootstrap)
+    await create(settings, prefix)
+    producer = Producer(settings)
+    await producer.start()
+    await producer.publish([record(prefix, b"arrives")])
+    await asyncio.to_thread(mortal.kill)
+    lost = await producer.send(record(prefix, b"does not"))
+    async with asyncio.timeout(producer_module.ABANDON_SECONDS + 5):
+        await producer.abandon()
+    assert not lost.done()
+    # An aiokafka producer that does not know that it is closed warns when it is collected.
+    await producer.stop()
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "nobody goes on trying"

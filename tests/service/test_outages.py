@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -26,13 +25,11 @@ TOLD_SECONDS = 8.0
 
 def freeze(broker: EmbeddedKafka) -> None:
     """Stop the broker's processes as they are: its ports stay open, and nobody answers."""
-    assert broker._guard is not None
-    os.killpg(broker._guard.pid, signal.SIGSTOP)
+    broker.signal(signal.SIGSTOP)
 
 
 def thaw(broker: EmbeddedKafka) -> None:
-    assert broker._guard is not None
-    os.killpg(broker._guard.pid, signal.SIGCONT)
+    broker.signal(signal.SIGCONT)
 
 
 HOW: dict[str, tuple[Callable[[EmbeddedKafka], None], Callable[[EmbeddedKafka], None]]] = {
@@ -60,82 +57,79 @@ async def follow(worker: WorkerProcess, *, until: float) -> None:
         await asyncio.sleep(1)
 
 
-async def through_an_outage(directory: Path, prefix: str, *, how: str, seconds: float) -> None:
+async def through_an_outage(mortal: EmbeddedKafka, directory: Path, prefix: str, *, how: str, seconds: float) -> None:
     lose, bring_back = HOW[how]
-    with EmbeddedKafka() as broker:
-        deployment = await JointDeployment.create(directory, brokers=broker.bootstrap, prefix=prefix)
-        with deployment.worker() as first, deployment.worker() as second:
-            workers = first, second
-            await asyncio.gather(*[worker.ready() for worker in workers])
-            assert "stream_ldp_broker_connected 1.0" in (await first.get("/metrics"))[1]
-            # Not long enough for the last windows to close before the broker is lost.
-            await play(deployment, users=20_000, seconds=3)
-            await asyncio.to_thread(lose, broker)
-            until = time.monotonic() + seconds
-            await asyncio.gather(*[follow(worker, until=until) for worker in workers])
-            await asyncio.to_thread(bring_back, broker)
-            await asyncio.gather(*[worker.ready(within=60) for worker in workers])
-            await play(deployment, users=20_000, seconds=3)
-            await assert_finals_are_exact(deployment, reports=40_000)
-            for worker in workers:
-                assert worker.log.count("no broker answers: ") == 1
-                assert f"no broker answers: {broker.bootstrap}: {WHY[how]}; waiting for up to 10m" in worker.log
-                assert f"broker {broker.bootstrap} answers again, after" in worker.log
-                assert "Traceback" not in worker.log
-                assert worker.process.poll() is None
+    deployment = await JointDeployment.create(directory, brokers=mortal.bootstrap, prefix=prefix)
+    with deployment.worker() as first, deployment.worker() as second:
+        workers = first, second
+        await asyncio.gather(*[worker.ready() for worker in workers])
+        assert "stream_ldp_broker_connected 1.0" in (await first.get("/metrics"))[1]
+        # Not long enough for the last windows to close before the broker is lost.
+        await play(deployment, users=20_000, seconds=3)
+        await asyncio.to_thread(lose, mortal)
+        until = time.monotonic() + seconds
+        await asyncio.gather(*[follow(worker, until=until) for worker in workers])
+        await asyncio.to_thread(bring_back, mortal)
+        await asyncio.gather(*[worker.ready(within=60) for worker in workers])
+        await play(deployment, users=20_000, seconds=3)
+        await assert_finals_are_exact(deployment, reports=40_000)
+        for worker in workers:
+            assert worker.log.count("no broker answers: ") == 1
+            assert f"no broker answers: {mortal.bootstrap}: {WHY[how]}; waiting for up to 10m" in worker.log
+            assert f"broker {mortal.bootstrap} answers again, after" in worker.log
+            assert "Traceback" not in worker.log
+            assert worker.process.poll() is None
 
 
 async def test_a_broker_that_is_away_for_ten_seconds_is_told_at_once_and_costs_no_report(
-    tmp_path: Path, prefix: str
+    mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
-    await through_an_outage(tmp_path, prefix, how="killed", seconds=10)
+    await through_an_outage(mortal, tmp_path, prefix, how="killed", seconds=10)
 
 
-async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(tmp_path: Path, prefix: str) -> None:
-    with EmbeddedKafka() as broker:
-        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
-        await asyncio.to_thread(broker.kill)
-        refused = f"{broker.bootstrap}: connection refused: no broker listens on this port"
-        with deployment.worker() as worker:
-            async with asyncio.timeout(30):
-                while await worker.problems() != [refused]:
-                    await asyncio.sleep(0.1)
-            assert (await worker.get("/livez"))[0] == 200
-            assert "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
-            assert worker.log.count(f"not started yet, and waiting for up to 10m (--outage): {refused}") == 1
-            await asyncio.to_thread(broker.start)
-            await worker.ready(within=60)
-            assert "the brokers answer" in worker.log
+async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(
+    mortal: EmbeddedKafka, tmp_path: Path, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix)
+    await asyncio.to_thread(mortal.kill)
+    refused = f"{mortal.bootstrap}: connection refused: no broker listens on this port"
+    with deployment.worker() as worker:
+        async with asyncio.timeout(30):
+            while await worker.problems() != [refused]:
+                await asyncio.sleep(0.1)
+        assert (await worker.get("/livez"))[0] == 200
+        assert "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
+        assert worker.log.count(f"not started yet, and waiting for up to 10m (--outage): {refused}") == 1
+        await asyncio.to_thread(mortal.start)
+        await worker.ready(within=60)
+        assert "the brokers answer" in worker.log
 
 
 async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_with_none_when_it_is_told_to(
-    tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
+    mortal: EmbeddedKafka, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STREAM_LDP_OUTAGE", "3s")
-    with EmbeddedKafka() as broker:
-        deployment = await JointDeployment.create(tmp_path, brokers=broker.bootstrap, prefix=prefix)
-        patient = deployment.worker(environment={"STREAM_LDP_OUTAGE": "10m"})
-        with deployment.worker() as worker, patient:
-            await asyncio.gather(worker.ready(), patient.ready())
-            await play(deployment, users=1_000, seconds=1)
-            await asyncio.to_thread(broker.kill)
-            assert await worker.ended(within=30) == 1
-            patient.signal(signal.SIGTERM)
-            assert await patient.ended(within=8) == 0, patient.log
-            assert "stopped without a last flush, since no broker answers" in patient.log
-            assert f"no broker has answered for 3s (--outage): {broker.bootstrap}: connection refused" in worker.log
-            assert "Traceback" not in worker.log
-        with deployment.worker() as worker:
-            assert await worker.ended(within=30) == 1
-            assert worker.log.rstrip().endswith(
-                f"{broker.bootstrap}: connection refused: no broker listens on this port"
-            )
+    deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix)
+    patient = deployment.worker(environment={"STREAM_LDP_OUTAGE": "10m"})
+    with deployment.worker() as worker, patient:
+        await asyncio.gather(worker.ready(), patient.ready())
+        await play(deployment, users=1_000, seconds=1)
+        await asyncio.to_thread(mortal.kill)
+        assert await worker.ended(within=30) == 1
+        patient.signal(signal.SIGTERM)
+        assert await patient.ended(within=8) == 0, patient.log
+        assert "stopped without a last flush, since no broker answers" in patient.log
+        assert f"no broker has answered for 3s (--outage): {mortal.bootstrap}: connection refused" in worker.log
+        assert "Traceback" not in worker.log
+    with deployment.worker() as worker:
+        assert await worker.ended(within=30) == 1
+        assert worker.log.rstrip().endswith(f"{mortal.bootstrap}: connection refused: no broker listens on this port")
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("how", "seconds"), [("killed", 50), ("frozen", 50), ("killed", 300)])
 async def test_a_longer_outage_is_survived_and_told_likewise(
-    how: str, seconds: float, tmp_path: Path, prefix: str
+    how: str, seconds: float, mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
-    await through_an_outage(tmp_path, prefix, how=how, seconds=seconds)
+    await through_an_outage(mortal, tmp_path, prefix, how=how, seconds=seconds)

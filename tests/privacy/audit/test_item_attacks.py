@@ -99,7 +99,7 @@ def test_an_honest_method_is_not_accused(shipped: Method) -> None:
         "epoch",
         "epoch, singly",
     ]
-    assert not is_disproved(planned)
+    assert not is_disproved(planned, trials=500)
 
 
 @pytest.mark.parametrize(

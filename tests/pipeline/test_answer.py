@@ -1,12 +1,16 @@
-"""The key of an answer: finals keep theirs, and the live view has one."""
+"""The key of an answer: finals keep theirs, and the live view has one; its times and its parts in words."""
 
 from __future__ import annotations
 
 import json
 
-from stream_ldp.pipeline.answer import Plausibility, WindowBounds
+import pytest
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds, moment
 from stream_ldp.records.answer import Estimate
 from tests.client.examples import MINUTE_MS, estimate_of
+from tests.client.rankings import result_of
 
 
 def test_each_final_has_its_own_key_and_provisionals_share_one() -> None:
@@ -25,3 +29,14 @@ def test_a_plausibility_that_cannot_be_tested_is_null_even_where_an_earlier_rele
     assert document["plausibility"] is None
     document["plausibility"] = {"statistic": 0.0, "degrees_of_freedom": 0, "p_value": 1.0, "flagged": False}
     assert Estimate.from_bytes(json.dumps(document).encode()) == estimate
+
+
+def test_a_moment_has_milliseconds_only_where_it_does_not_begin_a_second() -> None:
+    assert moment(1_700_000_000_000) == "2023-11-14T22:13:20Z"
+    assert moment(1_700_000_000_001) == "2023-11-14T22:13:20.001Z"
+    assert moment(-1) == "1969-12-31T23:59:59.999Z"
+
+
+def test_an_answer_without_attributes_refuses_to_be_asked_about_them() -> None:
+    with pytest.raises(ParameterError, match="Ranking has no attributes to choose from"):
+        result_of(7).about(["Alien"])

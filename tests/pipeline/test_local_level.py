@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from stream_ldp.pipeline.local_level import Level, Noise, Updated, follow
+from stream_ldp.pipeline.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
 
 REPORTS = 1_000.0
 NUMBERS = 6
@@ -60,6 +61,19 @@ def test_the_weight_of_the_past_falls_with_the_drift() -> None:
     assert still.drift is not None
     assert moving.drift is not None
     assert still.drift < 0.1 * moving.drift
+
+
+def test_a_window_is_evidence_of_a_drift_by_the_likelihood_of_what_it_found() -> None:
+    rng = np.random.default_rng(7)
+    known, steps = rng.uniform(1e-3, 2e-3, NUMBERS), rng.uniform(0.5, 2.0, NUMBERS)
+    distance = rng.normal(scale=np.sqrt(known + 1e-3 * steps))
+    learnt = Drift.learn(distance**2, known, steps, np.zeros(len(DRIFTS)))
+    scales = np.sqrt(known + DRIFTS[:, None] * steps)
+    likelihood = np.sum(stats.norm.logpdf(distance, scale=scales), axis=1)
+    assert not learnt.jumped
+    np.testing.assert_allclose(np.diff(learnt.evidence), np.diff(likelihood), atol=1e-12)
+    posterior = np.exp(likelihood - likelihood.max())
+    assert learnt.variance == pytest.approx(posterior @ DRIFTS / posterior.sum())
 
 
 def test_a_jump_is_followed_at_once_and_the_window_is_estimated_alone() -> None:

@@ -108,6 +108,35 @@ def test_bytes_that_are_no_record_raise_a_partial_error(value: bytes) -> None:
         decode(value)
 
 
+@pytest.mark.parametrize(
+    ("of", "to"),
+    [
+        (b'"rows"', b'"another statistic"'),
+        (b"\x02\0\0\0\x02\0\0\0", b""),
+        (b"\x02\0\0\0\x02\0\0\0", b"\x02\0\0\0\x05\0\0\0"),
+    ],
+)
+def test_a_partial_whose_counts_cannot_be_read_raises_a_partial_error(of: bytes, to: bytes) -> None:
+    counts = RowCounts.of(np.array([[1], [3], [3]], dtype=np.uint8), bits=2)
+    partial = Partial(
+        collection="survey",
+        fingerprint="0f" * 16,
+        partition=3,
+        generation=1,
+        pane_ms=2_000,
+        pane_length_ms=1_000,
+        of=("a", "b"),
+        segment=4,
+        end=99,
+        counts=counts,
+    )
+    value = encode(partial, writer="w")[1]
+    assert decode(value) == partial
+    assert of in value
+    with pytest.raises(PartialError, match="not a partial of this release"):
+        decode(value.replace(of, to))
+
+
 def test_the_partition_of_a_collection_is_the_same_in_every_release() -> None:
     """Otherwise no merge would find its partials. The CRC-32 of these nine digits is its published check value."""
     assert partition_of("123456789", partitions=2**32) == 0xCBF43926

@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.embedded import EmbeddedKafka
 
 WORDS = (
-    TEXT.replace("collection: words", "collection: {name}")
-    .replace("{{size: 10s", "{{size: 2s")
-    .replace("{mechanism}", "epsilon: 4, k: 8")
-    .replace("{string}", "length: 6, alphabet: abcdefghijklmnopqrstuvwxyz")
-    .replace("{window}", ", idle_timeout: 2s")
+    TEXT.format(
+        mechanism="epsilon: 4, k: 8",
+        string="length: 6, alphabet: abcdefghijklmnopqrstuvwxyz",
+        window=", idle_timeout: 2s",
+        more="",
+    )
+    .replace("size: 10s", "size: 2s")
+    .replace("{", "{{")
+    .replace("}", "}}")
+    .replace("collection: words", "collection: {name}")
 )
 
 

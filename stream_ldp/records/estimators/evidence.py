@@ -34,8 +34,8 @@ _GROUPS, _SAMPLES = 64, 999
 _SEED = 20220731
 #: Entries of the largest array that is formed for several v at once: 2 MB as float64 stay in a core's cache.
 _LARGEST = 2**18
-#: The largest number of coefficients that may be uniform beforehand: of more, none is near its centre then.
-_UNIFORM = 2
+#: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
+_LEAST_RETAINED = 1e-12
 #: Probability that a simulation shows a statistic as large as the observed one, below which none is run.
 _NEVER = 1e-6
 
@@ -76,9 +76,8 @@ class Evidence:
         self._variances = least * (ceiling / least) ** _EVENLY
         self._log_prior = -2.0 * np.log(np.maximum(self._variances / (usual or ceiling), 1.0))
         step = max(1, _LARGEST // max(1, len(self._retained)))
-        self._log_ratio = np.concatenate(
-            [self._log_ratios(self._variances[begin : begin + step]) for begin in range(0, _GRID, step)]
-        )
+        self._parts = [slice(begin, begin + step) for begin in range(0, _GRID, step)]
+        self._log_ratio = np.concatenate([self._log_ratios(self._variances[part]) for part in self._parts])
 
     def _log_ratios(self, variances: FloatArray) -> FloatArray:
         """Compute l(v) for some v."""
@@ -103,18 +102,44 @@ class Evidence:
         """
         return math.sqrt(float(self._posterior @ self._variances**2))
 
-    @property
-    def cautious_variance(self) -> float:
-        """Posterior mean of v if the coefficients may as well be large as small: what errors take for it.
+    def expected_errors(self, strength: float | None, *, ceiling: float = math.inf) -> FloatArray:
+        """Compute the expected squared error of each coefficient of an estimate, given the reports.
 
-        A prior that is flat in ln v believes that most coefficients are small, and errors would cover only those.
-        Here one or two coefficients are uniform beforehand, which v has a density of v^(n / 2 - 1) for. That of more
-        is flat (the harmonic prior of Stein, 1981; Morris, 1983, for intervals): as for uniform ones, noise alone
-        would look like dependence. What is usual does not matter, so dependence of high order alone can be believed.
+        With v known, the coefficient of the users who reported is normal with mean g_k r_k / lambda_k about the
+        centre's and variance (v + 1 / N) (1 - g_k), where
+
+            g_k = N lambda_k a / (1 - lambda_k + N lambda_k a),    a = v + 1 / N.
+
+        An estimate with a gain of G_k is thus wrong by (G_k - g_k)^2 (r_k / lambda_k)^2 besides. Both are averaged
+        over v (the law of total variance), which may as well be large as small: its prior is flat up to the ceiling,
+        for intervals that cover what they should whatever v is (Morris, 1983). With the prior of `variance`, most
+        coefficients are small, and intervals would cover only those. What is usual does not matter: a dependence of
+        high order alone can be believed.
+
+        strength: that of the estimate's Dirichlet prior, in users; None for the mean of g_k over v as the gain.
+        ceiling: the largest possible v, if it is smaller than that of the coefficients.
+
+        Returns:
+            Shape (coefficients,), those of the lowest order and above in the basis' order.
         """
-        likely = self._log_ratio + min(len(self._retained), _UNIFORM) / 2.0 * np.log(self._variances)
-        posterior = np.exp(likely - likely.max())
-        return float(np.trapezoid(posterior * self._variances) / np.trapezoid(posterior))
+        N, retained = self._reports, np.maximum(self._retained, _LEAST_RETAINED)
+        likely = np.where(self._variances <= max(ceiling, self._variances[0]), self._log_ratio, -math.inf)
+        # Flat in v, by the trapezoidal rule on a grid that is even in ln v.
+        posterior = np.exp(likely - likely.max()) * self._variances
+        posterior[[0, -1]] *= 0.5
+        posterior /= posterior.sum()
+        drawn, squared, known = np.zeros((3, len(retained)))
+        for part in self._parts:
+            a = self._variances[part, None] + 1.0 / N
+            share = (1.0 - retained) / (1.0 - retained + N * retained * a)
+            drawn += posterior[part] @ share
+            squared += posterior[part] @ share**2
+            known += posterior[part] @ (a * share)
+        doubt = np.maximum(squared - drawn**2, 0.0)
+        if strength is not None:
+            doubt = doubt + (strength / (N * retained + strength) - drawn) ** 2
+        errors: FloatArray = known + doubt * np.maximum(self._residuals, 0.0) / (N * retained**2)
+        return errors
 
     @property
     def _posterior(self) -> FloatArray:

@@ -66,7 +66,8 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
-    cautious: such variances if the coefficients may as well be large as small, for errors.
+    cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
+        the reports leave open; see `Evidence.expected_errors`.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
     centre_kind: what the centre is.
@@ -78,7 +79,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
-    cautious: FloatArray
+    cautious_errors: FloatArray
     p_value: float
     centre_kind: Start
 
@@ -107,17 +108,20 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
-        variances, cautious = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.cautious)
+        variances, errors = np.full(likelihood.sizes, joint.variance), np.zeros(likelihood.sizes)
+        if len(attributes) >= 3:
+            errors[basis.order >= 3] = joint.errors(last=True)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
             place = _varying(len(attributes), *which)
-            variances[place], cautious[place] = level.variance, level.cautious
+            variances[place] = level.variance
+            errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
         return cls(
             basis=basis,
             moments=moments,
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
-            cautious=cautious,
+            cautious_errors=errors,
             dependence=dependence,
             p_value=p_value,
             centre_kind=_kind(len(attributes), factor),
@@ -152,22 +156,6 @@ class Prior:
     def errors(self) -> FloatArray:
         """Expected squared error of each coefficient about the users who reported."""
         return self.spread * (1.0 - self.resolved)
-
-    @property
-    def cautious_errors(self) -> FloatArray:
-        """The expected squared error of each coefficient of the estimate at the cautious variances.
-
-        The estimate shrinks as if they were usual, or less: where independence is not rejected, it believes but a
-        share of the dependence. With the gain G_k = N lambda_k / (N lambda_k + s) of its own strength, the error is
-        (1 - G_k)^2 (v_k + 1 / N) + G_k^2 (1 - lambda_k) / (N lambda_k). Of what the centre determines, marginals and
-        pairs, it is the posterior's.
-        """
-        N, retained = self.moments.reports, np.maximum(self.basis.retained, _LEAST_RETAINED)
-        spread, noise = self.cautious + 1.0 / N, (1.0 - retained) / (N * retained)
-        own = self.basis.order >= min(self.basis.order.ndim, 3)
-        weight = N * retained
-        gain = np.where(own, weight / (weight + self.strength), spread / (spread + noise))
-        return (1.0 - gain) ** 2 * spread + gain**2 * noise
 
     @property
     def expected(self) -> FloatArray:
@@ -256,13 +244,13 @@ class _Level:
     """One level of the hierarchy.
 
     objective: that of its fit.
-    variance: prior variance of its coefficients, with the doubt about it.
-    cautious: that for errors; see `Evidence.cautious_variance`.
+    evidence: that of the distance of its coefficients from the centre.
+    ceiling: the largest possible variance of these coefficients, if it is smaller than the evidence's.
     """
 
     objective: Objective
-    variance: float
-    cautious: float
+    evidence: Evidence
+    ceiling: float = math.inf
 
     @classmethod
     def of_joint(
@@ -293,13 +281,27 @@ class _Level:
         # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
         # attribute, and both others together. So their squares add up to no more than a pair's.
         coefficients = int(np.count_nonzero(basis.order >= 3))
-        return replace(level, cautious=min(level.cautious, (min(likelihood.sizes) - 1) / max(1, coefficients)))
+        return replace(level, ceiling=(min(likelihood.sizes) - 1) / max(1, coefficients))
 
     @classmethod
     def of(cls, likelihood: Likelihood, evidence: Evidence, strength: float) -> Self:
         objective = Objective(likelihood=likelihood, centre=evidence.centre, strength=strength)
-        # Errors believe all of the dependence: there may be as much, if the reports say little.
-        return cls(objective=objective, variance=evidence.doubtful_variance, cautious=evidence.cautious_variance)
+        return cls(objective=objective, evidence=evidence)
+
+    @property
+    def variance(self) -> float:
+        """Prior variance of the coefficients, with the doubt about it.
+
+        It believes all of the dependence: there may be as much, if the reports say little.
+        """
+        return self.evidence.doubtful_variance
+
+    def errors(self, *, last: bool) -> FloatArray:
+        """Compute the cautious errors of the coefficients; see `Evidence.expected_errors`.
+
+        last: whether this is the estimate. If not, that of the joint moves it further to the reports.
+        """
+        return self.evidence.expected_errors(self.objective.strength if last else None, ceiling=self.ceiling)
 
     def fitted(self) -> FloatArray:
         return ascend(self.objective, self.objective.centre, tolerance=_TOLERANCE).point.joint

@@ -1,15 +1,8 @@
 """The standard error of each cell of an estimate: its expected distance from the truth.
 
-The truth is the joint distribution of the users who reported. Let a coefficient k of it in the basis of independent
-attributes (basis.py) lie about the prior's centre with variance v_k, to which the users' sampling adds 1 / N, and let
-reports observe it with noise (1 - lambda_k) / (N lambda_k). An estimate that goes the share G_k of the way from the
-centre to what the reports say then has the expected squared error
-
-    e_k = (1 - G_k)^2 (v_k + 1 / N) + G_k^2 (1 - lambda_k) / (N lambda_k),
-
-which covers the cost of shrinkage as well as noise. The reports say little of v_k where noise is strong, and an error
-at its usual mean would cover dependence of the usual strength alone. So v_k is its mean if the coefficients may as
-well be large as small (evidence.py). Since e_k is linear in v_k, it is then its mean over what reports leave open.
+The truth is the joint distribution of the users who reported. Let e_k be the expected squared error of coefficient k
+of the estimate in the basis of independent attributes (basis.py). It covers the cost of shrinkage as well as noise:
+it is the mean over all dependence that the reports leave open (evidence.py).
 
 For independent attributes, the variance of a cell is P0_w^2 S_w, S_w = sum_k e_k phi_k(w)^2. For others,
 P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2, with P the estimate: where it differs from the product P0, the cell's

@@ -106,14 +106,14 @@ class TemporalPrior(Prior):
 
     drift: v, posterior mean.
     jumped: whether the population has moved as never before.
-    user_errors, population_errors: a_k' and s_k', see the module; shape of the joint.
+    population_errors: s_k', see the module; shape of the joint. Its `cautious_errors` are a_k', which have the doubt
+        about the drift.
     permanent: b_k'.
     evidence: about the drift, as in `Past`, with this window's unless it jumped.
     """
 
     drift: float
     jumped: bool
-    user_errors: FloatArray
     population_errors: FloatArray
     permanent: FloatArray
     evidence: FloatArray
@@ -144,13 +144,12 @@ class TemporalPrior(Prior):
             centre=centre,
             strength=strength,
             variances=variances,
-            cautious=variances,
+            cautious_errors=errors.about_users(gain),
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,
             drift=drift.variance,
             jumped=drift.jumped,
-            user_errors=errors.about_users(gain),
             population_errors=errors.about_population(gain),
             permanent=errors.permanent(gain),
             evidence=drift.evidence,
@@ -177,12 +176,7 @@ class TemporalPrior(Prior):
     @property
     def errors(self) -> FloatArray:
         """See `Prior.errors`: a_k'."""
-        return self.user_errors
-
-    @property
-    def cautious_errors(self) -> FloatArray:
-        """See `Prior.cautious_errors`: a_k' again, which has the doubt about the drift."""
-        return self.user_errors
+        return self.cautious_errors
 
     @property
     def response(self) -> FloatArray:

@@ -113,7 +113,7 @@ def test_intervals_of_reports_that_tell_nothing_reach_just_beyond_the_strongest_
     solution = solve("em", "certificate", counts, channel, (2, 2))
     np.testing.assert_allclose(solution.joint, truth, atol=0.02)
     reach = 1.96 * solution.standard_error
-    assert (reach.min() > 0.25, reach.max() < 0.4) == (True, True)
+    assert (reach.min() > 0.25, reach.max() < 0.45) == (True, True)
 
 
 def test_intervals_of_few_users_cover_the_cells_that_the_prior_draws_to_nearly_nothing() -> None:

@@ -26,6 +26,8 @@ def collection_or_name(given: str) -> Collection | str:
     if Path(given).is_file():
         (known,) = load_collections([Path(given)]).values()
         return known
+    if Path(given).is_dir():
+        fail(f"{given}: a directory, where a collection's file or name was expected")
     if not given.replace("-", "").replace("_", "").isalnum():
         fail(f"{given}: there is no such file, and it is no collection's name")
     return given

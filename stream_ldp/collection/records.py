@@ -126,7 +126,9 @@ def encode_rows(
             lacking += 1
             first = first or f"{place}: {error}"
         except DataError as error:
-            raise DataError(f"{place}: {error}") from None
+            # Whoever mends this row alone would next be told of the one before it.
+            before = f"{first}\n" if missing is Missing.REFUSE and first else ""
+            raise DataError(f"{before}{place}: {error}") from None
     if lacking and missing is Missing.REFUSE:
         also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
         raise DataError(

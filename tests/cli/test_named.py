@@ -19,6 +19,16 @@ def test_a_file_is_loaded_and_a_name_stays_one(survey: Path, capsys: pytest.Capt
     assert "survey.yml: there is no such file" in capsys.readouterr().err
 
 
+def test_a_directory_is_taken_for_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "surveys").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(typer.Exit):
+        collection_or_name("surveys")
+    assert "surveys: a directory, where a collection's file or name was expected" in capsys.readouterr().err
+
+
 def test_an_estimate_that_the_file_has_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     require_series(collection_of(), ["mobility", "bathing-mobility"])
     require_series("care-survey", ["whatever"])

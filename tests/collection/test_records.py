@@ -75,6 +75,15 @@ def test_rows_that_lack_a_value_are_refused_with_their_number_or_left_out_and_co
     assert PEOPLE.encode_many(table, missing=Missing.SKIP).left_out == 2
 
 
+def test_a_wrong_value_hides_no_value_that_is_missing_before_it() -> None:
+    table = COLUMNS | {"age": [20, None, 30], "diet": ["meat", "fish", "stones"]}
+    wrong = "row 3: attribute 'diet': the given value is not one of meat, fish, unknown"
+    with pytest.raises(DataError, match=f"^row 2: attribute 'age': the value is missing\n{wrong}$"):
+        PEOPLE.encode_many(table)
+    with pytest.raises(DataError, match=f"^{wrong}$"):
+        PEOPLE.encode_many(table, missing="skip")
+
+
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [

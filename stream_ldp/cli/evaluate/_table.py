@@ -78,7 +78,8 @@ def read_columns(
         try:
             records.append(tuple(_text(text, name, bins) for name, text in texts.items()))
         except DataError as error:
-            raise DataError(f"{place}: {error}") from None
+            before = f"{first}\n" if missing is MissingInTable.REFUSE and first else ""
+            raise DataError(f"{before}{place}: {error}") from None
     if lacking and missing is MissingInTable.REFUSE:
         also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
         or_own = "; or take it for a value: --missing value" if own else ""

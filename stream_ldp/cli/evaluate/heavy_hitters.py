@@ -139,10 +139,7 @@ def heavy_hitters(
     kinds = _kinds(methods, options)
     sizes = numbers(k, int, "--k")
     epsilons = numbers(epsilon, float, "--epsilon")
-    try:
-        transactions = read_transactions(data)
-    except DataError as error:
-        fail(str(error), code=2)
+    transactions = read_transactions(data)
     size = options["set_size"]
     options["set_size"] = transactions.usual_size if size is None else size or None
     telling = transactions if size is None else None

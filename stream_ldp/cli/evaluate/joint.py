@@ -24,7 +24,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values, suggestion
-from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec
 from stream_ldp.mechanisms.notation import read_spec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -168,10 +167,7 @@ def joint(
     chosen = _estimators(methods, stop=stop, delta=delta)
     spec = _mechanism(mechanism, f=f, p=p, q=q)
     names, others = _attributes(of, among, linked=linked, methods=methods, stop=stop)
-    try:
-        table, drift = _read_with_drift(data, [*names, *others], drift_by, bins=Binning.of(bins), missing=missing)
-    except DataError as error:
-        fail(str(error), code=2)
+    table, drift = _read_with_drift(data, [*names, *others], drift_by, bins=Binning.of(bins), missing=missing)
     perturbing = spec.of(sizes=table.sizes)
     cells = math.prod(table.sizes[: len(names)])
     if cells > MAX_CELLS:

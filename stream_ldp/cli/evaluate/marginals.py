@@ -14,10 +14,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers, ordered
+from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers
 from stream_ldp.cli.evaluate._options import AsJson, Data, Epsilon, Repeats, Seed, Users
 from stream_ldp.cli.evaluate._results import echo_json
-from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
+from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns, read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
@@ -73,20 +73,12 @@ def frequency(
     """
     names = distinct(of, "attribute")
     epsilons, chosen = numbers(epsilon, float, "--epsilon"), known_names(oracles, _ORACLES, "oracle")
-    try:
-        columns = read_columns(data, names, bins=Binning.of(bins), missing=missing)
-    except DataError as error:
-        fail(str(error), code=2)
-    attributes: list[SampledAttribute] = []
-    coded = []
-    for name, column in zip(names, columns, strict=True):
-        domain = {value: place for place, value in enumerate(ordered(column))}
-        if len(domain) < 2:
-            fail(f"{data}: attribute {name!r} has the same value in every record; it needs at least two", code=2)
-        # Values of the table may be empty or of any length, which labels of a collection are not.
-        attributes.append(SampledAttribute(name=str(len(attributes)), values=tuple(map(str, range(len(domain))))))
-        coded.append(np.array([domain[value] for value in column], dtype=np.int64))
-    people = _table(attributes, coded)
+    coded, sizes = coded_columns(data, names, bins=Binning.of(bins), missing=missing)
+    # Values of the table may be empty or of any length, which labels of a collection are not.
+    attributes = [
+        SampledAttribute(name=str(number), values=tuple(map(str, range(size)))) for number, size in enumerate(sizes)
+    ]
+    people = _table(attributes, list(coded.T))
     candidates = [
         _candidate(name, each, attributes, {"oracle": name, "epsilon": each}) for each in epsilons for name in chosen
     ]
@@ -128,22 +120,19 @@ def mean(
     given = None if range_ is None else _range(range_)
     if missing is MissingInTable.VALUE:
         fail("--missing value: what is missing is not a number; take --missing refuse or --missing skip", code=2)
-    try:
-        columns = [
-            _numbers_of(column, data, name)
-            for name, column in zip(
-                names, read_columns(data, names, bins=Binning.of(None), missing=missing, own=False), strict=True
-            )
-        ]
-    except DataError as error:
-        fail(str(error), code=2)
+    columns = [
+        _numbers_of(column, data, name)
+        for name, column in zip(
+            names, read_columns(data, names, bins=Binning.of(None), missing=missing, own=False), strict=True
+        )
+    ]
     attributes: list[SampledAttribute] = []
     for name, column in zip(names, columns, strict=True):
         least, largest = given or (float(column.min()), float(column.max()))
         if least == largest:
-            fail(f"{data}: attribute {name!r} has the same number in every record: give its --range", code=2)
+            fail(f"{data}: attribute {name!r} has the same number in every record: give its --range")
         if column.min() < least or column.max() > largest:
-            fail(f"{data}: attribute {name!r} has a number that is not from {least:g} to {largest:g}", code=2)
+            fail(f"{data}: attribute {name!r} has a number that is not from {least:g} to {largest:g}")
         attributes.append(SampledAttribute(name=str(len(attributes)), range=(least, largest)))
     people = _table(attributes, columns)
     candidates = [

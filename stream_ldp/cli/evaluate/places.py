@@ -17,7 +17,6 @@ from stream_ldp.cli.evaluate._results import echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population
 from stream_ldp.cli.options import load_collections
-from stream_ldp.errors import DataError
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.evaluation import scores
 
@@ -52,10 +51,7 @@ def places(
     (collection,) = load_collections([file]).values()
     if not isinstance(collection, PlaceCollection):
         fail(f"{file}: not a collection of places: its mechanism needs `kind: places`", code=2)
-    try:
-        population = load_population(data, collection).table
-    except DataError as error:
-        fail(str(error), code=2)
+    population = load_population(data, collection).table
     found = scores(
         collection,
         population,

@@ -21,7 +21,6 @@ from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.synthesis.evaluation import MAJORITY, REAL, TEST_SHARE, WAYS, scores, trials
 from stream_ldp.views.evaluation import drawn_sets
 from stream_ldp.views.expected import DEPENDENCE
@@ -80,15 +79,12 @@ def synthesis(
     """
     chosen = known_names(methods, [*map(str, Synthesis), REAL, MAJORITY], "method")
     epsilons = numbers(epsilon, float, "--epsilon")
-    try:
-        columns = columns_of(data) if of is None else distinct(of, "attribute")
-        if label not in columns:
-            fail(f"--label {label!r} is not an attribute{suggestion(label, columns)}", code=2)
-        people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
-    except (DataError, ParameterError) as error:
-        fail(str(error), code=2)
+    columns = columns_of(data) if of is None else distinct(of, "attribute")
+    if label not in columns:
+        fail(f"--label {label!r} is not an attribute{suggestion(label, columns)}", code=2)
+    people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
     if len(columns) < 2 or len(people) < 5:
-        fail(f"{data}: records of two attributes or more are needed, and five of them or more", code=2)
+        fail(f"{data}: records of two attributes or more are needed, and five of them or more")
     drawn = {
         ways: drawn_sets(sizes, ways=ways, sets=sets, most_cells=MOST_CELLS, seed=seed)
         for ways in WAYS

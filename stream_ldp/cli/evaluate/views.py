@@ -19,7 +19,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
-from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.errors import ParameterError
 from stream_ldp.views.design import candidates, ranked
 from stream_ldp.views.evaluation import Candidate, PerturbedRecords, Score, Views, drawn_sets, scores, trials
 from stream_ldp.views.expected import DEPENDENCE
@@ -94,11 +94,8 @@ def views(
     """
     epsilons, wanted = numbers(epsilon, float, "--epsilon"), numbers(ways, int, "--ways")
     names = distinct(designs, "design")
-    try:
-        columns = columns_of(data) if of is None else distinct(of, "attribute")
-        people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
-    except (DataError, ParameterError) as error:
-        fail(str(error), code=2)
+    columns = columns_of(data) if of is None else distinct(of, "attribute")
+    people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
     users = users or len(people)
     drawn = {each: _sets(sizes, each, sets=sets, most_cells=most_cells, seed=seed) for each in wanted}
     chosen = [

@@ -246,14 +246,15 @@ def test_input_that_cannot_be_evaluated_is_refused_with_the_reason(
     tmp_path: Path, lines: list[str], flags: tuple[str, ...], of: str, message: str
 ) -> None:
     result = _run(_written(tmp_path / "people.csv", *lines), *flags, of=of)
-    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.exit_code in {1, 2}, result.output  # 1 for the table, 2 for an option
+    assert not result.stdout
     assert message in result.stderr
 
 
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(table: Path, tmp_path: Path) -> None:
     def problem(path: Path) -> str:
         result = _run(path)
-        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
         return result.stderr
 
     assert "nowhere.csv: cannot be read: No such file or directory" in problem(tmp_path / "nowhere.csv")
@@ -347,7 +348,7 @@ def test_what_cannot_be_compared_over_windows_ends_the_command(
     table: Path, flags: tuple[str, ...], message: str
 ) -> None:
     result = _run(table, *flags)
-    assert result.exit_code == 2
+    assert result.exit_code in {1, 2}  # 1 for the table, 2 for an option
     assert message in result.stderr
 
 
@@ -413,7 +414,7 @@ def test_further_attributes_that_tell_nothing_end_the_command(
     of_one_factor: Path, flags: tuple[str, ...], told: str
 ) -> None:
     result = _run(of_one_factor, *flags, of="a0,a1")
-    assert result.exit_code == 2
+    assert result.exit_code in {1, 2}  # 1 for the table, 2 for an option
     assert told in result.stderr
 
 

@@ -45,5 +45,5 @@ def test_methods_are_scored_by_epsilon(table: Path) -> None:  # noqa: F811
 )
 def test_what_cannot_be_compared_is_refused(table: Path, flags: list[str], problem: str) -> None:  # noqa: F811
     found = run(table, "--epsilon", "1", *flags)
-    assert found.exit_code == 2
+    assert found.exit_code in {1, 2}  # 1 for the table, 2 for an option
     assert problem in found.stderr

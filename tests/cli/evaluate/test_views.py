@@ -76,7 +76,7 @@ def test_a_table_is_printed_and_columns_can_be_chosen(table: Path) -> None:
 def test_what_cannot_be_evaluated_is_refused(table: Path, flags: list[str], problem: str) -> None:
     given = [] if "--epsilon" in flags else ["--epsilon", "1"]
     found = run(table, "--ways", "2", *given, *flags)
-    assert found.exit_code == 2
+    assert found.exit_code in {1, 2}  # 1 for the table, 2 for an option
     assert problem in found.stderr
 
 
@@ -88,5 +88,5 @@ def test_a_table_without_records_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("", encoding="utf-8")
     found = run(path, "--epsilon", "1")
-    assert found.exit_code == 2
+    assert found.exit_code == 1
     assert "no first line" in found.stderr

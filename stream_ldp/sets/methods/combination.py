@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,11 +25,15 @@ __all__ = [
     "doubted",
     "first_candidates",
     "most_frequent",
+    "of_single_items",
     "phase_estimate",
 ]
 
-#: Parts of a frequency that an earlier phase may have counted; the rest is lost in sets larger than its padding.
-_PARTS = np.linspace(0.05, 1.0, 191)
+#: Shares of a rare item's frequency that an earlier phase may have lost in sets larger than its padding.
+_LOSSES = np.linspace(0.0, 0.95, 191)
+#: By which part the loss of the most frequent item may be less than that of a rare one. Small sets hold what is
+#: popular, so that a larger part of the sets with a rare item are large.
+_TILTS = np.linspace(0.0, 1.0, 6)
 #: What is lost if nothing is seen of it: where sizes fall geometrically, nine sets in ten that are no larger than l
 #: hold nine tenths of all that sets hold.
 _USUALLY_LOST = 0.1
@@ -39,16 +42,18 @@ _CLEAR = 3.0
 #: By how much an item's loss differs from the mean loss, as a share of it: with sizes of 1 to 267, losses of the top
 #: ten were .18 to .45.
 _UNLIKE = 0.5
+#: Standard errors to either side of a 95 % interval.
+_NOMINAL = 1.96
 
 
 class Combined(NamedTuple):
     """Two estimates in one.
 
-    lost: share of a frequency that the earlier phase has not counted, as the later one shows.
+    lost: share of each frequency that the earlier phase has not counted, as the later one shows, shape (c,).
     """
 
     estimate: RankingEstimate
-    lost: float
+    lost: NDArray[np.float64]
 
 
 class Combine(StrEnum):
@@ -86,12 +91,19 @@ def combined_estimate(before: RankingEstimate, now: RankingEstimate, *, combine:
     before = _select(before, now.items)
     match combine:
         case Combine.PAPER:
-            return Combined(_weighted(before, now, np.full(len(now.items), 1.0 / set_size)), lost=0.0)
+            nothing = np.zeros(len(now.items))
+            return Combined(_weighted(before, now, nothing + 1.0 / set_size), lost=nothing)
         case Combine.VARIANCE:
             scaled = _on_the_scale_of(now, before)
             weight = 1.0 / (1.0 + (scaled.estimate.standard_error / now.standard_error) ** 2)
             both = _weighted(scaled.estimate, now, weight)
             return Combined(doubted(both, weight * scaled.doubt), lost=1.0 - scaled.part)
+
+
+def of_single_items(lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Compute the doubt about each frequency where so much of them may be lost on average: single items differ."""
+    found: NDArray[np.float64] = np.hypot(1.0, _UNLIKE) * np.asarray(lost)
+    return found
 
 
 def doubted(estimate: RankingEstimate, doubt: NDArray[np.float64] | float) -> RankingEstimate:
@@ -116,39 +128,44 @@ def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.
 class _Scaled(NamedTuple):
     """An estimate on the scale of a later one.
 
-    part: the part of every frequency that it had counted.
-    doubt: about the factor, as far as the estimate's errors do not know of it.
+    part: the part of each frequency that it had counted, shape (c,).
+    doubt: about that part, as far as the estimate's errors do not know of it, as a share of it, shape (c,).
     """
 
     estimate: RankingEstimate
-    part: float
-    doubt: float
+    part: NDArray[np.float64]
+    doubt: NDArray[np.float64]
 
 
 def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> _Scaled:
     """Undo what sets larger than the padding have cost the estimate before, as far as the later one tells.
 
-    Of the candidates, such a set holds fewer than of all items, so that a later phase counts its items in full. With
-    the same part c of every frequency in `before`, the likelihood of c over all clear items, each with its likeliest
-    frequency, is that of x - c y with variance s_x^2 + c^2 s_y^2 (Deming, 1943). The error grows by the doubt about c
-    and by how much single items differ from it.
+    Of the candidates, such a set holds fewer than of all items, so that a later phase counts its items in full. An
+    item has lost the more the rarer it is: b (1 - t f) with f its frequency as a share of the largest, so that the
+    part c = 1 - b (1 - t f) of it was counted. The likelihood of b and t over all clear items, each with its
+    likeliest frequency, is that of x - c y with variance s_x^2 + c^2 s_y^2 (Deming, 1943). The error grows by the
+    doubt about c and by how much single items differ from it.
 
     What is usually lost makes the estimate. Where no item is clear it is all that is known, and far more may be lost:
     the doubt is that of a prior with the same scale and a long tail.
     """
     x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
     if not (np.isfinite(s_x).all() and np.isfinite(s_y).all()):
-        return _Scaled(before, part=1.0, doubt=0.0)
+        return _Scaled(before, part=np.ones(len(x)), doubt=np.zeros(len(x)))
     weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
+    mean = weight * x + (1.0 - weight) * y
     # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
-    clear = weight * x + (1.0 - weight) * y > _CLEAR * np.hypot(s_x, s_y)
-    x_clear, y_clear, s_x_clear, s_y_clear = (each[clear, None] for each in (x, y, s_x, s_y))
-    squares = (x_clear - _PARTS * y_clear) ** 2 / (s_x_clear**2 + (_PARTS * s_y_clear) ** 2)
-    likelihood, lost = -0.5 * squares.sum(axis=0), ((1.0 - _PARTS) / _USUALLY_LOST) ** 2
-    part = float(_PARTS[int(np.argmax(likelihood - 0.5 * lost))])
+    clear = mean > _CLEAR * np.hypot(s_x, s_y)
+    share = np.clip(mean / max(float(mean.max()), np.finfo(np.float64).tiny), 0.0, 1.0)
+    parts = 1.0 - _LOSSES[:, None, None] * (1.0 - _TILTS[:, None] * share)
+    of_clear = parts[..., clear]
+    squares = (x[clear] - of_clear * y[clear]) ** 2 / (s_x[clear] ** 2 + (of_clear * s_y[clear]) ** 2)
+    likelihood, lost = -0.5 * squares.sum(axis=-1), (_LOSSES[:, None] / _USUALLY_LOST) ** 2
     usual, unusual = likelihood - 0.5 * lost, likelihood - np.log1p(lost)  # Cauchy's distribution
-    doubt = _mean(usual, (_PARTS - part) ** 2) + (_UNLIKE * (1.0 - part)) ** 2
-    factors = np.log(_PARTS / part) ** 2
+    part = parts[np.unravel_index(np.argmax(usual), usual.shape)]
+    doubt = _mean(usual, (parts - part) ** 2) + (_UNLIKE * (1.0 - part)) ** 2
+    factors = np.log(parts / part) ** 2
+    spread = np.sqrt(np.maximum(0.0, _mean(unusual, factors) - _mean(usual, factors)))
     return _Scaled(
         RankingEstimate(
             items=before.items,
@@ -156,15 +173,17 @@ def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> _Scaled:
             standard_error=np.sqrt(s_x**2 + doubt * np.maximum(x, 0.0) ** 2) / part,
         ),
         part=part,
-        # It is the same for all items, and so no matter of their weights.
-        doubt=math.sqrt(max(0.0, _mean(unusual, factors) - _mean(usual, factors))),
+        # It is the same for all items, and so no matter of their weights. What is lost can only be more, so that an
+        # interval of the estimate has to reach the upper end of that of a lognormal factor.
+        doubt=np.expm1(_NOMINAL * spread) / _NOMINAL,
     )
 
 
-def _mean(log_posterior: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Compute the posterior mean of a value of each part."""
+def _mean(log_posterior: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the posterior mean of a value of each item, shape (c,)."""
     likely = np.exp(log_posterior - log_posterior.max())
-    return float(likely @ values / likely.sum())
+    found: NDArray[np.float64] = np.tensordot(likely / likely.sum(), values, axes=2)
+    return found
 
 
 def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:

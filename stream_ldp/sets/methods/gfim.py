@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import AfterValidator, Field
 
 from stream_ldp.mechanisms import RESOLUTION
@@ -17,6 +18,7 @@ from stream_ldp.sets.methods.combination import (
     doubted,
     first_candidates,
     most_frequent,
+    of_single_items,
     phase_estimate,
 )
 from stream_ldp.sets.methods.oracle_choice import item_oracle
@@ -24,7 +26,6 @@ from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits,
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
@@ -124,24 +125,30 @@ class GFIM:
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
         unknown = self.set_size is None
-        now, doubt = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports), inquiry.doubt
+        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
+        doubt: NDArray[np.float64] | float = inquiry.doubt
         if before is None:
             estimate = first_candidates(now, self.k_max, combine=Combine.PAPER if unknown else self.combine)
         else:
             if reports:
                 if unknown and inquiry.phase == 2:
-                    before, lost = Combined(now, lost=0.0)
+                    before, lost = Combined(now, lost=np.zeros(len(now.items)))
                 else:
                     size = self.set_size or inquiry.padding
                     before, lost = combined_estimate(before, now, combine=self.combine, set_size=size)
                 # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
-                doubt = max(doubt, lost) if inquiry.padding < len(now.items) else 0.0
+                doubt = np.maximum(doubt, lost) if inquiry.padding < len(now.items) else 0.0
+            if inquiry.phase == 3:
+                return most_frequent(doubted(before, of_single_items(doubt)), self.finalists), None
             estimate = most_frequent(before, self.finalists)
-        if inquiry.phase == 3:
-            return doubted(estimate, doubt), None
         # A set of at most l items has at most l of the candidates.
         padding = min(self.set_size or len(estimate.items), len(estimate.items))
-        return estimate, Inquiry(phase=inquiry.phase + 1, candidates=estimate.items, padding=padding, doubt=doubt)
+        return estimate, Inquiry(
+            phase=inquiry.phase + 1,
+            candidates=estimate.items,
+            padding=padding,
+            doubt=float(np.sqrt(np.mean(np.square(doubt)))),
+        )
 
 
 def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:

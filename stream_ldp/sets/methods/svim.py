@@ -15,6 +15,7 @@ from stream_ldp.sets.methods.combination import (
     doubted,
     first_candidates,
     most_frequent,
+    of_single_items,
     phase_estimate,
 )
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
@@ -104,14 +105,14 @@ class SVIM:
         if not reports:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
-        doubt = inquiry.doubt
+        doubt: NDArray[np.float64] | float = inquiry.doubt
         if self.set_size is not None:
             now, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
             # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
-            doubt = max(doubt, lost) if inquiry.padding < len(now.items) else 0.0
+            doubt = np.maximum(doubt, lost) if inquiry.padding < len(now.items) else 0.0
         # The correction may be wrong by as much as it adds. That error is the same for all items, so it is added
         # after the combination and does not change its weights.
-        doubt = float(np.hypot(1.0 - 1.0 / inquiry.correction, doubt))
+        doubt = np.hypot(1.0 - 1.0 / inquiry.correction, of_single_items(doubt))
         return most_frequent(doubted(now, doubt), self.k_max), None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile, EstimateNames, WindowStart, milliseconds
-from stream_ldp.cli.failure import fail
+from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.named import require_series
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.service.replay import Comparison
 
 __all__ = ["replay"]
-
-#: The status of the command if a window cannot be answered again; 1 is for one that differs.
-NOT_REPLAYED = 3
 
 #: The most differences of an answer that are shown.
 _SHOWN = 10
@@ -77,7 +74,7 @@ def replay(
                 return
             answer = await ad_hoc(collection, settings=settings, of=of.split(","), method=method, window_ms=window_ms)
         except NotReplayed as error:
-            fail(str(error), code=NOT_REPLAYED)
+            fail(str(error), code=UNANSWERABLE)
         write_table(table_of([answer], level=level), form, output)
 
     run_client(run())

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile, WindowStart, milliseconds
-from stream_ldp.cli.failure import fail
+from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
-from stream_ldp.cli.replay import NOT_REPLAYED
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import RecordsSubscriber
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec
@@ -105,7 +104,7 @@ def synthesize(
         try:
             question, start_ms = await recounted(collection, other, settings=settings, window_ms=window_ms)
         except NotReplayed as error:
-            fail(str(error), code=NOT_REPLAYED)
+            fail(str(error), code=UNANSWERABLE)
         everything = question(whole(other))
         # Of a file that asks for none, `other` asks for a number that says nothing.
         asked = None if other is not collection else other.synthesis
@@ -144,7 +143,7 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
     start_ms = max(complete, default=None) if window_ms is None else window_ms
     if start_ms is None or start_ms not in complete:
         fail(
-            f"{name}: no records of {'any' if window_ms is None else 'this'} window are published", code=NOT_REPLAYED
+            f"{name}: no records of {'any' if window_ms is None else 'this'} window are published", code=UNANSWERABLE
         )
     found: Sequence[SyntheticChunk] = complete[start_ms]
     columns: dict[str, list[str]] = {axis.attribute: [] for axis in found[0].attributes}

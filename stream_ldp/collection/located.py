@@ -37,6 +37,10 @@ Model = TypeVar("Model", bound=BaseModel)
 #: A collection's name becomes part of topic names and of record keys.
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
+#: The keys whose value is a name, and how YAML writes that there is none. Such a word among values is one.
+_NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", "Null", "NULL"})
+_UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
+
 
 class Misplaced(ParameterError):
     """A validator of a larger part finds a smaller part wrong, whose place the exception keeps."""
@@ -93,6 +97,8 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
         raise CollectionError([f"{place}: expected keys such as `collection:` and `window:`"])
     if repeated := [f"{_at(source, key)}: key {key.value!r} is given twice" for key in _repeated_keys(root)]:
         raise CollectionError(repeated)
+    if nameless := [f"{_at(source, value)}: {key}: {_UNNAMED}" for key, value in _null_names(root)]:
+        raise CollectionError(nameless)
     return root, document
 
 
@@ -172,6 +178,20 @@ def _repeated_keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             yield from _repeated_keys(item)
+
+
+def _null_names(node: yaml.Node) -> Iterator[tuple[str, yaml.ScalarNode]]:
+    """Yield the keys whose value is a name, and its node, where YAML has a null without quotes."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value in _NAMED and isinstance(value, yaml.ScalarNode) and value.style is None:
+                if value.value in _NULLS:
+                    yield key.value, value
+            else:
+                yield from _null_names(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _null_names(item)
 
 
 def _causes(error: ValidationError) -> list[Any]:

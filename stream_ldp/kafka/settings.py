@@ -393,15 +393,15 @@ class Settings(BaseSettings):
                 # Without any password, OpenSSL would ask for that of an encrypted key at the terminal.
                 context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password=password or "")
             except (ssl.SSLError, ValueError) as error:
-                why = str(error)
-                if b"ENCRYPTED" in (self.tls_key_file or self.tls_cert_file).read_bytes():
-                    why = "the key is encrypted, and " + (
-                        f"tls_key_password_file is not given: {error}"
-                        if password is None
-                        else f"this failed: {error}"
-                    )
+                key = (
+                    (self.tls_key_file, "tls_key_file")
+                    if self.tls_key_file
+                    else (self.tls_cert_file, "tls_cert_file")
+                )
+                given = "tls_key_password_file" if self.tls_key_password is None else "tls_key_password"
+                wrong = f"{given} is not given" if password is None else f"{given} is not its password"
                 raise SettingsError(
-                    f"tls_cert_file {self.tls_cert_file} and its key cannot be used: {why}"
+                    _why_no_certificate(error, certificate=self.tls_cert_file, key=key, password=wrong)
                 ) from error
         return context
 
@@ -563,3 +563,30 @@ def _explanation(problem: Any) -> str:
         meant = name.lower().removeprefix(ENVIRONMENT_PREFIX.lower())
         return f"{name}: there is no setting {meant!r}{suggestion(meant, Settings.model_fields)}"
     return f"{name} ({_flag(name)}, {ENVIRONMENT_PREFIX}{name.upper()}): {message}"
+
+
+#: What OpenSSL calls a key that is not the certificate's: of the same algorithm, and of another one.
+_OTHER_KEY = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
+
+
+def _why_no_certificate(
+    error: ssl.SSLError | ValueError, *, certificate: Path, key: tuple[Path, str], password: str
+) -> str:
+    """Say which of the files and settings of a certificate is wrong; OpenSSL itself names none.
+
+    key: the file that has it, and the setting that names this file.
+    password: what to say of the password if the key is encrypted.
+    """
+    file, setting = key
+    text = file.read_bytes()
+    if b"-----BEGIN CERTIFICATE-----" not in certificate.read_bytes():
+        return f"tls_cert_file {certificate} is not a PEM certificate"
+    if b" PRIVATE KEY-----" not in text:
+        return f"{setting} {file} has no PEM private key; tls_key_file is the file that has one"
+    if getattr(error, "reason", None) in _OTHER_KEY:
+        return f"{setting} {file} has the key of another certificate than that of tls_cert_file {certificate}"
+    if b"ENCRYPTED" not in text:
+        return f"tls_cert_file {certificate} and its key cannot be used: {error}"
+    # OpenSSL does not even try a password that is too long for it.
+    why = password if isinstance(error, ssl.SSLError) else f"this failed: {error}"
+    return f"the key in {setting} {file} is encrypted, and {why}; it opens with the password that it was made with"

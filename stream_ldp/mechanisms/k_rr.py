@@ -18,6 +18,7 @@ from pydantic import Field
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
 from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
@@ -109,8 +110,14 @@ class KRR(Mechanism):
             raise Misplaced(f"epsilon must be positive and finite, got {self.attribute_epsilon}", "epsilon")
         for size, run in zip(self.sizes, self.runs, strict=True):
             if not 0 < run * size < RESOLUTION:
+                runs = [((RESOLUTION - 1) // each, 1, each - 1) for each in self.sizes]
+                lowest, highest = (
+                    choose(loss_of(RESOLUTION - others * bounds[end], outside=others) for *bounds, others in runs)
+                    for end, choose in enumerate((max, min))
+                )
                 raise Misplaced(
-                    f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values",
+                    f"epsilon={self.attribute_epsilon} is beyond the resolution of 2^-32 with {size} values: "
+                    f"{would_do(lowest, highest)}",
                     "epsilon",
                 )
         if self.report_epsilon is None:

@@ -13,7 +13,7 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.hadamard import HadamardResponse
-from stream_ldp.mechanisms.odds import loss_of
+from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
@@ -193,5 +193,8 @@ def _fresh_epsilon(permanent: int, *, epsilon: float) -> float:
         odds = (ratio * odds - 1) / (odds - ratio)
         kept = int((RESOLUTION * odds / (odds + 1)).to_integral_value(ROUND_FLOOR))
     if not RESOLUTION // 2 < kept < RESOLUTION:
-        raise ParameterError(f"epsilon={epsilon} is beyond the resolution of 2^-32")
+        lowest, highest = (
+            repeated_loss(permanent, each, reports=1) for each in (RESOLUTION // 2 + 1, RESOLUTION - 1)
+        )
+        raise ParameterError(f"epsilon={epsilon} is beyond the resolution of 2^-32: {would_do(lowest, highest)}")
     return loss_of(kept, outside=1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
-__all__ = ["kept_inside", "loss_of"]
+__all__ = ["kept_inside", "loss_of", "would_do"]
 
 
 def kept_inside(epsilon: float, *, inside: int = 1, outside: int) -> int:
@@ -33,10 +33,22 @@ def kept_inside(epsilon: float, *, inside: int = 1, outside: int) -> int:
     if kept < least or epsilon > loss_of(most, inside=inside, outside=outside):
         lowest, highest = (loss_of(each, inside=inside, outside=outside) for each in (least, most))
         raise ParameterError(
-            f"epsilon={epsilon} is beyond the resolution of 2^-32: with {inside + outside} choices it is between "
-            f"about {lowest:.3g} and {highest:.3g}"
+            f"epsilon={epsilon} is beyond the resolution of 2^-32 with {inside + outside} choices: "
+            f"{would_do(lowest, highest)}"
         )
     return kept
+
+
+def would_do(lowest: float, highest: float) -> str:
+    """Return the end of a message on an epsilon that is out of its range: numbers that are in it.
+
+    Three digits of each are enough, rounded inwards, so that the numbers themselves are accepted.
+    """
+    low, high = (
+        Context(prec=3, rounding=rounding).create_decimal(bound)
+        for bound, rounding in ((lowest, ROUND_CEILING), (highest, ROUND_FLOOR))
+    )
+    return f"{low:g} to {high:g} would do" if math.isfinite(highest) else f"{low:g} or more would do"
 
 
 def loss_of(kept: int, *, inside: int = 1, outside: int) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.odds import kept_inside, loss_of
+from stream_ldp.mechanisms.odds import kept_inside, loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
@@ -66,7 +66,12 @@ def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
         beside = odds * (1 - q) - (1 - p)
         fresh = int(RESOLUTION * beside / (beside + others * (p - odds * q)))
     if fresh * size <= RESOLUTION:
-        raise ParameterError(f"epsilon={epsilon} is beyond the resolution of 2^-32 with {size} values")
+        lowest, highest = (
+            repeated_loss(kept, each, size=size, reports=1) for each in (RESOLUTION // size + 1, RESOLUTION - 1)
+        )
+        raise ParameterError(
+            f"epsilon={epsilon} is beyond the resolution of 2^-32 with {size} values: {would_do(lowest, highest)}"
+        )
     return fresh
 
 

@@ -11,6 +11,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
@@ -78,7 +79,10 @@ def rr_parameters(
         # All roundings go towards more noise, in each of f, p and q: a target is never exceeded.
         inverted = _multiple(1 / (1 + (Decimal(for_ever) / (2 * neighbours)).exp()), ROUND_CEILING)
         if 2 * inverted >= 1:
-            raise ParameterError(f"for_ever={for_ever} leaves no information at a resolution of 2^-32")
+            least = 2 * neighbours * loss_of(RESOLUTION // 2 + 1, outside=1)
+            raise ParameterError(
+                f"for_ever={for_ever} leaves no information at a resolution of 2^-32: {would_do(least, math.inf)}"
+            )
         f = float(2 * inverted)
         kept = 1 - inverted
         limit = kept / inverted
@@ -95,7 +99,12 @@ def rr_parameters(
             exact_q = (odds - limit) / (odds - 1) / kept
         p, q = _multiple(exact_p, ROUND_CEILING), _multiple(exact_q, ROUND_FLOOR)
         if p >= q:
-            raise ParameterError(f"per_report={per_report} leaves no information at a resolution of 2^-32")
+            # Two steps of 2^-32 between the exact p and q leave one, however they are rounded.
+            apart = 4 * (kept - inverted) / RESOLUTION
+            least = min(for_ever, round_up(neighbours * ((1 + apart) / (1 - apart)).ln()))
+            raise ParameterError(
+                f"per_report={per_report} leaves no information at a resolution of 2^-32: {would_do(least, for_ever)}"
+            )
         return f, float(p), float(q)
 
 

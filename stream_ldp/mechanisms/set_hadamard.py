@@ -12,6 +12,7 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of, hashes_of
+from stream_ldp.mechanisms.odds import would_do
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
@@ -77,7 +78,7 @@ class SetHadamardResponse(FrequencyOracle):
                 f"{self.hash_bits} bits of hash are for 1 to {self._hashes - 1} slots, got {self.slots}"
             )
         object.__setattr__(self, "kept", self._largest())
-        object.__setattr__(self, "epsilon", self._loss())
+        object.__setattr__(self, "epsilon", self._loss_with(self.kept))
 
     @classmethod
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
@@ -255,14 +256,15 @@ class SetHadamardResponse(FrequencyOracle):
             odds = Decimal(self.epsilon).exp()
             kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
         if not RESOLUTION // self._hashes < kept or not kept * self.slots < RESOLUTION:
+            lowest, highest = map(self._loss_with, (RESOLUTION // self._hashes + 1, (RESOLUTION - 1) // self.slots))
             raise ParameterError(
                 f"epsilon={self.epsilon} is beyond the resolution of 2^-32 with {self._hashes} hashes, "
-                f"{self.slots} of them favoured"
+                f"{self.slots} of them favoured: {would_do(lowest, highest)}"
             )
         return kept
 
-    def _loss(self) -> float:
+    def _loss_with(self, kept: int) -> float:
         """Return the loss of a set with l hashes against one with another hash, never rounded down."""
         with localcontext(PRECISION):
-            others = Decimal(RESOLUTION - self.slots * self.kept) / (self._hashes - self.slots)
-            return round_up((self.kept / others).ln())
+            others = Decimal(RESOLUTION - self.slots * kept) / (self._hashes - self.slots)
+            return round_up((kept / others).ln())

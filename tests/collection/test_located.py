@@ -26,6 +26,18 @@ def test_attribute_values_stay_text() -> None:
     assert mobility.values == ("null", "1", "1.0", "0x1", "on", "2001-01-01", "~")
 
 
+@pytest.mark.parametrize("null", ["null", "~", "", "NULL"])
+def test_a_null_is_no_name_unless_it_is_in_quotes(null: str) -> None:
+    text = TEXT.replace("name: bathing,", f"name: {null},")
+    (problem,) = problems_of(text)
+    assert re.fullmatch(r"[^:]+:\d+:\d+: name: a name is required, and this is null; .*", problem)
+    (problem,) = problems_of(TEXT.replace("collection: ", f"collection: {null} #"))
+    assert ":1:" in problem
+    assert "collection: a name is required, and this is null" in problem
+    quoted = TEXT.replace("name: bathing,", 'name: "null",').replace("[bathing", "[null")
+    assert JointCollection.parse(quoted).attributes[0].name == "null"
+
+
 def test_a_list_that_is_too_short_is_a_problem_with_its_place() -> None:
     mechanism, attributes = "{kind: sampled, epsilon: 1}", "[{name: a, range: [0]}]"
     text = f"collection: c\nmechanism: {mechanism}\nattributes: {attributes}\nwindow: {{size: 1s}}"

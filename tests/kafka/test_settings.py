@@ -219,7 +219,7 @@ def test_a_tls_file_that_is_not_pem_is_named(file: Path) -> None:
     file.write_text("not PEM")
     with pytest.raises(SettingsError, match=r"tls_ca_file .*settings\.yaml is not a PEM certificate"):
         Settings.load(security_protocol="SSL", tls_ca_file=file).ssl_context()
-    with pytest.raises(SettingsError, match=r"tls_cert_file .*settings\.yaml and its key cannot be used"):
+    with pytest.raises(SettingsError, match=r"tls_cert_file .*settings\.yaml is not a PEM certificate"):
         Settings.load(security_protocol="SSL", tls_cert_file=file).ssl_context()
 
 
@@ -250,17 +250,42 @@ def test_an_encrypted_key_is_opened_by_its_password(encrypted: dict[str, Any], f
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "and its key cannot be used: the key is encrypted, and tls_key_password_file is not given"),
-        ({"tls_key_password": "falsch"}, "and its key cannot be used: the key is encrypted, and this failed"),
+        (
+            {},
+            r"the key in tls_key_file .*key\.pem is encrypted, and tls_key_password_file is not given; it opens with",
+        ),
+        ({"tls_key_password": "falsch"}, "is encrypted, and tls_key_password is not its password; it opens with"),
+        ({"tls_key_password": ""}, "is encrypted, and tls_key_password is not its password; it opens with"),
+        (
+            {"tls_key_password_file": Path(__file__).with_name("__init__.py")},
+            "is encrypted, and tls_key_password_file is not its password",
+        ),
+        ({"tls_key_file": Path(__file__)}, r"tls_key_file .*test_settings\.py has no PEM private key"),
+        ({"tls_key_file": None}, r"tls_cert_file .*cert\.pem has no PEM private key; tls_key_file is the file"),
         ({"tls_key_password": "falsch" * 200}, "password cannot be longer than 1024 bytes"),
     ],
 )
 def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_terminal(
-    encrypted: dict[str, Any], given: dict[str, str], message: str
+    encrypted: dict[str, Any], given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message) as refused:
-        Settings.load(**encrypted, **given).ssl_context()
+        Settings.load(**(encrypted | given)).ssl_context()
     assert "falsch" not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize("algorithm", ["ed25519", "EC -pkeyopt ec_paramgen_curve:P-256"])
+def test_the_key_of_another_certificate_is_told_as_such(
+    encrypted: dict[str, Any], tmp_path: Path, algorithm: str
+) -> None:
+    subprocess.run(
+        ["openssl", "genpkey", "-algorithm", *algorithm.split(), "-out", "other.pem"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    given = encrypted | {"tls_key_file": tmp_path / "other.pem"}
+    with pytest.raises(SettingsError, match=r"tls_key_file .*other\.pem has the key of another certificate than"):
+        Settings.load(**given).ssl_context()
 
 
 @pytest.mark.parametrize(

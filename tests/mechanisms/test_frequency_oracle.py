@@ -226,10 +226,10 @@ def test_an_epsilon_that_is_not_positive_and_finite_is_refused(kind: Any, epsilo
     [
         (
             lambda: HadamardResponse(size=8, epsilon=30.0),
-            "epsilon=30.0 is beyond the resolution of 2^-32: with 2 choices it is between about 9.31e-10 and 22.2",
+            "epsilon=30.0 is beyond the resolution of 2^-32 with 2 choices: 9.32e-10 to 22.1 would do",
         ),
-        (lambda: HadamardResponse(size=8, epsilon=1e-10), "with 2 choices it is between about 9.31e-10 and 22.2"),
-        (lambda: DirectResponse(size=1000, epsilon=1e-9), "with 1000 choices it is between about 1.64e-07 and 29.1"),
+        (lambda: HadamardResponse(size=8, epsilon=1e-10), "with 2 choices: 9.32e-10 to 22.1 would do"),
+        (lambda: DirectResponse(size=1000, epsilon=1e-9), "with 1000 choices: 1.65e-7 to 29.0 would do"),
         (lambda: DirectResponse(size=0, epsilon=1.0), "a value and 2 to 2^32 choices, got size=0, dummies=0"),
         (lambda: DirectResponse(size=1, epsilon=1.0), "2 to 2^32 choices, got size=1, dummies=0"),
         (lambda: DirectResponse(size=3, dummies=-1, epsilon=1.0), "got size=3, dummies=-1"),

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms.k_rr import KRR
+from stream_ldp.mechanisms.loloha import SignResponse
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
+from stream_ldp.mechanisms.repeated import RepeatedResponse
+from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(("inside", "outside"), [(1, 1), (1, 999), (6, 10), (37, 64)])
@@ -20,8 +30,29 @@ def test_the_next_larger_chance_would_cost_more_than_epsilon(epsilon: float, ins
 
 @pytest.mark.parametrize("epsilon", [1e-10, 40.0])
 def test_what_epsilon_could_be_is_said_where_it_is_beyond_the_resolution(epsilon: float) -> None:
-    with pytest.raises(ParameterError, match=r"beyond the resolution of 2\^-32: with 16 choices it is between about"):
+    with pytest.raises(ParameterError, match=r"beyond the resolution of 2\^-32 with 16 choices: 9.94e-10 to"):
         kept_inside(epsilon, inside=6, outside=10)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "made"),
+    [
+        (1e-12, lambda epsilon: kept_inside(epsilon, inside=6, outside=10)),
+        (40.0, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon)),
+        (1e-12, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon)),
+        (1e-12, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=2.0, report_epsilon=epsilon)),
+        (1e-12, lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon, for_ever=2.0)),
+        (1.25e-9, lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2)),
+        (1e-12, lambda epsilon: SignResponse(epsilon=epsilon, for_ever=2.0)),
+        (1e-12, lambda epsilon: RRLDP.with_epsilon(sizes=(2, 3), for_ever=epsilon)),
+        (1e-12, lambda epsilon: RRLDP.with_epsilon(sizes=(2, 3), for_ever=1.0, per_report=epsilon)),
+    ],
+)
+def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[float], object]) -> None:
+    with pytest.raises(ParameterError, match=r"would do$") as refused:
+        made(epsilon)
+    for number in re.findall(r"([0-9][0-9.e-]*) (?:to|or|would)", str(refused.value)):
+        made(float(number))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

@@ -12,6 +12,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import CoordinationType
 from aiokafka.errors import (
     GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
     IncompatibleBrokerVersion,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
@@ -163,6 +164,7 @@ class Cluster:
         """Commit offsets, with their metadata, for a consumer group that has no members.
 
         Raises:
+            ClusterError: the group gets no coordinator within LEADER_SECONDS.
             KafkaError: the group has members, or the brokers refuse it for another reason.
         """
         by_topic: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
@@ -170,11 +172,15 @@ class Cluster:
             by_topic[place.topic].append((place.partition, offset, metadata))
         no_member = OffsetCommitRequest.DEFAULT_GENERATION_ID, "", OffsetCommitRequest.DEFAULT_RETENTION_TIME
         request = OffsetCommitRequest(group, *no_member, list(by_topic.items()))
-        answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
-        for topic, partitions in answer.topics:
-            for partition, code in partitions:
-                if code:
-                    raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
+
+        async def commit() -> None:
+            answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
+            for topic, partitions in answer.topics:
+                for partition, code in partitions:
+                    if code:
+                        raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
+
+        await _once_coordinated(f"group {group}", commit)
 
     async def check_fence(self, topic: str) -> None:
         """Check that this user can shut out others who write to a topic; see `FencedProducer`.
@@ -265,7 +271,7 @@ async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any
         try:
             # Without a limit of its own: a request that gets no answer says nothing about the coordinator.
             return await ask()
-        except GroupCoordinatorNotAvailableError as error:
+        except (GroupCoordinatorNotAvailableError, GroupLoadInProgressError) as error:
             if loop.time() >= until:
                 raise ClusterError(f"{what} has no coordinator after {LEADER_SECONDS:.0f} s") from error
         await asyncio.sleep(0.05)

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError
+from aiokafka.structs import TopicPartition
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.topics import topic_specs
@@ -46,3 +47,23 @@ async def test_a_slow_answer_about_a_group_is_not_taken_for_the_lack_of_its_coor
     admin.describe_consumer_groups = refuse
     with pytest.raises(ClusterError, match="group g has no coordinator after 0 s"):
         await Cluster(admin).members("g")
+
+
+async def test_a_commit_waits_for_the_first_coordinator_of_its_group() -> None:
+    failures = [GroupCoordinatorNotAvailableError, GroupLoadInProgressError]
+    committed = []
+
+    async def find(group: str) -> int:
+        if len(failures) == 2:
+            raise failures.pop(0)
+        return 1
+
+    async def send(request: object, node: int) -> SimpleNamespace:
+        code = failures.pop().errno if failures else 0
+        committed.append(code)
+        return SimpleNamespace(topics=[("t", [(0, code)])])
+
+    await Cluster(SimpleNamespace(find_coordinator=find, _send_request=send)).commit(
+        "g", {TopicPartition("t", 0): (1, "")}
+    )
+    assert committed == [GroupLoadInProgressError.errno, 0]

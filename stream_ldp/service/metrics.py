@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ class Metrics:
         collections: names of the collections that the worker serves.
         """
         self.registry = registry if registry is not None else CollectorRegistry()
+        self._collections = tuple(collections)
         ProcessCollector(registry=self.registry)
         build = Info("build", "Release.", namespace="stream_ldp", registry=self.registry)
         build.info({"version": version("stream-ldp"), "python": platform.python_version()})
@@ -68,16 +70,18 @@ class Metrics:
             "reports_duplicate", "Reports of batches that were counted before; not counted again."
         )
         self.batches_rejected = self._counter(
-            "batches_rejected", "Batches sent to the dead-letter topic, by reason.", "reason"
+            "batches_rejected", "Batches sent to the dead-letter topic, by reason.", reason=Reason
         )
         self.flushes_flooded = self._counter(
             "flushes_flooded",
             "Flushes before their time, since more dead letters waited than `max_dead_letter_bytes`.",
         )
         self.records_passed_over = self._counter(
-            "records_passed_over", "Records of a topic of workers that could not be read.", "topic"
+            "records_passed_over",
+            "Records of a topic of workers that could not be read.",
+            topic=("partials", "answers", "rounds"),
         )
-        self.records_holding = self._gauge(
+        self.records_holding = self._gauge_from_zero(
             "records_holding", "Records that cannot be read and hold the final answers of the collection back."
         )
         self.offsets_lost = self._counter(
@@ -118,7 +122,7 @@ class Metrics:
         self.watermark = self._gauge(
             "watermark_timestamp_seconds", "Event time up to which a partition is complete.", "partition"
         )
-        self.panes_open = self._gauge("panes_open", "Stretches of event time that still take reports.")
+        self.panes_open = self._gauge_from_zero("panes_open", "Stretches of event time that still take reports.")
         self.last_commit = self._gauge("last_commit_timestamp_seconds", "Time of the last commit of offsets.")
         self.rebalances = self._counter("rebalances", "Number of times that the group assigned its partitions.")
         self.partials_published = self._counter("partials_published", "Partial counts written and acknowledged.")
@@ -129,12 +133,14 @@ class Metrics:
             "window_close_delay_seconds", "Time from a window's end to its final estimate.", _DELAY_SECONDS
         )
         self.estimates_published = self._counter(
-            "estimates_published", "Estimates and rankings written and acknowledged.", "kind"
+            "estimates_published", "Estimates and rankings written and acknowledged.", kind=_KINDS
         )
         self.estimates_certified = self._counter(
-            "estimates_certified", "Solved estimates, by whether the certificate is within tolerance.", "certified"
+            "estimates_certified",
+            "Solved estimates, by whether the certificate is within tolerance.",
+            certified=("true", "false"),
         )
-        self.em_starts = self._counter("em_starts", "Solved estimates, by what they were started from.", "start")
+        self.em_starts = self._counter("em_starts", "Solved estimates, by what they were started from.", start=Start)
         self.solve_duration = self._histogram(
             "solve_duration_seconds",
             "Time to solve one estimate or ranking, without the wait for its turn.",
@@ -153,48 +159,21 @@ class Metrics:
         )
         self.em_iterations = self._histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
 
-        plain = (
-            self.reports_counted,
-            self.reports_late,
-            self.reports_duplicate,
-            self.flushes_flooded,
-            self.offsets_lost,
-            self.records_holding,
-            self.batches_implausible,
-            self.windows_implausible,
-            self.windows_withheld,
-            self.windows_silent,
-            self.epochs_without_result,
-            self.panes_open,
-            self.rebalances,
-            self.partials_published,
-            self.rebuild_duration,
-            self.window_close_delay,
-            self.solve_duration,
-            self.solve_wait,
-            self.provisionals_skipped,
-            self.rounds_published,
-            self.em_iterations,
-        )
-        closed = (
-            (self.batches_rejected, tuple(Reason)),
-            (self.records_passed_over, ("partials", "answers", "rounds")),
-            (self.estimates_published, _KINDS),
-            (self.estimates_certified, ("true", "false")),
-            (self.em_starts, tuple(Start)),
-        )
-        for collection in collections:
-            for metric in plain:
-                metric.labels(collection)
-            for counter, values in closed:
-                for value in values:
-                    counter.labels(collection, value)
-
-    def _counter(self, name: str, help_: str, *labels: str) -> Counter:
-        return Counter(name, help_, ("collection", *labels), namespace="stream_ldp", registry=self.registry)
+    def _counter(self, name: str, help_: str, **values: Iterable[str]) -> Counter:
+        """Create a counter of each collection, and of each of the values of one further label if there is one."""
+        counter = Counter(name, help_, ("collection", *values), namespace="stream_ldp", registry=self.registry)
+        for known in itertools.product(self._collections, *values.values()):
+            counter.labels(*known)
+        return counter
 
     def _gauge(self, name: str, help_: str, *labels: str) -> Gauge:
         return Gauge(name, help_, ("collection", *labels), namespace="stream_ldp", registry=self.registry)
+
+    def _gauge_from_zero(self, name: str, help_: str) -> Gauge:
+        gauge = self._gauge(name, help_)
+        for collection in self._collections:
+            gauge.labels(collection)
+        return gauge
 
     def _by_kind(self, name: str, help_: str) -> Gauge:
         gauge = Gauge(name, help_, ("kind",), namespace="stream_ldp", registry=self.registry)
@@ -203,6 +182,9 @@ class Metrics:
         return gauge
 
     def _histogram(self, name: str, help_: str, buckets: Sequence[float]) -> Histogram:
-        return Histogram(
+        histogram = Histogram(
             name, help_, ("collection",), namespace="stream_ldp", registry=self.registry, buckets=buckets
         )
+        for collection in self._collections:
+            histogram.labels(collection)
+        return histogram

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -53,93 +52,108 @@ def _help_of(parameter: str) -> str:
     return description[0].upper() + description[1:]
 
 
+_Of = Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")]
+_Among = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,NAME,...",
+        show_default="none",
+        help="Further columns that users report, whose dependence on each other and on --of tells of one hidden "
+        "factor, as with `among` in a collection file. Not with --linked.",
+    ),
+]
+_MechanismWord = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MECHANISM",
+        show_default=False,
+        help=f"Mechanism of the reports, written like {' or '.join(_EXAMPLES)}. "
+        "RR-LDP may also be written as --f, --p and --q.",
+    ),
+]
+_F = Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_default=False)]
+_P = Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")]
+_Q = Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")]
+_Methods = Annotated[
+    str, typer.Option(metavar="METHOD,...", help=f"Estimators to compare, from {', '.join(Method)}.")
+]
+_StopRule = Annotated[
+    Stop, typer.Option(help="Stopping rule of the estimators: this package's certificate, or the published rule.")
+]
+_Delta = Annotated[float, typer.Option(help="Change of every cell below which an estimator ends, with --stop paper.")]
+_Windows = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        show_default="one window",
+        help="Number of windows in which the users report, to compare the priors of consecutive windows.",
+    ),
+]
+_Returning = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE,...",
+        show_default="0",
+        help="Shares of the users of a window who are there in every window; the others are new. With --windows.",
+    ),
+]
+_DriftBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        show_default="no drift",
+        help="Column by which the population moves over the windows, from the two fifths of the records with its "
+        "lowest values to the two fifths with its highest. With --windows.",
+    ),
+]
+_Priors = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PRIOR,...",
+        show_default=",".join(PRIORS),
+        help="Priors to compare, as in a collection file. With --windows.",
+    ),
+]
+_Linked = Annotated[
+    bool,
+    typer.Option(
+        "--linked",
+        help="Also estimate from all reports of the windows until then: linked, each user's together, as with "
+        "`linked` in a collection file; and pooled, as if each were another user's. With --windows.",
+    ),
+]
+_Wanted = Annotated[
+    float | None,
+    typer.Option(
+        "--wanted",
+        metavar="DISTANCE",
+        help="Mean distance for which to find the number of users that each method needs. Not with --windows.",
+        show_default=False,
+    ),
+]
+
+
 def joint(
     *,
     data: Data,
-    of: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Columns of the table to take as attributes.")],
-    among: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            show_default="none",
-            help="Further columns that users report, whose dependence on each other and on --of tells of one hidden "
-            "factor, as with `among` in a collection file. Not with --linked.",
-        ),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MECHANISM",
-            show_default=False,
-            help=f"Mechanism of the reports, written like {' or '.join(_EXAMPLES)}. "
-            "RR-LDP may also be written as --f, --p and --q.",
-        ),
-    ] = None,
-    f: Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_default=False)] = None,
-    p: Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")] = None,
-    q: Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")] = None,
+    of: _Of,
+    among: _Among = None,
+    mechanism: _MechanismWord = None,
+    f: _F = None,
+    p: _P = None,
+    q: _Q = None,
     users: Users = None,
     repeats: Repeats = 10,
     seed: Seed = 0,
-    methods: Annotated[
-        str, typer.Option(metavar="METHOD,...", help=f"Estimators to compare, from {', '.join(Method)}.")
-    ] = ",".join(Method),
-    stop: Annotated[
-        Stop, typer.Option(help="Stopping rule of the estimators: this package's certificate, or the published rule.")
-    ] = Stop.CERTIFICATE,
-    delta: Annotated[
-        float, typer.Option(help="Change of every cell below which an estimator ends, with --stop paper.")
-    ] = 0.001,
-    windows: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            show_default="one window",
-            help="Number of windows in which the users report, to compare the priors of consecutive windows.",
-        ),
-    ] = None,
-    returning: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE,...",
-            show_default="0",
-            help="Shares of the users of a window who are there in every window; the others are new. With --windows.",
-        ),
-    ] = None,
-    drift_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            show_default="no drift",
-            help="Column by which the population moves over the windows, from the two fifths of the records with its "
-            "lowest values to the two fifths with its highest. With --windows.",
-        ),
-    ] = None,
-    priors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRIOR,...",
-            show_default=",".join(PRIORS),
-            help="Priors to compare, as in a collection file. With --windows.",
-        ),
-    ] = None,
-    linked: Annotated[
-        bool,
-        typer.Option(
-            "--linked",
-            help="Also estimate from all reports of the windows until then: linked, each user's together, as with "
-            "`linked` in a collection file; and pooled, as if each were another user's. With --windows.",
-        ),
-    ] = False,
-    wanted: Annotated[
-        float | None,
-        typer.Option(
-            "--wanted",
-            metavar="DISTANCE",
-            help="Mean distance for which to find the number of users that each method needs. Not with --windows.",
-            show_default=False,
-        ),
-    ] = None,
+    methods: _Methods = ",".join(Method),
+    stop: _StopRule = Stop.CERTIFICATE,
+    delta: _Delta = 0.001,
+    windows: _Windows = None,
+    returning: _Returning = None,
+    drift_by: _DriftBy = None,
+    priors: _Priors = None,
+    linked: _Linked = False,
+    wanted: _Wanted = None,
     bins: BINS = None,
     missing: MISSING = MissingInTable.VALUE,
     as_json: AsJson = False,
@@ -168,89 +182,121 @@ def joint(
     spec = _mechanism(mechanism, f=f, p=p, q=q)
     names, others = _attributes(of, among, linked=linked, methods=methods, stop=stop)
     table, drift = _read_with_drift(data, [*names, *others], drift_by, bins=Binning.of(bins), missing=missing)
-    perturbing = spec.of(sizes=table.sizes)
-    cells = math.prod(table.sizes[: len(names)])
+    sizes = table.sizes[: len(names)]
+    cells = math.prod(sizes)
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
-    users = users or len(table.records)
+    reporting = _Reporting(
+        population=table.records,
+        mechanism=spec.of(sizes=table.sizes),
+        users=users or len(table.records),
+        among=len(others),
+        repeats=repeats,
+        seed=seed,
+    )
     settings = {
         "data": data.name,
         "of": names,
         **({} if among is None else {"among": others}),
-        "sizes": table.sizes[: len(names)],
+        "sizes": sizes,
         "cells": cells,
         **({"f": f, "p": p, "q": q} if mechanism is None else {"mechanism": spec.model_dump(exclude_none=True)}),
-        "users": users,
+        "users": reporting.users,
         "repeats": repeats,
         "seed": seed,
         "methods": methods.split(","),
         "stop": stop,
         "delta": delta,
-        "epsilon_per_report": perturbing.epsilon(),
-        "epsilon_for_ever": perturbing.epsilon(reports=math.inf),
+        "epsilon_per_report": reporting.mechanism.epsilon(),
+        "epsilon_for_ever": reporting.mechanism.epsilon(reports=math.inf),
     }
-    results: Sequence[Score] | Sequence[WindowScore]
-    needed: list[int | None] = []
     if windows is None:
-
-        def scored(of: Sequence[Estimator], users: int, what: str) -> list[Score]:
-            outcomes = trials(
-                table.records,
-                mechanism=perturbing,
-                users=users,
-                repeats=repeats,
-                seed=seed,
-                estimators=of,
-                clock=time.perf_counter,
-                among=len(others),
-            )
-            return scores(watched(outcomes, total=repeats * len(of), what=what))
-
-        results = scored(chosen, users, "estimates")
-        columns = _COLUMNS
+        documents = [asdict(each) for each in reporting.scores(chosen)]
         if wanted is not None:
             settings["wanted"] = wanted
-
-            def distance(of: Estimator, users: int) -> float:
-                return scored([of], users, f"estimates of {users:,} users")[0].avd
-
-            needed = [users_needed(wanted, users=users, distance=partial(distance, each)) for each in chosen]
+            for document, each in zip(documents, chosen, strict=True):
+                document["users_needed"] = reporting.users_needed(each, wanted=wanted)
     else:
-        shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
-        compared += _linked(perturbing, methods=methods, stop=stop) if linked else []
         settings |= {"windows": windows, "drift_by": drift_by}
-        streams = [
-            Stream(
-                population=table.records,
-                drift=drift,
-                mechanism=perturbing,
-                users=users,
-                windows=windows,
-                returning=share,
-                among=len(others),
-            )
-            for share in shares
-        ]
-        of_windows = itertools.chain.from_iterable(
-            window_trials(
-                stream, priors=compared, repeats=repeats, seed=seed, estimator=chosen[0], clock=time.perf_counter
-            )
-            for stream in streams
-        )
-        total = repeats * windows * len(shares) * len(compared)
-        results = window_scores(watched(of_windows, total=total, what="estimates"))
-        columns = _WINDOW_COLUMNS
-    documents = [asdict(each) for each in results]
-    for document, number in zip(documents, needed, strict=False):
-        document["users_needed"] = number
+        shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
+        compared += _linked(reporting.mechanism, methods=methods, stop=stop) if linked else []
+        results = reporting.window_scores(chosen[0], windows=windows, drift=drift, shares=shares, priors=compared)
+        documents = [asdict(each) for each in results]
     if as_json:
         echo_json(settings, documents)
     else:
-        _show(settings, documents, columns)
-        for document in documents if needed else ():
-            number = document["users_needed"]
-            said = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
-            typer.echo(f"{document['method']} needs {said} users for a distance of {wanted:g}.")
+        _show(settings, documents)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reporting:
+    """Users drawn from a table, who report its records again and again.
+
+    population: value indices, shape (records, attributes).
+    users: number of users in each repeat, or in each window of it.
+    among: number of attributes, the last ones, that are reported and not estimated.
+    """
+
+    population: NDArray[np.int64]
+    mechanism: Mechanism
+    users: int
+    among: int
+    repeats: int
+    seed: int
+
+    def scores(self, estimators: Sequence[Estimator], *, what: str = "estimates") -> list[Score]:
+        """Evaluate each estimator on the reports of one window."""
+        outcomes = trials(
+            self.population,
+            mechanism=self.mechanism,
+            users=self.users,
+            repeats=self.repeats,
+            seed=self.seed,
+            estimators=estimators,
+            clock=time.perf_counter,
+            among=self.among,
+        )
+        return scores(watched(outcomes, total=self.repeats * len(estimators), what=what))
+
+    def users_needed(self, of: Estimator, *, wanted: float) -> int | None:
+        """Find the number of users with which an estimator has this mean distance; None beyond MOST_USERS."""
+
+        def distance(users: int) -> float:
+            return replace(self, users=users).scores([of], what=f"estimates of {users:,} users")[0].avd
+
+        return users_needed(wanted, users=self.users, distance=distance)
+
+    def window_scores(
+        self,
+        of: Estimator,
+        *,
+        windows: int,
+        drift: NDArray[np.int64] | None,
+        shares: Sequence[float],
+        priors: Sequence[Evidence],
+    ) -> list[WindowScore]:
+        """Evaluate an estimator with each prior on consecutive windows, for each share of returning users."""
+        trials_of_shares = (
+            window_trials(
+                Stream(
+                    population=self.population,
+                    drift=drift,
+                    mechanism=self.mechanism,
+                    users=self.users,
+                    windows=windows,
+                    returning=share,
+                    among=self.among,
+                ),
+                priors=priors,
+                repeats=self.repeats,
+                seed=self.seed,
+                estimator=of,
+                clock=time.perf_counter,
+            )
+            for share in shares
+        )
+        total = self.repeats * windows * len(shares) * len(priors)
+        return window_scores(watched(itertools.chain.from_iterable(trials_of_shares), total=total, what="estimates"))
 
 
 def _attributes(of: str, among: str | None, *, linked: bool, methods: str, stop: Stop) -> tuple[list[str], list[str]]:
@@ -370,9 +416,7 @@ _WINDOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def _show(
-    settings: dict[str, Any], results: Sequence[dict[str, Any]], columns: Sequence[tuple[str, str, str]]
-) -> None:
+def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
     console = Console(highlight=False)
     report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
@@ -382,12 +426,18 @@ def _show(
         f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
         markup=False,
     )
+    columns = _WINDOW_COLUMNS if "windows" in settings else _COLUMNS
     table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
     for heading, _, written in columns:
         table.add_column(heading, justify="right" if written or heading == "certified" else "left")
     for each in results:
         table.add_row(*(_written(each[field], written) for _, field, written in columns))
     console.print(table)
+    if "wanted" in settings:
+        for each in results:
+            number = each["users_needed"]
+            said = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
+            typer.echo(f"{each['method']} needs {said} users for a distance of {settings['wanted']:g}.")
 
 
 def _written(value: object, form: str) -> str:

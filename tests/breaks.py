@@ -48,7 +48,8 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.privacy.ledger import ledger_file, private_file, secret
-from stream_ldp.privacy.ledger.ledger import PhaseAccount, PhaseReport
+from stream_ldp.privacy.ledger.ledger import PhaseAccount
+from stream_ldp.privacy.ledger.reports import PhaseReport
 from stream_ldp.records import collection as record_collection
 from stream_ldp.sets.methods import oracle_choice
 from stream_ldp.sets.phases import Phase

@@ -40,7 +40,8 @@ from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.privacy.audit.enumeration import Enumeration
-from stream_ldp.privacy.ledger.ledger import Spending, attribute_reports
+from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.reports import attribute_reports
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics

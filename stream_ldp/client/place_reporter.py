@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.privacy.ledger.reports import AttributeReport
 
 __all__ = ["PlaceReporter"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection.records import Encoded
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.privacy.ledger.ledger import AttributeReport
+    from stream_ldp.privacy.ledger.reports import AttributeReport
 
 __all__ = ["RecordCollection", "RecordReporter"]
 

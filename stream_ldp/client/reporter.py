@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.privacy.ledger.reports import AttributeReport
     from stream_ldp.records.collection import JointCollection
 
 __all__ = ["Reporter"]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.privacy.ledger.ledger import AttributeReport
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.privacy.ledger.reports import AttributeReport
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["StringReporter"]

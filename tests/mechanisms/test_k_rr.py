@@ -17,7 +17,8 @@ from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.privacy.audit.enumeration import Enumeration
-from stream_ldp.privacy.ledger.ledger import Spending, attribute_reports
+from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.reports import attribute_reports
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance

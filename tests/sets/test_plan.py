@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.privacy.ledger.ledger import PhaseReport, Spending
+from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.reports import PhaseReport
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets

@@ -18,19 +18,16 @@ from pydantic import ValidationError
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
-from stream_ldp.privacy.ledger.ledger import (
-    Book,
+from stream_ldp.privacy.ledger.ledger import Book, Spending, check_terms, day_of
+from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
+from stream_ldp.privacy.ledger.reports import (
     PhaseReport,
-    Spending,
     answer_reports,
     attribute_reports,
-    check_terms,
-    day_of,
     place_reports,
     set_reports,
     string_reports,
 )
-from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
 
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.privacy.ledger.ledger import AttributeReport
+    from stream_ldp.privacy.ledger.reports import AttributeReport
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table

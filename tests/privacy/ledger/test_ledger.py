@@ -21,47 +21,21 @@ from stream_ldp.privacy.ledger.ledger import (
     AlreadyReported,
     Book,
     PhaseAccount,
-    PhaseReport,
     Spending,
-    attribute_reports,
     check_terms,
     day_of,
 )
+from stream_ldp.privacy.ledger.reports import PhaseReport, attribute_reports
 from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
+from tests.privacy.ledger.surveys import KEY, SURVEY, Noise, Record, collection_of, spent
 
-KEY = bytes(range(32))
-Noise = dict[str, float]
-
-SURVEY: Noise = {"f": 0.5, "p": 0.5, "q": 0.75}
 #: An IRR that is not symmetric, one that cannot send 1 for a permanent 0, and none.
 RESPONSES = [SURVEY, {"f": 0.1, "p": 0.05, "q": 0.6}, {"f": 0.6, "p": 0.0, "q": 0.9}, {"f": 0.3}]
 #: Shows the same permanent responses through another IRR.
 OTHER_RESPONSE: Noise = {"f": 0.5, "p": 0.25, "q": 0.75}
-
-Record = Sequence[int]
-
-
-def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> JointCollection:
-    return JointCollection.model_validate(
-        {
-            "collection": name,
-            "mechanism": {"kind": "rr-ldp", **noise},
-            "attributes": [
-                {"name": f"attribute-{place}", "values": [f"value-{value}" for value in range(size)]}
-                for place, size in enumerate(sizes)
-            ],
-            "window": {"size": "60s"},
-            "estimates": [{"name": "all", "of": ["attribute-0"]}],
-        }
-    )
-
-
-def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
-    """Return the spending when these records are reported with memoised permanent responses."""
-    return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))
 
 
 def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
@@ -209,49 +183,6 @@ def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> flo
         return total
 
     return math.log(chance(True, True) / chance(True, False)) + math.log(chance(False, False) / chance(False, True))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "another"},
-        {"mechanism": {"kind": "rr-ldp", **SURVEY, "f": 0.25}},
-        {"attribute": "another"},
-        {"values": ["value-1", "value-0"]},
-        {"values": ["value-0", "value-1", "value-2"]},
-    ],
-)
-def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before(change: dict[str, object]) -> None:
-    """Exactly where a collection's permanent words change, its reports show other responses with other tags."""
-    old = collection_of(2)
-    document = old.document
-    attribute = {
-        "name": change.get("attribute", "attribute-0"),
-        "values": change.get("values", document["attributes"][0]["values"]),
-    }
-    new = JointCollection.model_validate(
-        document
-        | {
-            "collection": change.get("name", "survey"),
-            "mechanism": change.get("mechanism", document["mechanism"]),
-            "attributes": [attribute],
-            "estimates": [{"name": "all", "of": [attribute["name"]]}],
-        }
-    )
-    assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
-    (first,), (second,) = (attribute_reports(each, [(0,)], tag_key=KEY) for each in (old, new))
-    assert first.responses != second.responses
-    assert first.tag != second.tag
-    both = spent(new, [(0,)], before=spent(old, [(0,)]))
-    assert both.assumption is Assumption.CONSTANT
-    assert both.epsilon == pytest.approx(old.mechanism.epsilon() + new.mechanism.epsilon(), abs=1e-12)
-
-
-def test_adding_an_attribute_keeps_the_responses_of_the_others() -> None:
-    alone, both = collection_of(2), collection_of(2, 3)
-    spending = spent(both, [(1, 2)], before=spent(alone, [(1,)]))
-    expected = alone.mechanism.epsilon(reports=2) + alone.mechanism.epsilon(reports=1)
-    assert spending.epsilon == pytest.approx(expected, abs=1e-12)
 
 
 # What is refused.

@@ -46,7 +46,8 @@ from stream_ldp.client import (
 )
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger import ledger_file
-from stream_ldp.privacy.ledger.ledger import AttributeReport, Book
+from stream_ldp.privacy.ledger.ledger import Book
+from stream_ldp.privacy.ledger.reports import AttributeReport
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epochs_epsilon

@@ -1,0 +1,36 @@
+"""These collections of records are what the tests of ledgers report to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.records.collection import JointCollection
+
+KEY = bytes(range(32))
+Noise = dict[str, float]
+
+SURVEY: Noise = {"f": 0.5, "p": 0.5, "q": 0.75}
+
+Record = Sequence[int]
+
+
+def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> JointCollection:
+    return JointCollection.model_validate(
+        {
+            "collection": name,
+            "mechanism": {"kind": "rr-ldp", **noise},
+            "attributes": [
+                {"name": f"attribute-{place}", "values": [f"value-{value}" for value in range(size)]}
+                for place, size in enumerate(sizes)
+            ],
+            "window": {"size": "60s"},
+            "estimates": [{"name": "all", "of": ["attribute-0"]}],
+        }
+    )
+
+
+def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
+    """Return the spending when these records are reported with memoised permanent responses."""
+    return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))

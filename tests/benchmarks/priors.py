@@ -1,8 +1,9 @@
 """This benchmark measures what windows learn from those before: `python -m tests.benchmarks.priors strings`, or
 `python -m tests.benchmarks.priors views nltcs.csv.gz`.
 
-Each window has new users, of a population that stays as it is, or moves from one to another
-a step a window, or becomes the other all at once in the middle. Every window is answered alone (`prior: window`) and
+The users of a window are of a population that stays as it is, or moves from one to another a step a window, or
+becomes the other all at once in the middle. All, half or none of them are there in every window, and repeat the
+answer to their question until they change with the population. Every window is answered alone (`prior: window`) and
 with those before it (`prior: temporal`), by the same reports. Some minutes each.
 """
 
@@ -11,7 +12,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +35,7 @@ from stream_ldp.views.solve import solve as solve_views
 from tests.benchmarks.zipf_strings import zipf_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
 
     #: By the number of a window, the share of the second population in it.
     Moves = Callable[[int, int], float]
+    #: What so many users of the second population (true) and of the first one hold, and a seed.
+    Draw = Callable[[NDArray[np.bool_], np.random.Generator], NDArray[np.int64]]
+    #: The rows that users report who have two random words each, uint32, shape (n, 2), by what they hold.
+    Respond = Callable[[NDArray[np.uint32], NDArray[np.int64], SeededEntropy], NDArray[np.uint8]]
 
 __all__ = ["MOVES", "Measured", "strings", "views"]
 
@@ -49,6 +58,10 @@ MOVES: dict[str, Moves] = {
     "jumps": lambda window, windows: float(window >= windows // 2),
 }
 PRIORS = ("window", "temporal")
+#: Shares of the users who are there in every window.
+RETURNING = (0.0, 0.5, 1.0)
+#: Series of windows with noise of their own, over which the errors of a window are averaged, by kind.
+SERIES = {"strings": 2, "views": 10}
 #: The attributes of each joint distribution of views, by their places in the table.
 _SETS = ((0, 1, 2), (3, 7, 11), (4, 5, 12), (6, 9))
 
@@ -65,36 +78,71 @@ class Measured(NamedTuple):
     covered: float
 
 
-def _strings(prior: str) -> StringCollection:
+def _reports(
+    draw: Draw, respond: Respond, move: str, *, users: int, windows: int, returning: float, seed: int
+) -> Iterator[tuple[float, NDArray[np.uint8]]]:
+    """Iterate over windows: the share of the second population, and the rows that the users report."""
+    people, noise = np.random.SeedSequence(seed).spawn(2)
+    generator, entropy = np.random.default_rng(people), SeededEntropy(noise)
+    same = round(returning * users)
+
+    def words(number: int) -> NDArray[np.uint32]:
+        return np.stack([random_words(number, entropy=entropy) for _ in range(2)], axis=1)
+
+    of_same = words(same)
+    before, after = (respond(of_same, draw(np.full(same, second), generator), entropy) for second in (False, True))
+    moves_at = generator.random(same)
+    for window in range(windows):
+        share = MOVES[move](window, windows)
+        new = generator.random(users - same) < share
+        yield (
+            share,
+            np.concatenate(
+                [
+                    np.where((moves_at < share)[:, None], after, before),
+                    respond(words(users - same), draw(new, generator), entropy),
+                ]
+            ),
+        )
+
+
+def _strings(prior: str, returning: float) -> StringCollection:
     return StringCollection.parse(
         f"""
         collection: words
         mechanism: {{kind: strings, epsilon: 2, k: 32}}
         string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
-        window: {{size: 10s, grace: 1s, returning: 0}}
+        window: {{size: 10s, grace: 1s, returning: {returning}}}
         prior: {prior}
         """
     )
 
 
 def strings(
-    move: str, *, users: int = 100_000, windows: int = 16, seed: int = 0, words: int = 2_000
+    move: str, *, users: int = 100_000, windows: int = 16, returning: float = 0.0, seed: int = 0, words: int = 2_000
 ) -> dict[str, list[Measured]]:
     """Answer windows of strings with each prior."""
-    collections = {prior: _strings(prior) for prior in PRIORS}
+    collections = {prior: _strings(prior, returning) for prior in PRIORS}
     one = collections["window"]
     texts, shares = zipf_words(strings=words, seed=0)
-    encoded = one.table([one.string.encode(text) for text in texts])
-    generator = np.random.default_rng(seed)
+    encoded = one.table([one.string.encode(text) for text in texts]).astype(np.int64)
     # In the second population, other strings are popular.
     other = shares[np.random.default_rng(1).permutation(words)]
+
+    def draw(second: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.int64]:
+        drawn = (generator.choice(words, len(second), p=each) for each in (other, shares))
+        return encoded[np.where(second, *drawn)]
+
+    def respond(chosen: NDArray[np.uint32], table: NDArray[np.int64], entropy: SeededEntropy) -> NDArray[np.uint8]:
+        questions = one.method.questions
+        numbers, seeds = questions.numbers(chosen[:, 0]), chosen[:, 1]
+        return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)
+
     found: dict[str, list[Measured]] = {prior: [] for prior in PRIORS}
     before: dict[str, StringRanking | None] = dict.fromkeys(PRIORS)
-    for window in range(windows):
-        part = MOVES[move](window, windows)
+    series = _reports(draw, respond, move, users=users, windows=windows, returning=returning, seed=seed)
+    for window, (part, rows) in enumerate(series):
         truth = (1.0 - part) * shares + part * other
-        table = encoded[generator.choice(words, users, p=truth)]
-        rows = _rows(one, table, entropy=SeededEntropy(1_000 * seed + window))
         top = [texts[each] for each in np.argsort(-truth, kind="stable")[: one.mechanism_spec.k].tolist()]
         known = dict(zip(texts, truth.tolist(), strict=True))
         for prior, collection in collections.items():
@@ -117,15 +165,8 @@ def strings(
     return found
 
 
-def _rows(collection: StringCollection, table: NDArray[np.integer], *, entropy: SeededEntropy) -> NDArray[np.uint8]:
-    questions = collection.method.questions
-    numbers = questions.numbers(random_words(len(table), entropy=entropy))
-    seeds = random_words(len(table), entropy=entropy)
-    return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)
-
-
 def views(
-    move: str, data: Path, *, users: int = 20_000, windows: int = 16, seed: int = 0
+    move: str, data: Path, *, users: int = 20_000, windows: int = 16, returning: float = 0.0, seed: int = 0
 ) -> dict[str, list[Measured]]:
     """Answer windows of views, all pairs of attributes, with each prior.
 
@@ -139,38 +180,42 @@ def views(
     coded = coded[np.argsort(coded.sum(axis=1), kind="stable")]
     part = 2 * len(coded) // 5
     first, second = coded[:part], coded[-part:]
-    collections = {prior: _views(prior, names, columns) for prior in PRIORS}
-    one, generator = collections["window"], np.random.default_rng(seed)
+    collections = {prior: _views(prior, names, columns, returning) for prior in PRIORS}
+    one = collections["window"]
+
+    def draw(of_second: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.int64]:
+        drawn = (each[generator.integers(0, part, len(of_second))] for each in (second, first))
+        return np.where(of_second[:, None], *drawn)
+
+    def respond(words: NDArray[np.uint32], people: NDArray[np.int64], entropy: SeededEntropy) -> NDArray[np.uint8]:
+        table = one.table([tuple(row) for row in people.tolist()])
+        return one.questions.perturb(one.questions.numbers(words[:, 0]), table, entropy=entropy)
+
     found: dict[str, list[Measured]] = {prior: [] for prior in PRIORS}
     before: dict[tuple[str, str], Estimate] = {}
-    for window in range(windows):
-        share = MOVES[move](window, windows)
-        moved = (generator.random(users) < share)[:, None]
-        drawn = (each[generator.integers(0, part, users)] for each in (second, first))
-        table = one.table([tuple(row) for row in np.where(moved, *drawn).tolist()])
-        entropy, questions = SeededEntropy(1_000 * seed + window), one.questions
-        numbers = questions.numbers(random_words(users, entropy=entropy))
-        sums = ReportSums(reports=users, values=questions.sums(questions.perturb(numbers, table, entropy=entropy)))
+    series = _reports(draw, respond, move, users=users, windows=windows, returning=returning, seed=seed)
+    for window, (share, reported) in enumerate(series):
+        sums = ReportSums(reports=users, values=one.questions.sums(reported))
         for prior, collection in collections.items():
             measured = []
-            for series, of in zip(collection.series, _SETS, strict=True):
+            for asked, of in zip(collection.series, _SETS, strict=True):
                 shape = tuple(len(columns[place]) for place in of)
                 truth = (1.0 - share) * joint_of(first[:, of], shape) + share * joint_of(second[:, of], shape)
                 question = Question(
-                    series=series,
+                    series=asked,
                     window_ms=10_000 * window,
                     final=True,
                     windows=((1.0, (sums,)),),
-                    before=before.get((prior, series.name)),
+                    before=before.get((prior, asked.name)),
                 )
-                estimate = before[prior, series.name] = solve_views(collection, question)
+                estimate = before[prior, asked.name] = solve_views(collection, question)
                 within = np.abs(estimate.joint() - truth) <= 1.96 * estimate.standard_errors()
                 measured.append((estimate.distance(truth), within.mean()))
             found[prior].append(Measured(*np.mean(measured, axis=0).tolist()))
     return found
 
 
-def _views(prior: str, names: Sequence[str], columns: Sequence[Sequence[str]]) -> ViewsCollection:
+def _views(prior: str, names: Sequence[str], columns: Sequence[Sequence[str]], returning: float) -> ViewsCollection:
     document = {
         "collection": "care",
         "mechanism": {"kind": "sampled", "epsilon": 2, "ask": "pairs"},
@@ -179,33 +224,48 @@ def _views(prior: str, names: Sequence[str], columns: Sequence[Sequence[str]]) -
             {"name": f"e{number}", "of": [names[place] for place in of], "prior": prior}
             for number, of in enumerate(_SETS)
         ],
-        "window": {"size": "10s", "grace": "1s", "returning": 0},
+        "window": {"size": "10s", "grace": "1s", "returning": returning},
     }
     return ViewsCollection.parse(json.dumps(document))
 
 
-def _row(name: str, found: dict[str, list[Measured]]) -> Sequence[str]:
-    """Summarise the last three quarters of the windows."""
-    later = {prior: each[len(each) // 4 :] for prior, each in found.items()}
-    errors = {prior: float(np.mean([one.error for one in each])) for prior, each in later.items()}
-    covered = {prior: float(np.mean([one.covered for one in each])) for prior, each in later.items()}
+def _row(name: str, series: Sequence[dict[str, list[Measured]]]) -> Sequence[str]:
+    """Summarise the last three quarters of the windows; the worst is of the ratios of the mean errors of a window."""
+    errors, covered = (
+        {prior: np.array([[each[field] for each in one[prior]] for one in series]).mean(axis=0) for prior in PRIORS}
+        for field in (0, 1)
+    )
     alone, temporal = PRIORS
+    later = slice(len(errors[alone]) // 4, None)
     return (
         name,
-        *(f"{errors[prior]:.4f}" for prior in PRIORS),
-        f"{errors[temporal] / errors[alone]:.2f}",
-        *(f"{covered[prior]:.2f}" for prior in PRIORS),
+        *(f"{errors[prior][later].mean():.4f}" for prior in PRIORS),
+        f"{errors[temporal][later].mean() / errors[alone][later].mean():.2f}",
+        f"{(errors[temporal] / errors[alone]).max():.2f}",
+        *(f"{covered[prior][later].mean():.2f}" for prior in PRIORS),
     )
+
+
+def _measured(kind: str, data: Sequence[str], of: tuple[str, float, int]) -> dict[str, list[Measured]]:
+    move, returning, seed = of
+    if kind == "views":
+        return views(move, Path(data[0]), returning=returning, seed=seed)
+    return strings(move, returning=returning, seed=seed)
 
 
 def main() -> None:
     """Print the table of a kind."""
     kind, *data = sys.argv[1:]
-    table = Table(title=f"{kind}: new users in each window")
-    for column in ("population", "alone", "temporal", "ratio", "covered: alone", "temporal"):
-        table.add_column(column, justify="left" if column == "population" else "right")
-    for move in MOVES:
-        table.add_row(*_row(move, views(move, Path(data[0])) if kind == "views" else strings(move)))
+    table = Table(title=f"{kind}: means of {SERIES[kind]} series")
+    numbers = "alone", "temporal", "ratio", "worst", "covered: alone", "temporal"
+    for column in ("population, users who return", *numbers):
+        table.add_column(column, justify="right" if table.columns else "left")
+    rows, series = list(product(MOVES, RETURNING)), SERIES[kind]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        every = [(*row, seed) for row in rows for seed in range(series)]
+        found = list(pool.map(partial(_measured, kind, data), every))
+    for number, (move, returning) in enumerate(rows):
+        table.add_row(*_row(f"{move}, {returning:.0%}", found[series * number : series * (number + 1)]))
     Console(width=118).print(table)
 
 

@@ -31,6 +31,8 @@ __all__ = ["AttributeBasis", "Moments", "ProductBasis", "transformed"]
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12
+#: Retained shares below this one are taken for it: what reports say of such a function is less than nothing.
+_LEAST_RETAINED = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -72,6 +74,24 @@ class AttributeBasis:
         posterior = likelihoods * self.marginal
         scores: FloatArray = (posterior @ self.functions) / posterior.sum(axis=1, keepdims=True)
         return scores
+
+    def unshrunk(self, likelihoods: FloatArray) -> FloatArray:
+        """Compute the estimate of each value's share from each row of likelihoods alone, shape (rows, size).
+
+        Its mean is 1 for the true value and 0 for the others, and so it is mostly far outside [0, 1].
+        """
+        return self.scores(likelihoods) @ self._inverse
+
+    @property
+    def unshrunk_squares(self) -> FloatArray:
+        """The mean square of `unshrunk` for users who are distributed as the marginal, shape (size,)."""
+        squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, _LEAST_RETAINED)
+        return squares
+
+    @property
+    def _inverse(self) -> FloatArray:
+        inverse: FloatArray = (self.functions / np.maximum(self.retained, _LEAST_RETAINED)).T * self.marginal
+        return inverse
 
 
 class Moments(NamedTuple):
@@ -118,6 +138,16 @@ class ProductBasis:
         """
         return transformed(by_product, [each.functions**2 for each in self.attributes])
 
+    def noise_ratios(self, likelihood: Likelihood) -> FloatArray:
+        """Compute how noisy each cell is, relative to the same cell of independent attributes.
+
+        A cell's noise is that of its own users, who may look like others, and of those who may look like them. It is
+        measured as the mean square of the cell's unshrunk estimate over the reports, of which there is at least one.
+        """
+        squares = likelihood.mean_products([_unshrunk_squares(each) for each in self.attributes])
+        independent: FloatArray = reduce(np.multiply.outer, [each.unshrunk_squares for each in self.attributes])
+        return squares / independent
+
     def moments(self, likelihood: Likelihood) -> Moments:
         """Compute the moments of at least one report of these attributes."""
         return Moments(
@@ -129,6 +159,10 @@ class ProductBasis:
 
 def _squared(attribute: AttributeBasis) -> Feature:
     return lambda likelihoods: attribute.scores(likelihoods) ** 2
+
+
+def _unshrunk_squares(attribute: AttributeBasis) -> Feature:
+    return lambda likelihoods: attribute.unshrunk(likelihoods) ** 2
 
 
 def transformed(array: FloatArray, matrices: Sequence[FloatArray]) -> FloatArray:

@@ -4,13 +4,13 @@ The truth is the joint distribution of the users who reported. Let e_k be the ex
 of the estimate in the basis of independent attributes (basis.py). It covers the cost of shrinkage as well as noise:
 it is the mean over all dependence that the reports leave open (evidence.py).
 
-For independent attributes, the variance of a cell is P0_w^2 S_w, S_w = sum_k e_k phi_k(w)^2. For others,
-P0_w P_w + (P_w - P0_w)^2 replaces P0_w^2, with P the estimate: where it differs from the product P0, the cell's
-coefficients are larger than their prior variance says, which is one for all of an order.
+For independent attributes, the variance of a cell is P0_w^2 S_w, with P0 the product of their marginals and
+S_w = sum_k e_k phi_k(w)^2. For others, there may be more users in a cell, or who look as if they were: then its
+variance is larger by the ratio of its noise that the reports show (`ProductBasis.noise_ratios`), and never smaller.
 
-The noise in this, P0_w P_w S_w, grows with the true P_w, which may be larger than the estimate: a cell that the
-window's own prior has drawn to nearly nothing would have no error. So P_w is taken for half of its own error larger
-there. Under a temporal prior it is not: what the windows before have shown is not drawn to nothing.
+A cell may have more users than the reports show, and more noise with them: one that the window's own prior has drawn
+to nearly nothing would have no error. So it is taken for half of its own error larger. Under a temporal prior it is
+not: what the windows before have shown is not drawn to nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     prior = problem.prior
     product = prior.basis.product
     share = prior.basis.variances(prior.cautious_errors)
-    square = (fit.joint * product + (fit.joint - product) ** 2) * share
+    square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood), 1.0)
     if not isinstance(prior, TemporalPrior):
         square = square + _LARGER * np.sqrt(square) * product * share
     if not fit.shrunk:

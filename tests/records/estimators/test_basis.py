@@ -77,3 +77,29 @@ def test_no_function_is_less_at_the_last_value_than_at_the_first(marginal: list[
     basis, _ = basis_of(np.array(marginal), Support.of_bits(one=0.6, zero=0.4))
     functions = basis.attributes[0].functions
     assert (functions[-1] >= functions[0]).all()
+
+
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
+def test_the_unshrunk_estimates_of_the_reports_have_the_joint_as_their_mean(
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support
+) -> None:
+    joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
+    basis, subject = basis_of(joint, channel)
+    means = subject.mean_products([each.unshrunk for each in basis.attributes])
+    np.testing.assert_allclose(means, joint, atol=1e-6)
+
+
+@given(data=st.data(), sizes=st.sampled_from(TINY_SIZES), channel=channels)
+def test_the_noise_of_every_cell_of_independent_attributes_has_the_ratio_1(
+    data: st.DataObject, sizes: tuple[int, ...], channel: Support
+) -> None:
+    joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
+    product, _ = basis_of(joint, channel)
+    basis, subject = basis_of(product.product, channel)
+    np.testing.assert_allclose(basis.noise_ratios(subject), 1.0, rtol=1e-6)
+
+
+def test_without_noise_the_noise_of_a_cell_is_its_share_of_the_users() -> None:
+    joint = np.array([[0.4, 0.1], [0.1, 0.4]])
+    basis, subject = basis_of(joint, Support.of_bits(one=1.0 - 1e-6, zero=1e-6))
+    np.testing.assert_allclose(basis.noise_ratios(subject), joint / 0.25, rtol=1e-3)

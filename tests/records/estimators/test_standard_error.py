@@ -54,21 +54,35 @@ def test_the_standard_error_covers_the_truth_of_the_users_who_reported(method: s
     assert 0.8 < np.sqrt(np.mean(stated) / np.mean(errors)) < 1.5
 
 
-def test_the_error_of_a_cell_grows_with_the_distance_of_its_estimate_from_the_product() -> None:
-    """Square error s^2 = (P P0 + (P - P0)^2) S for an estimate P, and s P0 S / 2 since the cell may be larger."""
+def test_the_error_of_a_cell_is_larger_by_the_ratio_of_its_noise() -> None:
+    """Square error s^2 = P0^2 R S with the ratio R, and s P0 S / 2 since the cell may be larger."""
     truth = np.diag([0.25] * 4) + 4e-3
     counts, channel = draw(truth / truth.sum(), 20_000, f=0.25, seed=1)
     supports = (channel, channel)
     likelihood = Likelihood.of(counts, sizes=(4, 4), supports=supports)
     problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
-    fit, product = CertifiedEM().fit(problem, None), problem.prior.basis.product
-    assert (fit.joint.max() > 3.0 * product.max(), fit.joint.min() < 0.3 * product.min()) == (True, True)
-    at_estimate = standard_error(problem, fit)
-    at_product = standard_error(problem, fit._replace(joint=product))
-    ratio, share = fit.joint / product, problem.prior.basis.variances(problem.prior.cautious_errors)
-    for error, shape in ((at_estimate, ratio + (ratio - 1.0) ** 2), (at_product, 1.0)):
-        square = product**2 * shape * share
-        np.testing.assert_allclose(error**2, square + 0.5 * np.sqrt(square) * product * share, rtol=1e-9)
+    fit, basis = CertifiedEM().fit(problem, None), problem.prior.basis
+    ratio, share = basis.noise_ratios(likelihood), basis.variances(problem.prior.cautious_errors)
+    assert (ratio.max() > 2.0, ratio.min() < 1.0) == (True, True)
+    square = basis.product**2 * np.maximum(ratio, 1.0) * share
+    expected = square + 0.5 * np.sqrt(square) * basis.product * share
+    np.testing.assert_allclose(standard_error(problem, fit) ** 2, expected, rtol=1e-9)
+
+
+def test_the_errors_of_cells_that_have_most_users_are_those_that_are_made_where_dependence_is_plain() -> None:
+    """25 draws of four such cells: errors were 3.9 times as large as the distances."""
+    truth = np.diag([0.25] * 4) + 4e-3
+    truth /= truth.sum()
+    distances, errors = [], []
+    for seed in range(25):
+        cells = np.random.default_rng(seed).choice(16, size=20_000, p=truth.ravel())
+        users = np.bincount(cells, minlength=16).reshape(4, 4) / 20_000
+        counts, channel = draw(truth, 20_000, f=0.25, seed=seed)
+        solution = solve("em", "certificate", counts, channel, (4, 4))
+        distances.append(np.diag(solution.joint - users))
+        errors.append(np.diag(solution.standard_error))
+    ratio = np.mean(errors) / np.sqrt(np.mean(np.square(distances)))
+    assert 1.0 < ratio < 2.5
 
 
 def test_the_error_of_a_cell_that_is_estimated_as_nothing_is_finite() -> None:

@@ -64,8 +64,8 @@ class Prior:
     moments: moments of the reports in it.
     centre: positive, sums to 1, shape of the joint.
     strength: weight of the prior, in users.
-    variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
-        constant's has no meaning, since the reports settle it.
+    variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
+        the reports settle it.
     cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
         the reports leave open; see `Evidence.expected_errors`.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
@@ -152,10 +152,13 @@ class Prior:
         N, retained = self.moments.reports, self.basis.retained
         return N * self.spread / (1.0 - retained + N * retained * self.spread)
 
-    @property
-    def errors(self) -> FloatArray:
-        """Expected squared error of each coefficient about the users who reported."""
-        return self.spread * (1.0 - self.resolved)
+    def errors(self, variances: FloatArray) -> FloatArray:
+        """Compute the expected squared error of each coefficient of `expected` about the users who reported.
+
+        variances: prior variance of each coefficient, which may be another than the estimate takes it for.
+        """
+        N, retained = self.moments.reports, self.basis.retained
+        return (1.0 - self.resolved) ** 2 * (variances + 1.0 / N) + self.response**2 * retained * (1.0 - retained) / N
 
     @property
     def expected(self) -> FloatArray:
@@ -273,7 +276,7 @@ class _Level:
         # 1e-118, from which no ascent recovers.
         centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
-        usual = float(np.mean([level.variance for level in pairs.values()]))
+        usual = float(np.mean([level.evidence.doubtful_variance for level in pairs.values()]))
         evidence = Evidence(
             basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
         )
@@ -290,11 +293,11 @@ class _Level:
 
     @property
     def variance(self) -> float:
-        """Prior variance of the coefficients, with the doubt about it.
+        """Prior variance of the coefficients.
 
         It believes all of the dependence: there may be as much, if the reports say little.
         """
-        return self.evidence.doubtful_variance
+        return self.evidence.variance
 
     def errors(self, *, last: bool) -> FloatArray:
         """Compute the cautious errors of the coefficients; see `Evidence.expected_errors`.

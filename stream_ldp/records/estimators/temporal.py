@@ -92,9 +92,11 @@ def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence
     evidence: that of earlier windows about the drift, if there were any.
     """
     noise, gain = _noise(prior, recurrence), prior.resolved
+    # Users who return are the population; those who happen to report are as far from the prior's centre as any.
+    spread = prior.variances + recurrence.returning / prior.moments.reports
     return Past(
         joint=joint,
-        variances=(1.0 - gain) ** 2 * prior.variances + gain**2 * (noise.fresh + noise.sampling),
+        variances=(1.0 - gain) ** 2 * spread + gain**2 * (noise.fresh + noise.sampling),
         permanent=gain,
         evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
@@ -144,7 +146,7 @@ class TemporalPrior(Prior):
             centre=centre,
             strength=strength,
             variances=variances,
-            cautious_errors=errors.about_users(gain),
+            cautious_errors=np.where(varying, errors.about_users(gain), 0.0),
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,
@@ -156,9 +158,15 @@ class TemporalPrior(Prior):
         )
 
     def helps(self, window: Prior) -> bool:
-        """Decide whether an estimate with this prior is expected to err less than with the window's own."""
+        """Decide whether an estimate with this prior is expected to err less than with the window's own.
+
+        By chance, a window shows less dependence than there is, and its own estimate would seem the better one; with
+        it all would be lost that is known from the windows before. So its prior variances are taken to be no smaller
+        than those about the past.
+        """
         varying = self.basis.order > 0
-        return not self.jumped and float(self.errors[varying].sum()) < float(window.errors[varying].sum())
+        alone = window.errors(np.maximum(window.variances, self.variances))
+        return not self.jumped and float(self.cautious_errors[varying].sum()) < float(alone[varying].sum())
 
     def past(self, joint: FloatArray) -> Past:
         """Return what the next window takes from this one.
@@ -172,11 +180,6 @@ class TemporalPrior(Prior):
         """K_k: how much of the distance from the past to the reports the estimate goes."""
         weight = self.moments.reports * self.basis.retained
         return weight / (weight + self.strength)
-
-    @property
-    def errors(self) -> FloatArray:
-        """See `Prior.errors`: a_k'."""
-        return self.cautious_errors
 
     @property
     def response(self) -> FloatArray:

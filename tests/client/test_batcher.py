@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_ldp.client.batcher import Batcher
+from stream_ldp.client.batcher import MAX_BATCH_BYTES, Batcher, most_reports
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
-from stream_ldp.pipeline.wire import Batch
+from stream_ldp.pipeline.wire import Batch, encode
 from tests.client.examples import MINUTE_MS, collection_of
 
 SIZE = 4
@@ -84,3 +85,17 @@ def test_no_two_batches_have_the_same_id() -> None:
 def test_without_reports_there_is_no_batch() -> None:
     assert batcher().cut() is None
     assert batcher().add(rows_of(), time_ms=0) == []
+
+
+@pytest.mark.parametrize("bits", [1, 9, 4_000])
+def test_as_many_reports_as_fit_make_a_record_that_a_broker_takes(bits: int) -> None:
+    rows = np.zeros((most_reports(bits), -(-bits // 8)), dtype=np.uint8)
+    sizes = [
+        len(encode(Batch(fingerprint=bytes(16), batch_id=bytes(16), time_ms=0, rows=rows[:count])))
+        for count in (len(rows), len(rows) - 1)
+    ]
+    assert sizes[0] <= MAX_BATCH_BYTES < 2 * sizes[0] - sizes[1]
+
+
+def test_a_report_larger_than_a_record_is_sent_by_itself() -> None:
+    assert most_reports(8 * MAX_BATCH_BYTES) == 1

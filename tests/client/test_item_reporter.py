@@ -255,6 +255,18 @@ async def test_a_round_revised_before_its_report_is_due_is_reported_on_as_revise
     assert [each.total for each in reports_sent(broker, film_round(1), before, after)] == [1, 0, 1]
 
 
+async def test_a_report_leaves_in_its_own_window_although_the_next_round_is_known(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    timeline.publish(film_round(2), at_ms=minutes(0))
+    async with reporter(timeline) as sender:
+        await sender.hold(())
+        await timeline.reach(minutes(1) - 1)
+        assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 0]
+        await timeline.reach(minutes(2))
+    assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 1]
+
+
 async def test_a_report_leaves_only_after_it_is_counted(
     broker: FakeBroker, timeline: Timeline, ledger_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

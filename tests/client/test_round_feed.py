@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from stream_ldp.client.round_feed import closes_ms
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import MINUTE_MS
 from tests.client.fakes import FakeBroker
@@ -76,3 +77,12 @@ async def test_rounds_that_are_over_get_no_report_and_do_not_count_as_refused(
         await timeline.reach(minutes(3) - 1)
     assert [each.total for each in reports_sent(broker, film_round(1))] == [1]
     assert sender.refused == 0
+
+
+@pytest.mark.parametrize(("length_ms", "margin_ms"), [(60_000, 500), (5_000, 500), (2_000, 200)])
+def test_a_round_closes_half_a_second_before_its_end_or_a_tenth_of_a_short_window(
+    length_ms: int, margin_ms: int
+) -> None:
+    asked = film_round(2)
+    short = asked.model_copy(update={"end_ms": asked.start_ms + length_ms})
+    assert closes_ms(short) == short.end_ms - margin_ms

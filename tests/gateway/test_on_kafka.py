@@ -20,6 +20,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.service.harness import Deployment, JointDeployment
+from tests.service.test_worker import assert_finals_are_exact
 from tests.sets.examples import round_of
 
 
@@ -63,10 +64,7 @@ async def test_reports_over_http_are_in_the_published_estimate(
                 for _ in range(2):
                     async with session.post("/v1/collections/survey/batches", data=body) as response:
                         assert (response.status, await response.json()) == (200, {"reports": len(part)})
-            finals = {each.window.start_ms: each for each in await deployment.finals_of(4_000)}
-            assert sum(each.reports for each in finals.values()) == 4_000
-            for published, offline in zip(finals.values(), await deployment.offline(), strict=True):
-                np.testing.assert_allclose(published.joint(), offline.joint(), rtol=0, atol=1e-9)
+            await assert_finals_are_exact(deployment, reports=4_000)
 
 
 async def test_rounds_are_served_as_they_are_published(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> None:

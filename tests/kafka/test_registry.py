@@ -67,6 +67,19 @@ def test_a_difference_in_a_long_list_is_shown_where_it_begins() -> None:
     assert len(difference) < 300
 
 
+def test_a_difference_within_a_named_part_is_told_by_its_name_and_lists_of_other_parts_as_they_are() -> None:
+    def registration(size: int, *bins: object) -> Registration:
+        return Registration(
+            name="care",
+            fingerprint=b"",
+            document={"attributes": [{"name": "age", "size": size}, {"name": "diet", "size": 3}], "bins": [*bins]},
+        )
+
+    assert registration(2, 0).differences(registration(4, 0)) == "attributes.age.size (registered: 2; here: 4)"
+    other = registration(2, {"from": 0}).differences(registration(2, "name"))
+    assert other == "bins (registered: {'from': 0}; here: name)"
+
+
 async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: Settings) -> None:
     await create_registry(settings)
     await register(settings, [Registration.of(collection_of())])

@@ -26,7 +26,7 @@ from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
 from tests.places import examples as places
 from tests.sampled.examples import collection_of, marginals_of, outputs_of
-from tests.service.harness import JointDeployment
+from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings
 from tests.views.examples import collection_of as collection_of_views
 from tests.views.examples import estimated as estimated_from_views
@@ -285,7 +285,9 @@ async def test_a_collection_without_answers_is_no_error(page: Page) -> None:
 async def test_the_numbers_on_the_page_are_those_of_the_topic(
     page: Page, tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
-    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    # That nobody reports any more would be shown next; with a fewest number of reports it is not told.
+    text = f"{SURVEY}min_reports: 1\n"
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=text)
     flags = ["--brokers", kafka.bootstrap, "--topic-prefix", prefix, "--port", "0"]
     command = [sys.executable, "-m", "stream_ldp.cli", "page", str(deployment.file), *flags]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)

@@ -183,10 +183,13 @@ class JointDeployment(Deployment):
         return [estimate for estimate in finals if estimate.final]
 
     async def finals_of(self, reports: int, *, within: float = 60.0) -> list[Estimate]:
-        """Wait until the final estimates of each series hold this many reports, and return them as they are then."""
+        """Wait until the final estimates of each series hold this many reports, and return them as they are then.
+
+        That nobody reported in a window is told by a final too, sooner or later: those are left out.
+        """
         async with asyncio.timeout(within):
             while True:
-                finals = await self.finals()
+                finals = [estimate for estimate in await self.finals() if estimate.reports]
                 distinct = {(each.estimate, each.window.start_ms): each.reports for each in finals}
                 totals: dict[str, int] = defaultdict(int)
                 for (name, _), counted in distinct.items():

@@ -45,10 +45,10 @@ class CoinDeployment(Deployment):
         return [share for record in records if (share := toy.Share.from_bytes(record.value)).final]
 
     async def finals_of(self, reports: int, *, within: float = 60.0) -> list[toy.Share]:
-        """Wait until the finals hold so many reports, and return them."""
+        """Wait until the finals hold so many reports, and return those of windows with reports."""
         async with asyncio.timeout(within):
             while True:
-                finals = await self.finals()
+                finals = [share for share in await self.finals() if share.reports]
                 if sum(share.reports for share in finals) >= reports:
                     return finals
                 await asyncio.sleep(0.2)

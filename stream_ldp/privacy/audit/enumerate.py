@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -60,10 +61,14 @@ def distribution(
     Raises:
         UnknownDistribution: it uses randomness in another way, or has more than `MAX_WAYS` ways to turn out.
     """
-    found: dict[Output, Fraction] = {}
+    # Of each output, the sum of the numerators over each denominator, since there are few of these.
+    found: dict[Output, Counter[int]] = defaultdict(Counter)
     for output, way in _ways(run, only=only, given=given, most=most):
-        found[output] = found.get(output, Fraction(0)) + Fraction(way.numerator, way.denominator)
-    return found
+        found[output][way.denominator] += way.numerator
+    return {
+        output: sum(map(Fraction, numerators.values(), numerators.keys()), start=Fraction(0))
+        for output, numerators in found.items()
+    }
 
 
 def played(run: Callable[[Entropy], Output]) -> list[tuple[Output, NDArray[np.uint32]]]:

@@ -9,25 +9,34 @@ import sys
 import pytest
 
 
-@pytest.mark.usefixtures("kafka")
-def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> None:
-    # An epoch of the films takes 12 s, and begins after 4 s at the latest.
+def demo(seconds: int) -> str:
+    """Run the demo to its end, and return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "stream_ldp.cli", "demo", "--seconds", "22", "--rate", "4000"],
+        [sys.executable, "-m", "stream_ldp.cli", "demo", "--seconds", str(seconds), "--rate", "4000"],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    survey, films = done.stdout.splitlines()[-2:]
+    return done.stdout
+
+
+@pytest.mark.usefixtures("kafka")
+def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> None:
+    # An epoch of the films takes 12 s, and begins after 4 s at the latest. On a machine that is busy, the rounds of a
+    # first epoch may come too late for its users.
+    shown = demo(seconds=22)
+    if "no epoch of films ended in that time" in shown:
+        shown = demo(seconds=60)
+    survey, films = shown.splitlines()[-2:]
     found = re.search(r"to the truth: ([\d.]+) \(taken for independent: ([\d.]+)\)", survey)
-    assert found, done.stdout
+    assert found, shown
     near, independent = map(float, found.groups())
     # A window of 20,000 reports is within 0.04 on average, and independence is 0.12 off whatever the number.
     assert near < independent
     found = re.search(r"(\d) of the true top 8 found, their frequencies ([\d.]+) off on average", films)
-    assert found, done.stdout
+    assert found, shown
     # By chance it were 1.6 of 40 films. Seven or eight are usual: the ninth is nearly as frequent as the eighth.
     assert int(found[1]) >= 6
     assert float(found[2]) < 0.05

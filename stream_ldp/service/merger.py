@@ -357,7 +357,7 @@ class Merger(Service):
         died before: they have the same keys and the same content.
         """
         collection = merge.collection
-        if synthesis_of(collection) is None:
+        if (spec := synthesis_of(collection)) is None:
             return
         joint = cast("JointCollection | ViewsCollection", collection)
         question = merge.question(final.window.start_ms, whole(joint), final=True)
@@ -378,7 +378,9 @@ class Merger(Service):
                 for each in chunks
             ]
 
-        await self._producer.publish((await self._solver.work(collection, question, records)).answer)
+        chunks = (await self._solver.work(collection, question, records)).answer
+        await self._producer.publish(chunks)
+        self._metrics.synthetic_records_published.labels(collection.name).inc(spec.records)
 
     async def _is_held(self, owned: _Owned) -> bool:
         """Decide whether something that cannot be read holds the finals of a collection back, and say so."""

@@ -154,6 +154,10 @@ class Metrics:
         self.provisionals_skipped = self._counter(
             "provisionals_skipped", "Provisional answers left out, since those of their series take too long."
         )
+        self.synthetic_records_published = self._counter(
+            "synthetic_records_published",
+            "Synthetic records published with finals; those of the last window again after every start.",
+        )
         self.rounds_published = self._counter(
             "rounds_published", "Rounds published for clients to report on; published again after every start."
         )

@@ -44,6 +44,10 @@ class SyntheticChunk(AnswerMessage):
         description="for each record, the number of its value of each attribute, from 0"
     )
     privacy: Privacy
+    linking: str | None = Field(
+        default=None,
+        description="what the pseudonyms of the reports tell, as in the final; null where they have none",
+    )
 
     @model_validator(mode="after")
     def _records_have_values_of_the_attributes(self) -> Self:

@@ -87,4 +87,5 @@ def published(
             attributes=axes,
             records=part.tolist(),
             privacy=final.privacy,
+            linking=None if final.linked is None else final.linked.privacy,
         )

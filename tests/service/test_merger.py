@@ -578,6 +578,7 @@ async def test_records_follow_the_first_final_of_a_window_and_nothing_else(
     assert (chunk.reports, len(chunk.records), chunk.window.end_ms) == (40, 30, size_ms)
     finals = await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
     assert finals == [40, 40]
+    assert merger._metrics.synthetic_records_published.labels("making")._value.get() == 30
     keys = [each.key for each in published.records if not is_provisional(each.key or b"")]
     assert keys == [b"bathing-mobility|final|0", key, b"mobility|final|0"]
     provisional = [each for each in published.records if is_provisional(each.key or b"")]

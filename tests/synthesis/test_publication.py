@@ -14,6 +14,7 @@ from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.records.answer import Linked
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis import publication
 from stream_ldp.synthesis.publication import are_due, published
@@ -115,6 +116,16 @@ def test_records_have_the_distributions_of_the_users(name: str) -> None:
     # Four of five are; the noise of 20,000 users at these epsilons is .01, seldom three times as much.
     assert alike == pytest.approx(0.8, abs=0.04)
     assert chunk.structure != "independent"
+
+
+def test_records_say_what_the_pseudonyms_of_their_reports_tell() -> None:
+    collection, parts = PARTS["views"]
+    question = question_of(collection, parts)
+    final = final_of(question)
+    told = Linked(users=840, reports=840, reports_per_user=1.0, returning=None, privacy="the same pseudonym for 7d")
+    linked = final.model_copy(update={"linked": told})
+    assert {each.linking for each in published(collection, question, linked)} == {"the same pseudonym for 7d"}
+    assert {each.linking for each in published(collection, question, final)} == {None}
 
 
 def test_each_seed_and_each_window_has_draws_of_its_own() -> None:

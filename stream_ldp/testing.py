@@ -209,7 +209,8 @@ class _Worker:
         question = self._merge.question(final.window.start_ms, whole(collection), final=True)
         estimated = self._merge.question(final.window.start_ms, collection.series[0], final=True)
         if are_due(question, estimated, final):
-            for chunk in published(collection, question, final):
+            earlier = self._merge.earlier(final.window.start_ms)
+            for chunk in published(collection, question, final, earlier=earlier):
                 self._broker.put(
                     self._names.records(collection.name), chunk.to_bytes(), key=chunk.key, headers=chunk.headers
                 )

@@ -18,7 +18,8 @@ from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
-from stream_ldp.service.replay import NotReplayed, recounted
+from stream_ldp.pipeline.recount import answer_before
+from stream_ldp.service.replay import NotReplayed, published_finals, recounted
 from stream_ldp.synthesis.publication import synthetic
 from stream_ldp.synthesis.window import counting_all, labels_of, whole
 
@@ -103,6 +104,7 @@ def synthesize(
     async def run() -> None:
         try:
             question, start_ms = await recounted(collection, other, settings=settings, window_ms=window_ms)
+            finals = await published_finals(collection, settings=settings)
         except NotReplayed as error:
             fail(str(error), code=UNANSWERABLE)
         everything = question(whole(other))
@@ -113,7 +115,9 @@ def synthesize(
             seed=(0 if asked is None else asked.seed) if seed is None else seed,
             method=method or (Synthesis.AUTO if asked is None else asked.method),
         )
-        found = synthetic(other, everything, spec=spec)
+        before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}
+        earlier = {name: answer for name, answer in before.items() if answer is not None}
+        found = synthetic(other, everything, spec=spec, earlier=earlier)
         columns = labels_of(other, found.records)
         _write({name: column.tolist() for name, column in columns.items()}, output)
         widest = max(map(len, found.cliques))

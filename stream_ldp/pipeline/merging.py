@@ -261,6 +261,14 @@ class Merge:
             key=lambda answer: answer.window.end_ms,
         )
 
+    def earlier(self, window_ms: int) -> dict[str, Answer]:
+        """Return the last final answer before a window of each series that has one, by the name of the series."""
+        found = {
+            name: [each for each in finals if each.window.start_ms < window_ms]
+            for name, finals in self._decided.items()
+        }
+        return {name: finals[-1] for name, finals in found.items() if finals}
+
     def refresh(self) -> bool:
         """Look at panes that have changed, a bounded number of them, and return whether all have been looked at.
 

@@ -368,11 +368,11 @@ class Merger(Service):
                 *(collection.name, final.window, sum(question.reports_by_window), sum(estimated.reports_by_window)),
             )
             return
-        estimate = cast("Estimate", final)
+        estimate, earlier = cast("Estimate", final), merge.earlier(final.window.start_ms)
         topic = self._names.records(collection.name)
 
         def records() -> list[Record]:
-            chunks = published(joint, question, estimate)
+            chunks = published(joint, question, estimate, earlier=earlier)
             return [
                 Record(topic=topic, key=each.key, value=each.to_bytes(), partition=0, headers=each.headers)
                 for each in chunks

@@ -1,4 +1,4 @@
-"""The records that are published with a final: a function of the reports of its window and a seed alone."""
+"""The records that are published with a final: a function of what the final is made of and a seed alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_ldp.synthesis.records import synthesize
 from stream_ldp.synthesis.window import marginals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from stream_ldp.collection.synthesis import SynthesisSpec
     from stream_ldp.pipeline.answer import Answer
@@ -25,14 +25,19 @@ __all__ = ["are_due", "published", "synthetic"]
 
 
 def synthetic(
-    collection: JointCollection | ViewsCollection, question: Question[Any, Any], *, spec: SynthesisSpec
+    collection: JointCollection | ViewsCollection,
+    question: Question[Any, Any],
+    *,
+    spec: SynthesisSpec,
+    earlier: Mapping[str, Any],
 ) -> SyntheticRecords:
     """Make the records of a window.
 
     question: about `stream_ldp.synthesis.window.whole`.
+    earlier: the final before of each estimate that has one, by the estimate's name.
     """
     return synthesize(
-        marginals_of(collection, question),
+        marginals_of(collection, question, earlier=earlier),
         records=spec.records,
         # Each window has draws of its own, or what chance does to one would be done to all.
         seed=(spec.seed, max(0, question.window_ms)),
@@ -55,12 +60,17 @@ def are_due(question: Question[Any, Any], estimated: Question[Any, Any], final: 
 
 
 def published(
-    collection: JointCollection | ViewsCollection, question: Question[Any, Any], final: Estimate
+    collection: JointCollection | ViewsCollection,
+    question: Question[Any, Any],
+    final: Estimate,
+    *,
+    earlier: Mapping[str, Any],
 ) -> Iterator[SyntheticChunk]:
     """Make the records of a window, and yield the chunks that are published with its first final, in order.
 
     question: about `stream_ldp.synthesis.window.whole`.
     final: a final of the window, whose reports and privacy are those of the records.
+    earlier: the final before of each estimate that has one, by the estimate's name.
 
     Raises:
         ValueError: the collection asks for no records.
@@ -68,7 +78,7 @@ def published(
     spec = collection.synthesis
     if spec is None:
         raise ValueError(f"{collection.name} asks for no records")
-    found = synthetic(collection, question, spec=spec)
+    found = synthetic(collection, question, spec=spec, earlier=earlier)
     length = max(1, CHUNK_BYTES // record_bytes(collection.record_sizes))
     parts = [found.records[begin : begin + length] for begin in range(0, spec.records, length)]
     axes = tuple(Axis(attribute=each.name, values=each.labels) for each in collection.attributes)

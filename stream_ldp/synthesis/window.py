@@ -18,9 +18,10 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import fitted
+from stream_ldp.views.temporal import follow_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,14 +63,20 @@ def all_pairs(collection: JointCollection) -> JointCollection:
     return parse_values(JointCollection, _fields(collection) | {"estimates": estimates, "synthesis": None})
 
 
-def marginals_of(collection: JointCollection | ViewsCollection, question: Question[Any, Any]) -> Marginals:
+def marginals_of(
+    collection: JointCollection | ViewsCollection, question: Question[Any, Any], *, earlier: Mapping[str, Any]
+) -> Marginals:
     """Estimate the distributions of a window.
 
+    Those of views learn from the windows before as far as the collection's estimates do; those of joint distributions
+    are of every pair, and no window before has estimated all of them.
+
     question: about `whole`.
+    earlier: the final before of each estimate that has one, by the estimate's name.
     """
     if isinstance(collection, ViewsCollection):
-        _, fit = fitted(collection, question)
-        return OfViews(fit=fit)
+        tables, fit = fitted(collection, question)
+        return OfViews(fit=follow_all(collection, question, tables, fit, earlier=earlier))
     asked = all_pairs(collection)
     answers = {
         asked.positions_of(each.of): records.solve(

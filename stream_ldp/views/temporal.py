@@ -8,6 +8,7 @@ alone. A user is asked about one view for ever and repeats the answer, so that o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.variance import contrast_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import Marginals, ViewTable
 
-__all__ = ["Followed", "follow"]
+__all__ = ["Followed", "follow", "follow_all"]
 
 #: Least variance of a coefficient among users, as a share of that among users with every value alike.
 _LEAST_SPREAD = 0.1
@@ -106,6 +107,32 @@ def follow(
         LearntMarginals(of=names, coefficients=learnt),
         users=learnt.weight * float(spread.mean()) / (reports * float(variance.mean())),
     )
+
+
+def follow_all(
+    collection: ViewsCollection,
+    question: Question[ViewEstimateSpec, Estimate],
+    tables: Sequence[ViewTable],
+    fit: Fit,
+    *,
+    earlier: Mapping[str, Estimate],
+) -> Fit:
+    """Return a window's fit with all that the windows before tell of the attributes of its estimates.
+
+    Of an attribute or a pair that several estimates have, the first of them decides: each has its own past.
+
+    question: about any estimate of the window.
+    fit: that of the window alone, made of `tables`.
+    earlier: the final before of each estimate that has one, by the estimate's name.
+    """
+    told: Marginals = {}
+    for spec in reversed(collection.series):
+        asked = replace(question, series=spec, before=earlier.get(spec.name))
+        followed = follow(collection, asked, tables, fit)
+        if followed is not None:
+            places = set(collection.positions_of(spec.of))
+            told |= {of: found for of, found in followed.fit.told.items() if set(of) <= places}
+    return fit.with_told(told) if told else fit
 
 
 def _before(question: Question[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:

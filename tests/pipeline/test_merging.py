@@ -150,6 +150,17 @@ def test_a_final_starts_from_the_one_before() -> None:
     assert np.array_equal(start, before.joint())
 
 
+def test_what_came_before_a_window_is_there_once_its_own_final_is_decided_too() -> None:
+    merge = merge_of()
+    first = estimate_of()
+    second = estimate_of(window=WindowBounds(start_ms=2 * MINUTE_MS, end_ms=3 * MINUTE_MS))
+    for each in (first, second):
+        merge.decide(each)
+        assert merge.earlier(0) == {}
+        assert merge.earlier(2 * MINUTE_MS) == {first.series: first}
+    assert merge.earlier(3 * MINUTE_MS) == {first.series: second}
+
+
 def test_a_final_does_not_start_from_one_of_another_shape() -> None:
     """An earlier version of the collection had an estimate of this name with other attributes."""
     merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))

@@ -76,7 +76,9 @@ class LinkedDeployment(JointDeployment):
             assert isinstance(final, Estimate)
             finals.append(final)
             asked = self.question(self.collection.whole, windows, start, None)
-            records |= {(chunk.key, chunk.to_bytes()) for chunk in published(self.collection, asked, final)}
+            records |= {
+                (chunk.key, chunk.to_bytes()) for chunk in published(self.collection, asked, final, earlier={})
+            }
         return finals, records
 
 

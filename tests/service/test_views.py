@@ -6,6 +6,7 @@ import asyncio
 import signal
 import time
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,9 @@ from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.synthesis.publication import published
 from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.solve import solve
 from tests.service.harness import Deployment
-from tests.views.examples import TEXT, joint_of, question_of, solved, users
+from tests.views.examples import TEXT, joint_of, question_of, users
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +35,7 @@ CARE = (
     TEXT.replace("collection: care", "collection: {name}")
     .replace("{{size: 10s", "{{size: 2s")
     .replace("{mechanism}", "epsilon: 4, ask: pairs")
-    .replace("{window}", ", idle_timeout: 2s")
+    .replace("{window}", ", idle_timeout: 2s, returning: 0")
     .replace("{estimates}", "[{{name: care, of: [bathes, walks]}}, {{name: all, of: [diet, walks, bathes]}}]")
     # In two chunks.
     + "synthesis: {{records: 60000, seed: 3}}\n"
@@ -80,26 +82,30 @@ class ViewsDeployment(Deployment):
         return {start: questions.sums(np.concatenate(rows)) for start, rows in sorted(windows.items())}
 
     async def computed(self) -> list[Estimate]:
-        """The finals that follow from these sums."""
+        """The finals that follow from these sums, each from the one before."""
         windows = await self.windows()
-        return [
-            solved(self.collection, series, sums, window_ms=start)
-            for series in sorted(self.collection.series, key=lambda each: each.name)
-            for start, sums in windows.items()
-        ]
+        finals: list[Estimate] = []
+        for series in sorted(self.collection.series, key=lambda each: each.name):
+            before = None
+            for start, sums in windows.items():
+                question = question_of(self.collection, series, sums, window_ms=start)
+                before = solve(self.collection, replace(question, before=before))
+                finals.append(before)
+        return finals
 
     async def synthesized(self) -> list[tuple[bytes, bytes]]:
-        """The keys and values of the records that follow from these sums."""
+        """The keys and values of the records that follow from these sums, and from the finals before."""
         series = self.collection.series[0]
-        return [
-            (chunk.key, chunk.to_bytes())
-            for start, sums in (await self.windows()).items()
-            for chunk in published(
-                self.collection,
-                question_of(self.collection, series, sums, window_ms=start),
-                solved(self.collection, series, sums, window_ms=start),
-            )
-        ]
+        records: list[tuple[bytes, bytes]] = []
+        earlier: dict[str, Estimate] = {}
+        finals = await self.computed()
+        for start, sums in (await self.windows()).items():
+            of_window = {each.estimate: each for each in finals if each.window.start_ms == start}
+            question = question_of(self.collection, series, sums, window_ms=start)
+            chunks = published(self.collection, question, of_window[series.name], earlier=earlier)
+            records += [(chunk.key, chunk.to_bytes()) for chunk in chunks]
+            earlier = of_window
+        return records
 
 
 @pytest.fixture

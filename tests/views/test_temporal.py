@@ -10,7 +10,8 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.records.answer import Estimate, LearntMarginals
-from stream_ldp.views.solve import solve
+from stream_ldp.views.solve import fitted, solve
+from stream_ldp.views.temporal import follow_all
 from tests.views.examples import collection_of, question_of, sums_of, users
 
 if TYPE_CHECKING:
@@ -125,6 +126,28 @@ def test_attributes_that_the_window_before_did_not_tell_have_no_past() -> None:
     assert estimates.estimate[2:] != whole.estimate[2:]
     assert len(estimates.estimate) == len(whole.estimate)
     assert estimates.weight > 0.0
+
+
+def test_the_fit_of_all_estimates_is_the_published_one_of_each_attribute_that_it_alone_has() -> None:
+    """Estimates that share an attribute have learnt different things of it: the first of them decides."""
+    two = "[{name: first, of: [walks, bathes]}, {name: second, of: [diet]}, {name: third, of: [diet]}]"
+    collection = collection_of(estimates=two, window=", returning: 0")
+    first, second, _ = collection.series
+    sums = [sums_of(collection.questions, users(2_000, seed=each), seed=each) for each in range(3)]
+    finals: dict[str, Estimate] = {}
+    for start, told in enumerate(sums):
+        earlier = dict(finals)
+        for series in (first, second):
+            question = question_of(collection, series, told, window_ms=10_000 * start)
+            finals[series.name] = solve(collection, replace(question, before=earlier.get(series.name), final=True))
+    tables, alone = fitted(collection, question)
+    fit = follow_all(collection, question, tables, alone, earlier=earlier)
+    for name, of in (("first", (0, 1)), ("second", (2,))):
+        np.testing.assert_allclose(fit.joint(of).probability, finals[name].joint(), atol=1e-3)
+        assert np.abs(alone.joint(of).probability - finals[name].joint()).max() > 3e-3
+    assert follow_all(collection, question, tables, alone, earlier={}).joint((0, 1)).probability.tolist() == (
+        alone.joint((0, 1)).probability.tolist()
+    )
 
 
 def test_a_final_that_is_no_earlier_leaves_the_window_nothing() -> None:

@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 #: Modules that only declare, each with the reason why there is nothing to test by itself.
 WITHOUT_TESTS = {
     "cli/__main__.py": "calls main",
+    "cli/audited/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
     "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
     "cli/simulation/options.py": "a dataclass without behaviour",

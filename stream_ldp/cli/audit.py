@@ -17,7 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.audited import read
+from stream_ldp.cli.audited.subject import read
 from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
@@ -27,7 +27,7 @@ from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.cli.audited import Audited
+    from stream_ldp.cli.audited.audited import Audited
 
 __all__ = ["audit"]
 

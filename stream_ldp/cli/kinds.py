@@ -32,7 +32,7 @@ class Face:
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
     view: makes the view that `watch` shows, beside the truth in a file, with at most so many rows.
     subscriber: receives the answers of a collection, given its name.
-    audited: makes what `audit` checks, see `stream_ldp.cli.audited.Audited`.
+    audited: makes what `audit` checks, see `stream_ldp.cli.audited.audited.Audited`.
     """
 
     summary: Callable[..., str]
@@ -62,7 +62,8 @@ def _face(
 
     plan, view: modules of `stream_ldp.cli.views`.
     report, simulate: functions of `stream_ldp.cli`, as `module:name`.
-    subscriber, audited: names in `stream_ldp.client` and `stream_ldp.cli.audited`.
+    subscriber: a name in `stream_ldp.client`.
+    audited: a module of `stream_ldp.cli.audited`.
     """
     views = "stream_ldp.cli.views"
     return Face(
@@ -75,7 +76,7 @@ def _face(
         simulate=Deferred(f"stream_ldp.cli.{simulate}"),
         view=Deferred(f"{views}.{view}:view"),
         subscriber=Deferred(f"stream_ldp.client:{subscriber}"),
-        audited=Deferred(f"stream_ldp.cli.audited:{audited}"),
+        audited=Deferred(f"stream_ldp.cli.audited.{audited}:audited"),
     )
 
 
@@ -86,7 +87,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulate:simulate_records",
         view="estimates",
         subscriber="Subscriber",
-        audited="audited_records",
+        audited="records",
         for_budget=Deferred("stream_ldp.records.plan:for_budget"),
     ),
     "sets": _face(
@@ -95,7 +96,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulation.item_sets:simulate_items",
         view="rankings",
         subscriber="RankingSubscriber",
-        audited="audited_sets",
+        audited="sets",
     ),
     "sampled": _face(
         plan="sampled_plan",
@@ -103,7 +104,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulate:simulate_sampled",
         view="marginals",
         subscriber="MarginalsSubscriber",
-        audited="audited_sampled",
+        audited="sampled",
     ),
     "strings": _face(
         plan="string_plan",
@@ -111,7 +112,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulate:simulate_strings",
         view="strings",
         subscriber="StringSubscriber",
-        audited="audited_strings",
+        audited="strings",
     ),
     "views": _face(
         plan="views_plan",
@@ -119,7 +120,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulate:simulate_views",
         view="estimates",
         subscriber="Subscriber",
-        audited="audited_sampled",
+        audited="sampled",
         for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
     ),
     "places": _face(
@@ -128,7 +129,7 @@ FACES: Mapping[str, Face] = {
         simulate="simulate:simulate_places",
         view="places",
         subscriber="PlaceSubscriber",
-        audited="audited_places",
+        audited="places",
     ),
 }
 

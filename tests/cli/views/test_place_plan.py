@@ -39,14 +39,3 @@ def test_the_plan_says_what_is_told_and_the_error(file: Path) -> None:
     assert document["epsilons"] == [0.5, 2.0]
     assert [each["places"] for each in document["regions"]] == [5, 5, 3, 3, 2, 2]
     assert [error["users"] for error in document["regions"][0]["errors"]] == [1000]
-
-
-def test_the_exact_audit_enumerates_every_size_of_region_and_epsilon(file: Path) -> None:
-    document = json.loads(run("audit", file, "--exact", "--json"))
-    assert document["probabilities_as_stated"]
-    assert [(each["places"], each["claimed"]) for each in document["results"]] == [
-        (size, epsilon) for size in (5, 3, 2) for epsilon in (0.5, 2.0)
-    ]
-    for each in document["results"]:
-        assert each["enumerated"] == pytest.approx(each["claimed"], abs=1e-8)
-        assert each["neighbours"] == "any two places of a region"

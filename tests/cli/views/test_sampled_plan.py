@@ -38,11 +38,3 @@ def test_the_plan_has_the_error_of_each_attribute(file: Path) -> None:
     document = json.loads(run("plan", file, "--json", "--users", "1000"))
     assert [each["name"] for each in document["attributes"]] == ["diet", "age", "smokes"]
     assert [each["users"] for each in document["attributes"][1]["errors"]] == [1000]
-
-
-def test_the_exact_audit_enumerates_every_question(file: Path) -> None:
-    document = json.loads(run("audit", file, "--exact", "--json"))
-    assert document["probabilities_as_stated"]
-    assert [each["about"] for each in document["results"]] == ["diet", "age", "age", "smokes", "any"]
-    for each in document["results"]:
-        assert each["enumerated"] == pytest.approx(each["claimed"], abs=1e-9)

@@ -44,12 +44,3 @@ def test_the_plan_has_the_questions_and_the_error(file: Path) -> None:
     document = json.loads(run("plan", file, "--json", "--users", "1000"))
     assert [each["share"] for each in document["questions"]] == [0.25, 0.25, 0.5]
     assert [each["users"] for each in document["errors"]] == [1000]
-
-
-def test_the_exact_audit_enumerates_what_answers_are_made_with(file: Path) -> None:
-    document = json.loads(run("audit", file, "--exact", "--json"))
-    assert document["probabilities_as_stated"]
-    assert [each["randomizer"] for each in document["results"]] == ["direct", "all"]
-    for each in document["results"]:
-        assert each["enumerated"] == pytest.approx(each["claimed"], abs=1e-9)
-    assert document["results"][-1]["neighbours"] == "any two strings"

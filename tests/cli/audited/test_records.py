@@ -1,0 +1,31 @@
+"""These tests audit mechanisms for records, and collections that have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.audits import MECHANISM, collection, document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["collection"]
+
+
+def test_a_mechanism_is_audited_like_the_collection_that_has_it(collection: Path) -> None:
+    assert document(collection, "--exact") == document(MECHANISM, "--exact")
+
+
+@pytest.mark.parametrize("sizes", [pytest.param("x".join(["24"] * 16), marks=pytest.mark.long), "30x2x17", "2"])
+def test_a_collection_as_large_as_users_have_can_be_enumerated(sizes: str) -> None:
+    answer = document(f"rr-ldp:f=0.25,p=0.25,q=0.75,sizes={sizes}", "--exact")
+    assert len(answer["results"]) == 4 * (sizes.count("x") + 1)
+    assert {row["reports"] for row in answer["changing"]} >= {2, 3, 4}
+
+
+def test_an_attribute_of_many_values_is_audited_in_miniature() -> None:
+    exact = document("k-rr:epsilon=2,sizes=2x3000", "--exact")
+    assert "sizes=(2, 2)" in exact["miniature"]
+    assert [row["claimed"] for row in exact["results"][:1]] == pytest.approx([2.0])

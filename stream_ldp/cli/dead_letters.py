@@ -23,7 +23,7 @@ from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.pipeline.wire import Header
 from stream_ldp.service.dead_letters import DeadLetter

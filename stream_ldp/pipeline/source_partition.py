@@ -6,19 +6,18 @@ so that after a crash another worker arrives at the same partials by reading aga
 
 from __future__ import annotations
 
-import json
-import operator
 import sys
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.windows import closes_at, pane_of
 
 if TYPE_CHECKING:
@@ -30,71 +29,14 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.statistics import Tally
 
-__all__ = ["Changes", "Checkpoint", "Counted", "SourcePartition"]
+__all__ = ["Changes", "Counted", "SourcePartition"]
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.
 MAX_LAYOUTS = 16
 
-#: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
-_METADATA = {
-    "epoch": "generation",
-    "position": "position",
-    "watermark_ms": "watermark_ms",
-    "watermark_epoch": "watermark_generation",
-}
 
 _NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Checkpoint:
-    """The state of a source partition that a commit keeps.
-
-    generation: number of the ownership that committed it; it rises from one ownership to the next.
-    offset: that of the first report of the oldest open pane; reading begins here after a restart.
-    position: offset before which all is counted and every rejection is reported, neither of which is done twice.
-    watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
-    watermark_generation: that of the ownership which advanced the watermark to this time.
-    """
-
-    generation: int
-    offset: int
-    position: int
-    watermark_ms: int | None
-    watermark_generation: int
-
-    def metadata(self) -> str:
-        """Encode all but the offset as the metadata of a commit."""
-        return json.dumps({key: getattr(self, name) for key, name in _METADATA.items()})
-
-    def moved_to(self, beginning: int) -> Self:
-        """Return the checkpoint for a log that begins at `beginning`, since what came before has been deleted."""
-        return replace(self, offset=beginning, position=max(self.position, beginning))
-
-    @classmethod
-    def parse(cls, offset: int, metadata: str) -> Self:
-        """Decode a commit; one without metadata, as an operator's reset of the group leaves it, begins anew.
-
-        Raises:
-            ValueError: the commit was not made by this software.
-        """
-        if not metadata:
-            return cls(generation=0, offset=offset, position=offset, watermark_ms=None, watermark_generation=0)
-        try:
-            fields = dict(json.loads(metadata))
-            # A later release may add fields; this one must still go on from its commits.
-            numbers = {name: fields[key] for key, name in _METADATA.items()}
-            watermark_ms = numbers.pop("watermark_ms")
-            return cls(
-                offset=offset,
-                watermark_ms=None if watermark_ms is None else operator.index(watermark_ms),
-                **{name: operator.index(number) for name, number in numbers.items()},
-            )
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
-            ) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,7 +20,8 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.unreadable import read_past
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_partition import SourcePartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

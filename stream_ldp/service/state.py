@@ -13,7 +13,7 @@ from stream_ldp.kafka.releases import released
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.quarantine import Quarantine
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.windows_log import AnswersLog, partials_log
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.errors import KafkaError
 
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.dead_letters import DeadLetter
 from tests.chaos.checks import differences_of_finals, differences_of_letters, late_places
 from tests.chaos.oracle import Expected, LoggedBatch, Lost, expect

@@ -24,7 +24,7 @@ from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.dead_letters import dead_letter
 from tests.service.harness import JointDeployment, batches
 from tests.service.test_preflight import CARE

@@ -14,7 +14,7 @@ from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
 from tests.service.lived import PARTITION, Lived, commit, live
 from tests.service.test_preflight import CARE

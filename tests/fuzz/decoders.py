@@ -31,7 +31,7 @@ from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
 from stream_ldp.places.answer import PlaceCounts

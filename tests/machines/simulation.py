@@ -17,7 +17,8 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.source_partition import Changes, Checkpoint, SourcePartition
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.records.answer import Axis

@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark
-from stream_ldp.pipeline.source_partition import Changes, Checkpoint, Counted, SourcePartition
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_partition import Changes, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
 from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require

@@ -5,7 +5,6 @@ The interplay of partitions, crashes and owners is tested in tests/machines/test
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +14,8 @@ from hypothesis import strategies as st
 
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.source_partition import Checkpoint, SourcePartition
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 
@@ -51,39 +51,6 @@ def started(*times_ms: int, collection: JointCollection = SURVEY) -> SourceParti
         state.count(range(len(times_ms)), times_ms, records)
         state.take_changes()
     return state
-
-
-def test_a_checkpoint_is_read_back_unchanged() -> None:
-    for watermark_ms in (None, NOW):
-        checkpoint = Checkpoint(
-            generation=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_generation=2
-        )
-        assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
-
-
-def test_the_metadata_of_a_commit_is_the_same_in_every_release() -> None:
-    checkpoint = Checkpoint(generation=3, offset=17, position=23, watermark_ms=NOW, watermark_generation=2)
-    written = '{"epoch": 3, "position": 23, "watermark_ms": 1000000000, "watermark_epoch": 2}'
-    assert checkpoint.metadata() == written
-    assert Checkpoint.parse(17, written) == checkpoint
-    assert Checkpoint.parse(17, written.replace("{", '{"of_a_later_release": 1, ')) == checkpoint
-    none_yet = Checkpoint(generation=1, offset=0, position=0, watermark_ms=None, watermark_generation=1)
-    assert none_yet.metadata() == '{"epoch": 1, "position": 0, "watermark_ms": null, "watermark_epoch": 1}'
-
-
-def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
-    """The default of offset.metadata.max.bytes is 4,096."""
-    largest = 2**63
-    checkpoint = Checkpoint(
-        generation=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_generation=largest
-    )
-    assert len(checkpoint.metadata()) < 4_096
-
-
-@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
-def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
-    with pytest.raises(ValueError, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"):
-        Checkpoint.parse(17, metadata)
 
 
 def test_a_consumer_group_that_an_operator_reset_resumes_at_its_offset() -> None:

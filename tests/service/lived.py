@@ -17,7 +17,7 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.dead_letters import Refused, dead_letter
 from tests.pipeline.test_merging import partial, watermark
 

@@ -13,7 +13,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import ownership
 from stream_ldp.service.ingest import Ingest

@@ -11,7 +11,7 @@ import pytest
 from aiokafka.errors import CommitFailedError, GroupCoordinatorNotAvailableError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service import ownership as ownership_module
 from stream_ldp.service.ownership import Owned, Ownership, ReportsLost
 from tests.service.memory import START_MS, MemoryKafka

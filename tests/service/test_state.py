@@ -6,7 +6,7 @@ import pytest
 from aiokafka import TopicPartition
 
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.source_partition import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.state import SourceState, _source, read_state
 from tests.service.lived import BEHIND, PARTITION, live

@@ -1,0 +1,68 @@
+"""The checkpoint of a source partition: what a commit of offsets keeps of it, and its form in the commit."""
+
+from __future__ import annotations
+
+import json
+import operator
+from dataclasses import dataclass, replace
+from typing import Self
+
+__all__ = ["Checkpoint"]
+
+#: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
+_METADATA = {
+    "epoch": "generation",
+    "position": "position",
+    "watermark_ms": "watermark_ms",
+    "watermark_epoch": "watermark_generation",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """The state of a source partition that a commit keeps.
+
+    generation: number of the ownership that committed it; it rises from one ownership to the next.
+    offset: that of the first report of the oldest open pane; reading begins here after a restart.
+    position: offset before which all is counted and every rejection is reported, neither of which is done twice.
+    watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
+    watermark_generation: that of the ownership which advanced the watermark to this time.
+    """
+
+    generation: int
+    offset: int
+    position: int
+    watermark_ms: int | None
+    watermark_generation: int
+
+    def metadata(self) -> str:
+        """Encode all but the offset as the metadata of a commit."""
+        return json.dumps({key: getattr(self, name) for key, name in _METADATA.items()})
+
+    def moved_to(self, beginning: int) -> Self:
+        """Return the checkpoint for a log that begins at `beginning`, since what came before has been deleted."""
+        return replace(self, offset=beginning, position=max(self.position, beginning))
+
+    @classmethod
+    def parse(cls, offset: int, metadata: str) -> Self:
+        """Decode a commit; one without metadata, as an operator's reset of the group leaves it, begins anew.
+
+        Raises:
+            ValueError: the commit was not made by this software.
+        """
+        if not metadata:
+            return cls(generation=0, offset=offset, position=offset, watermark_ms=None, watermark_generation=0)
+        try:
+            fields = dict(json.loads(metadata))
+            # A later release may add fields; this one must still go on from its commits.
+            numbers = {name: fields[key] for key, name in _METADATA.items()}
+            watermark_ms = numbers.pop("watermark_ms")
+            return cls(
+                offset=offset,
+                watermark_ms=None if watermark_ms is None else operator.index(watermark_ms),
+                **{name: operator.index(number) for name, number in numbers.items()},
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(
+                f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
+            ) from error

@@ -1,0 +1,44 @@
+"""A commit of offsets keeps the checkpoint of a source partition from one release to the next."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+
+NOW = 1_000_000_000
+
+
+def test_a_checkpoint_is_read_back_unchanged() -> None:
+    for watermark_ms in (None, NOW):
+        checkpoint = Checkpoint(
+            generation=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_generation=2
+        )
+        assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
+
+
+def test_the_metadata_of_a_commit_is_the_same_in_every_release() -> None:
+    checkpoint = Checkpoint(generation=3, offset=17, position=23, watermark_ms=NOW, watermark_generation=2)
+    written = '{"epoch": 3, "position": 23, "watermark_ms": 1000000000, "watermark_epoch": 2}'
+    assert checkpoint.metadata() == written
+    assert Checkpoint.parse(17, written) == checkpoint
+    assert Checkpoint.parse(17, written.replace("{", '{"of_a_later_release": 1, ')) == checkpoint
+    none_yet = Checkpoint(generation=1, offset=0, position=0, watermark_ms=None, watermark_generation=1)
+    assert none_yet.metadata() == '{"epoch": 1, "position": 0, "watermark_ms": null, "watermark_epoch": 1}'
+
+
+def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
+    """The default of offset.metadata.max.bytes is 4,096."""
+    largest = 2**63
+    checkpoint = Checkpoint(
+        generation=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_generation=largest
+    )
+    assert len(checkpoint.metadata()) < 4_096
+
+
+@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
+def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
+    with pytest.raises(ValueError, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"):
+        Checkpoint.parse(17, metadata)

@@ -282,9 +282,10 @@ class _Level:
         )
         level = cls.of(likelihood, evidence, evidence.average_strength(independent))
         # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
-        # attribute, and both others together. So their squares add up to no more than a pair's.
+        # attribute, and both others together. So their squares add up to no more than a pair's: on the mean, if their
+        # variance may as well have any value up to twice as much.
         coefficients = int(np.count_nonzero(basis.order >= 3))
-        return replace(level, ceiling=(min(likelihood.sizes) - 1) / max(1, coefficients))
+        return replace(level, ceiling=2.0 * (min(likelihood.sizes) - 1) / max(1, coefficients))
 
     @classmethod
     def of(cls, likelihood: Likelihood, evidence: Evidence, strength: float) -> Self:

@@ -121,7 +121,7 @@ def test_what_attributes_add_to_their_pairs_is_no_larger_than_a_pair_can_be() ->
     truth = np.full((2,) * 4, 1 / 16)
     counts, channel = draw(truth, 200, f=0.5, seed=8, response=(0.5, 0.75))
     prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * 4))
-    assert prior.cautious_errors[prior.basis.order >= 3].sum() == pytest.approx(0.5 + 5 / 200, rel=0.1)
+    assert prior.cautious_errors[prior.basis.order >= 3].sum() == pytest.approx(1.0 + 5 / 200, rel=0.1)
 
 
 def test_binary_attributes_that_go_together_are_drawn_to_one_correlation() -> None:

@@ -22,6 +22,7 @@ WITHOUT_TESTS = {
     "kafka/embedded/errors.py": "error classes",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",
     "pipeline/layout.py": "a protocol",
+    "pipeline/single_tally.py": "an abstract base; what it has is tested with both of its layouts",
     "pipeline/statistics/statistic.py": "a protocol",
     "records/estimators/problem.py": "a protocol and what passes through it; test_contract.py holds all forms to it",
     "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",

@@ -14,12 +14,12 @@ from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
 from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.oracles import value_oracle
 from stream_ldp.sampled.questions import MAX_QUESTIONS, QuestionSet
-from stream_ldp.sampled.series import MarginalSeries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,9 +190,9 @@ class PlaceCollection(CollectionOfRecords):
         )
 
     @cached_property
-    def series(self) -> tuple[MarginalSeries, ...]:
+    def series(self) -> tuple[WindowSeries, ...]:
         """The only series."""
-        return (MarginalSeries(name="places", every_ms=self.every_ms),)
+        return (WindowSeries(name="places", every_ms=self.every_ms),)
 
     @property
     def _meaning(self) -> list[Any]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["ASSUMPTION", "Counts", "place_counts", "solve"]
 
@@ -51,7 +51,7 @@ class Counts:
     projected: NDArray[np.float64]
 
 
-def solve(collection: PlaceCollection, question: Question[MarginalSeries, PlaceCounts]) -> PlaceCounts:
+def solve(collection: PlaceCollection, question: Question[WindowSeries, PlaceCounts]) -> PlaceCounts:
     """Answer a question about one window."""
     questions = collection.questions
     windows = weighted_sums(question, counters=questions.counters)

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.learnt import Learnt
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["learnt"]
 
 
 def learnt(
     collection: PlaceCollection,
-    question: Question[MarginalSeries, PlaceCounts],
+    question: Question[WindowSeries, PlaceCounts],
     counts: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> Learnt | None:

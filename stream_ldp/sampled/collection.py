@@ -12,9 +12,9 @@ from stream_ldp.collection import MAX_BITS, PositiveDuration, Prior, Topics, req
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
+from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.questions import MAX_QUESTIONS
-from stream_ldp.sampled.series import MarginalSeries
 from stream_ldp.sampled.spec import SampledSpec
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ class SampledCollection(AskingCollection):
         return self.window.can_learn(self.prior)
 
     @cached_property
-    def series(self) -> tuple[MarginalSeries, ...]:
+    def series(self) -> tuple[WindowSeries, ...]:
         """The only series."""
-        return (MarginalSeries(every_ms=self.every_ms),)
+        return (WindowSeries(name="marginals", every_ms=self.every_ms),)
 
 
 def _domain(attribute: SampledAttribute) -> list[Any] | None:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.sampled.attributes import SampledAttribute
     from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.sampled.estimates import Answers
-    from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["ASSUMPTION", "solve"]
 
@@ -49,7 +49,7 @@ REPEATED = (
 )
 
 
-def solve(collection: SampledCollection, question: Question[MarginalSeries, Marginals]) -> Marginals:
+def solve(collection: SampledCollection, question: Question[WindowSeries, Marginals]) -> Marginals:
     """Answer a question about one window."""
     questions = collection.questions
     windows = weighted_sums(question, counters=questions.counters)
@@ -75,7 +75,7 @@ def solve(collection: SampledCollection, question: Question[MarginalSeries, Marg
 
 def _marginal(
     collection: SampledCollection,
-    question: Question[MarginalSeries, Marginals],
+    question: Question[WindowSeries, Marginals],
     place: int,
     windows: Sequence[tuple[float, NDArray[np.int64]]],
 ) -> Marginal:

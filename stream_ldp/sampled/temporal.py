@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.learnt import Learnt
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.sampled.answer import Marginals
     from stream_ldp.sampled.collection import SampledCollection
-    from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["learnt"]
 
 
 def learnt(
     collection: SampledCollection,
-    question: Question[MarginalSeries, Marginals],
+    question: Question[WindowSeries, Marginals],
     found: Frequencies | Numbers,
     *,
     attribute: str,
@@ -72,7 +72,7 @@ def _numbers(
 
 
 def _before(
-    question: Question[MarginalSeries, Marginals], attribute: str, found: Frequencies | Numbers
+    question: Question[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers
 ) -> Learnt | None:
     """Find what the final before says of the same values; a worker may have had other candidates then."""
     before = question.earlier

@@ -13,8 +13,8 @@ from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
+from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.strings.attribute import StringAttribute
-from stream_ldp.strings.series import StringSeries
 from stream_ldp.strings.spec import StringSpec
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class StringCollection(CollectionOfRecords):
         return self.window.can_learn(self.prior)
 
     @cached_property
-    def series(self) -> tuple[StringSeries, ...]:
+    def series(self) -> tuple[WindowSeries, ...]:
         """The only series."""
-        return (StringSeries(every_ms=self.every_ms),)
+        return (WindowSeries(name="strings", every_ms=self.every_ms),)
 
     @property
     def _meaning(self) -> list[Any]:

@@ -4,50 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from stream_ldp.pipeline.single_tally import SingleTallyLayout
 from stream_ldp.pipeline.statistics import RowTally
-from stream_ldp.strings.series import STATISTIC
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["StringLayout"]
 
 
-class StringLayout:
-    """The layout of the answers to all questions, a `stream_ldp.pipeline.layout.Layout`.
+class StringLayout(SingleTallyLayout):
+    """The layout of the answers to all questions, of which a pane keeps every one.
 
-    All of them are kept: which strings they support is asked when the server knows some, and a hash with a seed of
-    each user's own has no sums.
+    Which strings they support is asked when the server knows some, and a hash with a seed of each user's own has no
+    sums.
     """
 
     def __init__(self, collection: StringCollection) -> None:
-        self.fingerprint = collection.fingerprint
-        self._questions = collection.method.questions
-        self.bits = self._questions.bits
+        super().__init__(collection.fingerprint, collection.method.questions)
 
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Decide which rows are answers to a question."""
-        return self._questions.valid(rows)
-
-    def takes(self, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Accept every pane: users answer at any time."""
-        return np.ones(len(panes), dtype=np.bool_)
-
-    def tallies(self) -> dict[tuple[str, ...], Tally]:
-        """Make the only tally: the answers themselves."""
-        return {STATISTIC: RowTally(self.bits)}
-
-    def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
-        """Count all rows in the only tally."""
-        tallies[STATISTIC].update(rows)
-
-    def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Find no batch implausible: that of a single user repeats one answer to one question."""
-        return np.zeros(len(counts), dtype=np.bool_)
+    def tally(self) -> RowTally:
+        """Make a tally without answers."""
+        return RowTally(self.bits)

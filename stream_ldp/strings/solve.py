@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings
-    from stream_ldp.strings.series import StringSeries
 
 __all__ = ["ASSUMPTION", "solve"]
 
@@ -27,7 +27,7 @@ __all__ = ["ASSUMPTION", "solve"]
 ASSUMPTION = "any two strings; a user's string does not change, and every report repeats the same answer"
 
 
-def solve(collection: StringCollection, question: Question[StringSeries, StringRanking]) -> StringRanking:
+def solve(collection: StringCollection, question: Question[WindowSeries, StringRanking]) -> StringRanking:
     """Answer a question about one window."""
     questions = collection.method.questions
     windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in question.counts(RowCounts)]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings, Windows
-    from stream_ldp.strings.series import StringSeries
 
 __all__ = ["Followed", "follow"]
 
@@ -50,7 +50,7 @@ class Followed(NamedTuple):
 
 
 def follow(
-    collection: StringCollection, question: Question[StringSeries, StringRanking], windows: Windows
+    collection: StringCollection, question: Question[WindowSeries, StringRanking], windows: Windows
 ) -> Followed:
     """Find the most frequent strings of a window, with what the windows before tell of them.
 

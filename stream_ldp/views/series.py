@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Name, Part, PositiveDuration, Prior, require_distinct
-from stream_ldp.sampled.series import STATISTIC
+from stream_ldp.pipeline.window_series import STATISTIC
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Window

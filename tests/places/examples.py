@@ -15,9 +15,9 @@ from stream_ldp.places.solve import solve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.sampled.questions import Table
-    from stream_ldp.sampled.series import MarginalSeries
 
 __all__ = ["TEXT", "collection_of", "counts_of", "people_csv", "rows_of", "solved", "sums_of", "users"]
 
@@ -64,7 +64,7 @@ def sums_of(collection: PlaceCollection, rows: NDArray[np.uint8]) -> ReportSums:
 
 
 def solved(collection: PlaceCollection, *windows: tuple[float, ReportSums], final: bool = True) -> PlaceCounts:
-    question: Question[MarginalSeries, PlaceCounts] = Question(
+    question: Question[WindowSeries, PlaceCounts] = Question(
         series=collection.series[0],
         window_ms=20_000,
         final=final,

@@ -15,9 +15,9 @@ from stream_ldp.sampled.solve import solve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.sampled.answer import Marginals
     from stream_ldp.sampled.questions import Table
-    from stream_ldp.sampled.series import MarginalSeries
 
 TEXT = """
 collection: diets
@@ -73,7 +73,7 @@ def sums_of(collection: SampledCollection, rows: NDArray[np.uint8]) -> ReportSum
 
 
 def solved(collection: SampledCollection, *windows: tuple[float, ReportSums], final: bool = True) -> Marginals:
-    question: Question[MarginalSeries, Marginals] = Question(
+    question: Question[WindowSeries, Marginals] = Question(
         series=collection.series[0],
         window_ms=20_000,
         final=final,

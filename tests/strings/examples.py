@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.strings.answer import StringRanking
-    from stream_ldp.strings.series import StringSeries
 
 TEXT = """
 collection: words
@@ -56,7 +56,7 @@ def rows_of(collection: StringCollection, table: NDArray[np.uint16], seed: int =
 def solved(
     collection: StringCollection, *windows: tuple[float, Sequence[RowCounts]], final: bool = True
 ) -> StringRanking:
-    question: Question[StringSeries, StringRanking] = Question(
+    question: Question[WindowSeries, StringRanking] = Question(
         series=collection.series[0],
         window_ms=20_000,
         final=final,

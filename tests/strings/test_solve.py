@@ -9,8 +9,8 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.strings.answer import StringRanking
-from stream_ldp.strings.series import StringSeries
 from tests.strings.examples import collection_of, counted, ranking_of, rows_of, solved, users
 
 COLLECTION = collection_of()
@@ -53,7 +53,7 @@ def test_remembered_windows_lower_the_error() -> None:
 
 
 def test_a_window_without_reports_has_no_ranking() -> None:
-    question: Question[StringSeries, StringRanking] = Question(
+    question: Question[WindowSeries, StringRanking] = Question(
         series=COLLECTION.series[0],
         window_ms=20_000,
         final=True,

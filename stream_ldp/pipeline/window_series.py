@@ -1,4 +1,4 @@
-"""The only series of answers of a collection of strings: the ranking of each window."""
+"""The series with one answer a window, made of all its reports, of collections which ask each user one question."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Window
-    from stream_ldp.strings.answer import StringRanking
 
-__all__ = ["STATISTIC", "StringSeries"]
+__all__ = ["STATISTIC", "WindowSeries"]
 
-#: Name of the only statistic: the answers themselves.
+#: Name of the only statistic: the answers to all questions.
 STATISTIC = ("answers",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StringSeries:
-    """The rankings, window by window, a `stream_ldp.collection.Series`.
+class WindowSeries:
+    """The answers of one window after another, a `stream_ldp.collection.Series`.
 
     every_ms: time between two provisional answers of an open window, in milliseconds.
     """
 
-    name: str = "strings"
+    name: str
     every_ms: int
 
-    def statistic(self, before: StringRanking | None) -> tuple[str, ...]:  # noqa: ARG002
+    def statistic(self, before: object) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic, the same in every window."""
         return STATISTIC
 

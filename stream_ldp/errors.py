@@ -6,11 +6,21 @@ does anywhere in Python: a mistake of the program that calls a function, not of 
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = ["DataError", "ParameterError", "StreamLDPError"]
 
 
 class StreamLDPError(Exception):
     """The base of all exceptions of the package. The message tells the user what is wrong and can be put right."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy it as it is: a pool of processes, which pickles it, would else call `__init__` with the message."""
+        return _copied, (type(self), self.args), self.__dict__
+
+
+def _copied(kind: type[StreamLDPError], args: tuple[Any, ...]) -> StreamLDPError:
+    return kind.__new__(kind, *args)
 
 
 class ParameterError(StreamLDPError, ValueError):

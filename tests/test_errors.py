@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
+import pickle
 import pkgutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 import stream_ldp
+from stream_ldp.client import BudgetExceeded, DeliveryError, LooserTerms
+from stream_ldp.collection.located import CollectionError, Misplaced
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.extras import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +42,24 @@ def test_every_exception_of_the_package_has_the_one_base() -> None:
 def test_every_exception_of_the_package_still_is_what_python_calls_it() -> None:
     for each in set(exceptions()) - {StreamLDPError}:
         assert issubclass(each, ValueError | RuntimeError | ImportError), each
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        CollectionError(["survey.yaml:1:1: one", "survey.yaml:2:1: another"]),
+        Misplaced("epsilon is wrong", "mechanism", 2),
+        BudgetExceeded(cost=2.0, left=1.0, budget=8.0),
+        DeliveryError(3, "reports", "no broker answers", unsent=1),
+        LooserTerms(["budget"]),
+        MissingExtra("pyarrow"),
+    ],
+    ids=lambda raised: type(raised).__name__,
+)
+def test_an_exception_comes_out_of_another_process_as_it_was_raised(raised: StreamLDPError) -> None:
+    for copied in (pickle.loads(pickle.dumps(raised)), copy.copy(raised)):
+        assert type(copied) is type(raised)
+        assert (str(copied), vars(copied)) == (str(raised), vars(raised))
 
 
 @pytest.mark.parametrize("base", [ValueError, StreamLDPError])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -47,10 +48,12 @@ class _Synchronous:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self._process: int | None = None
 
     def __enter__(self) -> Self:
         """Connect; see the client, also for what it raises."""
         ready = threading.Event()
+        self._process = os.getpid()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), name="stream-ldp client")
         self._thread.daemon = True
         self._thread.start()
@@ -76,6 +79,12 @@ class _Synchronous:
         if self._loop is None:
             work.close()
             raise RuntimeError(f"the {type(self).__name__} is not open: use it inside its `with` block")
+        if os.getpid() != self._process:
+            # The thread is in the process that opened it alone, so nobody would ever do the work.
+            work.close()
+            raise RuntimeError(
+                f"the {type(self).__name__} was opened before this process was forked: open one in each process"
+            )
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["Encoder", "encode_record"]
+__all__ = ["Encoder", "encode_record", "require_mapping"]
 
 
 class Encoder(Protocol):
@@ -36,6 +37,7 @@ def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, c
     Raises:
         DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
     """
+    require_mapping(record)
     known = [attribute.name for attribute in attributes]
     if unknown := [name for name in record if name not in known]:
         raise DataError(
@@ -44,3 +46,11 @@ def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, c
     if missing := [name for name in known if name not in record]:
         raise DataError(f"attribute {missing[0]!r} is missing")
     return tuple(attribute.encode(record[attribute.name]) for attribute in attributes)
+
+
+def require_mapping(record: Any) -> None:
+    """Raise a DataError unless a record names its attributes; the items of a list would be told as their names."""
+    if not isinstance(record, Mapping):
+        raise DataError(
+            f"a record is a mapping from attributes to values, as a dict is, and this is a {type(record).__name__}"
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stream_ldp.collection.attributes import encode_record
+from stream_ldp.collection.attributes import encode_record, require_mapping
 from stream_ldp.collection.collection import Collection
 from stream_ldp.collection.values import MissingValue
 from stream_ldp.errors import DataError
@@ -121,6 +121,7 @@ def encode_rows(
     first = ""
     for place, row in rows:
         try:
+            require_mapping(row)
             encoded.append(code_of(row))
         except MissingValue as error:
             lacking += 1
@@ -184,12 +185,17 @@ def rows_of_table(records: Any, names: Sequence[str]) -> Iterator[Mapping[str, A
     Raises:
         DataError: a column is not there, is there twice, or is shorter than another.
     """
-    if isinstance(records, Sequence):
+    if isinstance(records, Sequence) and not isinstance(records, str | bytes):
         return iter(records)
     if isinstance(records, Mapping):
         there, column_of = list(records), _column_of_mapping(records)
     elif hasattr(records, "column_names"):
         there, column_of = list(records.column_names), lambda name: records.column(name).to_pylist()
+    elif not hasattr(records, "columns"):
+        raise DataError(
+            "many records are a DataFrame, a pyarrow.Table, a mapping of columns, or a sequence of records, and this "
+            f"is a {type(records).__name__}"
+        )
     else:
         there, column_of = list(records.columns), lambda name: _column_of_frame(records[name])
     for name in names:

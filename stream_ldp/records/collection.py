@@ -267,7 +267,8 @@ class JointCollection(SynthesizingCollection):
 
     def table(self, records: NDArray[np.integer] | Sequence[Sequence[int]]) -> NDArray[np.int64]:
         """Return encoded records as value indices, shape (n, attributes)."""
-        return np.asarray(records)
+        table = np.asarray(records)
+        return table if len(table) else np.empty((0, len(self.attributes)), dtype=np.int64)
 
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:
         """List the attributes of an estimate, in the order of its axes."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from pathlib import Path
 
@@ -65,6 +67,31 @@ def test_reports_are_taken_sent_and_refused_as_by_the_reporter() -> None:
     assert threading.active_count() == threads, "its thread has ended"
     with pytest.raises(RuntimeError, match="inside its `with` block"):
         client.report(record)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.timeout(20)
+def test_a_process_that_was_forked_is_told_to_open_a_client_of_its_own() -> None:
+    collection = collection_of()
+    with (
+        kafka_in_memory(collection, now_ms=START_MS) as kafka,
+        SyncReporter(Reporter(collection, settings=kafka.settings, clock=kafka.clock)) as reporter,
+    ):
+        reading, writing = os.pipe()
+        if (child := os.fork()) == 0:
+            signal.alarm(10)  # A child that waits for ever would outlive the test.
+            try:
+                reporter.report_many([], secrets=None)
+            except RuntimeError as error:
+                os.write(writing, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            assert told.read() == (
+                "the SyncReporter was opened before this process was forked: open one in each process"
+            )
+        os.waitpid(child, 0)
 
 
 def test_what_the_beginning_of_the_block_raises_ends_its_thread() -> None:

@@ -75,6 +75,25 @@ def test_rows_that_lack_a_value_are_refused_with_their_number_or_left_out_and_co
     assert PEOPLE.encode_many(table, missing=Missing.SKIP).left_out == 2
 
 
+@pytest.mark.parametrize("record", [["meat", "walks"], "meat", None, 3, ("diet", "meat")])
+def test_a_record_without_names_is_refused_without_a_word_of_its_values(record: Any) -> None:
+    with pytest.raises(DataError, match=r"^a record is a mapping from attributes to values") as refused:
+        PEOPLE.encode(record)
+    assert "meat" not in str(refused.value)
+    with pytest.raises(DataError, match=r"^row 1: a record is a mapping from attributes to values"):
+        PEOPLE.encode_many([record])
+
+
+@pytest.mark.parametrize("table", [None, "meat", 3, iter([])])
+def test_what_is_no_table_is_refused_with_what_is_one(table: Any) -> None:
+    with pytest.raises(DataError, match="many records are a DataFrame"):
+        PEOPLE.encode_many(table)
+
+
+def test_no_records_are_a_table_without_rows() -> None:
+    assert PEOPLE.encode_many([]).table.shape == (0, len(PEOPLE.attributes))
+
+
 def test_a_wrong_value_hides_no_value_that_is_missing_before_it() -> None:
     table = COLUMNS | {"age": [20, None, 30], "diet": ["meat", "fish", "stones"]}
     wrong = "row 3: attribute 'diet': the given value is not one of meat, fish, unknown"

@@ -28,8 +28,14 @@ RECORDS: tuple[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 )
 
 
-def batch(*, codec: str = "none", base: int = 0, producer: int | None = None) -> bytes:
-    """Write RECORDS as aiokafka does, in a transaction of a producer if one is given."""
+def batch(
+    *,
+    codec: str = "none",
+    base: int = 0,
+    producer: int | None = None,
+    records: Sequence[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = RECORDS,
+) -> bytes:
+    """Write records as aiokafka does, in a transaction of a producer if one is given."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODECS[codec],
@@ -39,7 +45,7 @@ def batch(*, codec: str = "none", base: int = 0, producer: int | None = None) ->
         base_sequence=-1,
         batch_size=2**20,
     )
-    for number, (key, value, headers) in enumerate(RECORDS):
+    for number, (key, value, headers) in enumerate(records):
         builder.append(number, 1_000 + number, key, value, headers)
     return struct.pack(">q", base) + bytes(builder.build())[8:]
 
@@ -64,6 +70,14 @@ def test_records_are_read_as_they_were_written_whatever_the_codec(codec: str) ->
     assert [(each.key, each.value, list(each.headers)) for each in records] == list(RECORDS)
     assert [(each.offset, each.timestamp_ms) for each in records] == [(40, 1_000), (41, 1_001), (42, 1_002)]
     assert all(each.fault is None for each in records)
+
+
+def test_the_smallest_batches_are_read_one_without_records_too() -> None:
+    data = batch(records=RECORDS[1:2]) + batch(base=1, records=()) + batch(base=1, records=RECORDS[1:2])
+    assert [(each.offset, each.key, each.value, each.fault) for each in read(data)] == [
+        (0, None, None, None),
+        (1, None, None, None),
+    ]
 
 
 def test_several_batches_follow_one_another_and_one_that_is_cut_off_waits_for_the_next_fetch() -> None:

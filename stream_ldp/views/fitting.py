@@ -163,16 +163,6 @@ class Fit:
         found, sweeps, change = proportional_fit(start, told)
         return Joint(probability=found, sweeps=sweeps, change=change)
 
-    def determined(self) -> dict[tuple[int, ...], NDArray[np.float64]]:
-        """Return the distributions of all attributes, and of all pairs that are told, which agree on what they share.
-
-        They are all that any joint distribution is made of; see `joint` for those of more attributes.
-        """
-        margins: dict[tuple[int, ...], NDArray[np.float64]] = {
-            (place,): self.margin(place) for place in range(len(self.sizes))
-        }
-        return margins | {of: self.pair(*of).probability for of in self.pairs}
-
 
 def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a table, along its last two axes, less the parts that its rows and its columns have alone."""

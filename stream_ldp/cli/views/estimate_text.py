@@ -37,6 +37,7 @@ __all__ = [
     "span",
     "state",
     "truth_line",
+    "warning_lines",
     "word",
 ]
 
@@ -124,6 +125,12 @@ def published_line(published: Published) -> str:
     return f"epsilon {epsilon}, but for {published.delta:g}, where the service is trusted and only finals are read"
 
 
+def warning_lines(answer: Answer) -> Iterable[str]:
+    """Warn of reports that do not look as honest ones do."""
+    if answer.plausibility is not None and answer.plausibility.flagged:
+        yield f"WARNING: honest reports hardly ever look like this ({shown_p(answer.plausibility.p_value)})"
+
+
 def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
     """Show the truth of one estimate in one window, in the form in which `plain_line` shows the estimate."""
     joint = np.array(truth.probability, dtype=np.float64)
@@ -164,8 +171,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
         )
         # The test takes 999 samples, so it can say no less.
         yield f"{verdict} ({shown_p(independence.p_value, least=0.001)})"
-    if estimate.plausibility is not None and estimate.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this ({shown_p(estimate.plausibility.p_value)})"
+    yield from warning_lines(estimate)
     privacy = estimate.privacy
     per_report, for_ever = shown_epsilon(privacy.per_report), shown_epsilon(privacy.for_ever)
     yield f"epsilon {per_report} a report, {for_ever} for ever: {privacy.assumption}"

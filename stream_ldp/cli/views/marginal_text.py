@@ -8,8 +8,17 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.digits import shown, shown_p
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
+from stream_ldp.cli.views.digits import shown
+from stream_ldp.cli.views.estimate_text import (
+    BAR_WIDTH,
+    LINE_CELLS,
+    framed,
+    plausible,
+    span,
+    state,
+    warning_lines,
+    word,
+)
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 
@@ -180,7 +189,6 @@ def _judgement(marginals: Marginals) -> Iterable[str]:
         if isinstance(each.estimate, Frequencies | Numbers) and each.estimate.learnt is not None:
             names = each.estimate.values if isinstance(each.estimate, Frequencies) else ("mean",)
             yield with_the_past(each.attribute, names, each.estimate.learnt)
-    if marginals.plausibility is not None and marginals.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this ({shown_p(marginals.plausibility.p_value)})"
+    yield from warning_lines(marginals)
     privacy = marginals.privacy
     yield f"epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"

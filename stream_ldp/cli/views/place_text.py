@@ -8,8 +8,17 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.digits import decimals, shown, shown_p
-from stream_ldp.cli.views.estimate_text import BAR_WIDTH, LINE_CELLS, framed, plausible, span, state, word
+from stream_ldp.cli.views.digits import decimals, shown
+from stream_ldp.cli.views.estimate_text import (
+    BAR_WIDTH,
+    LINE_CELLS,
+    framed,
+    plausible,
+    span,
+    state,
+    warning_lines,
+    word,
+)
 from stream_ldp.cli.views.marginal_text import with_the_past
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
@@ -96,7 +105,6 @@ def _judgement(counts: PlaceCounts) -> Iterable[str]:
         yield "weighted by variance: right only if the choice of epsilon has nothing to do with the place"
     if counts.learnt is not None:
         yield with_the_past("shares", counts.places, counts.learnt)
-    if counts.plausibility is not None and counts.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this ({shown_p(counts.plausibility.p_value)})"
+    yield from warning_lines(counts)
     epsilons = " or ".join(map(shown_epsilon, counts.privacy.epsilons))
     yield f"epsilon {epsilons} for ever: {counts.privacy.assumption}"

@@ -8,7 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.digits import shown, shown_p
+from stream_ldp.cli.views.digits import shown
 from stream_ldp.cli.views.estimate_text import (
     BAR_WIDTH,
     LINE_CELLS,
@@ -17,6 +17,7 @@ from stream_ldp.cli.views.estimate_text import (
     published_line,
     span,
     state,
+    warning_lines,
     word,
 )
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -109,8 +110,7 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
         yield f"the epochs before weigh as much as {ranking.learnt.weight:,.0f} reports of the last phase"
     if ranking.plausibility is None:
         yield "whether these reports are honest cannot be tested"
-    elif ranking.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
+    yield from warning_lines(ranking)
     privacy = ranking.privacy
     for_ever = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} for ever"
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch{for_ever}: {privacy.assumption}"

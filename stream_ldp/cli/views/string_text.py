@@ -8,7 +8,7 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.views.digits import shown, shown_p
+from stream_ldp.cli.views.digits import shown
 from stream_ldp.cli.views.estimate_text import (
     BAR_WIDTH,
     LINE_CELLS,
@@ -17,6 +17,7 @@ from stream_ldp.cli.views.estimate_text import (
     published_line,
     span,
     state,
+    warning_lines,
     word,
 )
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -111,8 +112,7 @@ def _judgement(ranking: StringRanking, truth: TrueStrings | None) -> Iterable[st
         )
     if ranking.learnt is not None and ranking.learnt.shares.weight:
         yield f"the windows before weigh as much as {ranking.learnt.shares.weight:,.0f} reports"
-    if ranking.plausibility is not None and ranking.plausibility.flagged:
-        yield f"WARNING: honest reports hardly ever look like this ({shown_p(ranking.plausibility.p_value)})"
+    yield from warning_lines(ranking)
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"
     if privacy.published is not None:

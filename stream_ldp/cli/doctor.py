@@ -26,7 +26,7 @@ from stream_ldp.service.diagnosis import Facts, Finding, GroupFacts, Level, diag
 from stream_ldp.service.groups import groups_left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.registry import Registration
@@ -81,10 +81,11 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
         operations = await cluster.operations(list(topics)) if topics else {}
         places = [TopicPartition(each.name, number) for each in topics.values() for number in range(each.partitions)]
         # A consumer that is stopped before it had anything to do is stopped in the middle of its start.
+        asked_ms = now_ms()
         bounds = await bounds_of(settings, places) if places else {}
         readable = {name for name in topics if Operation.READ in operations.get(name, READ)}
-        newest_ms, here_ms = await _clocks(
-            settings, {place: ends for place, ends in bounds.items() if place.topic in readable}
+        newest_ms, here_ms, ahead_ms = await _clocks(
+            settings, {place: ends for place, ends in bounds.items() if place.topic in readable}, asked_ms=asked_ms
         )
         groups, hidden_groups = await _groups(cluster, settings, collections.values(), bounds)
         return Facts(
@@ -101,6 +102,7 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
             else (),
             newest_ms=newest_ms,
             now_ms=here_ms,
+            ahead_ms=ahead_ms,
             missing={package: extra for package, extra in OPTIONAL.items() if find_spec(package) is None},
         )
 
@@ -162,14 +164,34 @@ async def _groups(
     return groups, hidden
 
 
-async def _clocks(settings: Settings, bounds: Mapping[TopicPartition, tuple[int, int]]) -> tuple[int | None, int]:
-    """Return the newest time that a broker gave to a record, and the time here just after that record came.
+async def _clocks(
+    settings: Settings, bounds: Mapping[TopicPartition, tuple[int, int]], *, asked_ms: int
+) -> tuple[int | None, int, int | None]:
+    """Read the brokers' clocks from the times that they gave to records, and nothing is written for it.
 
-    The first is None where no broker gives times.
+    bounds: of partitions, as they were found after the time `asked_ms` here.
+
+    Returns:
+        The newest time that a broker gave, or None where no broker gives times; the time here just after that record
+        came; and the least time from `asked_ms` here to that of a record which was written later, or None.
     """
-    clocks: list[tuple[int, int]] = []
+    clocks = [clock async for clock in _times(settings, bounds)]
+    later = await bounds_of(settings, list(bounds)) if bounds else {}
+    written = {place: (bounds[place][1], end) for place, (_, end) in later.items()}
+    since = [clock async for clock in _times(settings, written)]
+    ahead_ms = min((broker_ms - asked_ms for broker_ms, _ in since), default=None)
+    if not clocks + since:
+        return None, now_ms(), None
+    # The record that came the soonest after it was written bounds the skew the closest.
+    return *max(clocks + since, key=lambda clock: clock[0] - clock[1]), ahead_ms
+
+
+async def _times(
+    settings: Settings, bounds: Mapping[TopicPartition, tuple[int, int]]
+) -> AsyncIterator[tuple[int, int]]:
+    """Yield the broker's time of the last record of each partition, and the time here just after it came."""
     async for records in last_records(settings, bounds):
         here_ms = now_ms()
-        clocks += [(each.timestamp, here_ms) for each in records if each.timestamp_type == LOG_APPEND_TIME]
-    # The record that came the soonest after it was written bounds the skew the closest.
-    return max(clocks, key=lambda clock: clock[0] - clock[1]) if clocks else (None, now_ms())
+        for each in records:
+            if each.timestamp_type == LOG_APPEND_TIME:
+                yield each.timestamp, here_ms

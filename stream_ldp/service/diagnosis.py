@@ -66,6 +66,8 @@ class Facts:
     newest_ms: the broker's time of the newest record that was read, in milliseconds since 1970-01-01 UTC; None if
         there is none.
     now_ms: the time of this machine just after that record was read, likewise.
+    ahead_ms: the least time from that of this machine, before the cluster was asked, to the broker's time of a record
+        that was written after it; None if none was written. The brokers' clock is at most as far ahead.
     missing: the extra that brings a package that is not installed, by package.
     """
 
@@ -80,6 +82,7 @@ class Facts:
     strangers: tuple[str, ...] = ()
     newest_ms: int | None = None
     now_ms: int
+    ahead_ms: int | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -204,11 +207,23 @@ def _clock(facts: Facts) -> Finding:
             cure="ask again when there are reports",
         )
     behind_ms = facts.newest_ms - facts.now_ms
+    if facts.ahead_ms is not None and facts.ahead_ms < -CLOSE_CLOCKS_MS:
+        return Finding(
+            level=Level.WARNING,
+            what=f"the clock of this machine is at least {-facts.ahead_ms / 1000:.1f} s ahead of that of the brokers",
+            cure="synchronize both by NTP: reports with a wrong time are refused, or counted in the wrong window",
+        )
     if behind_ms > CLOSE_CLOCKS_MS:
         return Finding(
             level=Level.WARNING,
             what=f"the clock of this machine is at least {behind_ms / 1000:.1f} s behind that of the brokers",
             cure="synchronize both by NTP: reports with a wrong time are refused, or counted in the wrong window",
+        )
+    if facts.ahead_ms is not None:
+        return Finding(
+            level=Level.OK,
+            what=f"clock skew: this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers', and at most "
+            f"{facts.ahead_ms / 1000:.1f} s behind it",
         )
     return Finding(
         level=Level.UNKNOWN,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -18,6 +21,11 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
 from tests.service.test_preflight import CARE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+doctor = importlib.import_module("stream_ldp.cli.doctor")
 
 
 def _file(folder: Path) -> Path:
@@ -59,6 +67,31 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
     assert "ok: the rules on topics are enough for: client, worker" in result.stdout
     assert merge not in result.stdout
     assert "clock skew: unknown beyond that this clock is at most" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("skew_ms", "bounded"),
+    # Records of 100 ms before doctor asked, which took 40 ms, and of 20 ms after it had asked.
+    [(0, (20, 40, 20)), (-5_000, (-4_980, 40, -4_980)), (5_000, (5_020, 40, 5_020))],
+)
+async def test_a_record_that_is_written_meanwhile_bounds_the_brokers_clock_on_both_sides(
+    monkeypatch: pytest.MonkeyPatch, skew_ms: int, bounded: tuple[int, int, int]
+) -> None:
+    place, idle = TopicPartition("reports", 0), TopicPartition("reports", 1)
+    written_ms = {4: -100, 6: 20}
+
+    async def last_records(_: Settings, bounds: dict[TopicPartition, tuple[int, int]]) -> AsyncIterator[list[Any]]:
+        for begin, end in bounds.values():
+            if begin < end:
+                yield [SimpleNamespace(timestamp=written_ms[end - 1] + skew_ms, timestamp_type=1)]
+
+    async def bounds_of(*_: object) -> dict[TopicPartition, tuple[int, int]]:
+        return {place: (0, 7), idle: (0, 0)}
+
+    monkeypatch.setattr(doctor, "last_records", last_records)
+    monkeypatch.setattr(doctor, "bounds_of", bounds_of)
+    monkeypatch.setattr(doctor, "now_ms", lambda: 40)
+    assert await doctor._clocks(Settings(), {place: (0, 5), idle: (0, 0)}, asked_ms=0) == bounded
 
 
 def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp_path: Path) -> None:

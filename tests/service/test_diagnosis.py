@@ -138,6 +138,18 @@ def test_a_record_from_the_future_shows_that_this_clock_is_behind() -> None:
     assert what == "the clock of this machine is at least 5.0 s behind that of the brokers"
 
 
+def test_a_record_from_before_it_was_asked_for_shows_that_this_clock_is_ahead() -> None:
+    behind = replace(GOOD, newest_ms=GOOD.now_ms - 5_100, ahead_ms=-5_000)
+    ((what, _),) = found(behind, Level.WARNING)
+    assert what == "the clock of this machine is at least 5.0 s ahead of that of the brokers"
+
+
+def test_a_record_that_came_meanwhile_bounds_the_skew_on_both_sides() -> None:
+    sound = [what for what, _ in found(replace(GOOD, ahead_ms=300), Level.OK) if "clock" in what]
+    assert sound == ["clock skew: this clock is at most 0.4 s ahead of the brokers', and at most 0.3 s behind it"]
+    assert not [what for what, _ in found(replace(GOOD, ahead_ms=300), Level.UNKNOWN) if "clock" in what]
+
+
 def test_without_a_record_the_skew_is_unknown() -> None:
     assert any(
         "clock skew: unknown, since" in what for what, _ in found(replace(GOOD, newest_ms=None), Level.UNKNOWN)

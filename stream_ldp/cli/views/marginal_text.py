@@ -14,6 +14,7 @@ from stream_ldp.cli.views.estimate_text import (
     LINE_CELLS,
     framed,
     plausible,
+    published_line,
     span,
     state,
     warning_lines,
@@ -192,3 +193,5 @@ def _judgement(marginals: Marginals) -> Iterable[str]:
     yield from warning_lines(marginals)
     privacy = marginals.privacy
     yield f"epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"
+    if privacy.published is not None:
+        yield published_line(privacy.published)

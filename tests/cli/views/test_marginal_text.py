@@ -8,8 +8,10 @@ import numpy as np
 from rich.console import Console
 
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
+from stream_ldp.cli.views.estimate_text import published_line
 from stream_ldp.cli.views.marginal_text import marginal_truth_lines, marginals_line, marginals_panel
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.answer import Published
 from stream_ldp.sampled.answer import Frequencies, Marginals
 from tests.sampled.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
 from tests.sampled.test_temporal import windows
@@ -53,6 +55,15 @@ def test_the_share_of_users_with_none_of_the_candidates_is_shown() -> None:
     assert isinstance(diet.estimate, Frequencies)
     with_others = diet.model_copy(update={"estimate": diet.estimate.model_copy(update={"others": 0.125})})
     assert "none of these: 0.1250" in shown_of(marginals.model_copy(update={"attributes": (with_others,)}))
+
+
+def test_a_panel_says_what_readers_of_finals_could_learn() -> None:
+    marginals = marginals_of(COLLECTION)
+    published = Published(epsilon=0.1189, delta=1e-8, assumption="")
+    known = marginals.model_copy(update={"privacy": marginals.privacy.model_copy(update={"published": published})})
+    unknown = marginals.model_copy(update={"privacy": marginals.privacy.model_copy(update={"published": None})})
+    line = published_line(published)
+    assert (line in shown_of(known), line in shown_of(unknown)) == (True, False)
 
 
 def test_outputs_from_which_no_frequencies_follow_are_shown_as_such() -> None:

@@ -94,6 +94,9 @@ class Filter(MessagePart):
     variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
+    doubt: list[Any] | None = Field(
+        default=None, description="how much larger each variance may well be, nested likewise; null in older finals"
+    )
 
 
 class LearntMarginals(MessagePart):

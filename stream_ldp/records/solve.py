@@ -229,6 +229,7 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
         joint=before.joint(),
         variances=np.array(left.variances, dtype=np.float64),
         permanent=np.array(left.permanent, dtype=np.float64),
+        doubt=np.zeros(before.shape) if left.doubt is None else np.array(left.doubt, dtype=np.float64),
         evidence=np.array(left.evidence, dtype=np.float64),
     )
     return found if fits(found, sizes) else None
@@ -255,7 +256,10 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
         drift=temporal.drift,
         jumped=temporal.jumped,
         filter=Filter(
-            variances=_short(left.variances), permanent=_short(left.permanent), evidence=tuple(left.evidence.tolist())
+            variances=_short(left.variances),
+            permanent=_short(left.permanent),
+            evidence=tuple(left.evidence.tolist()),
+            doubt=_short(left.doubt),
         )
         if final
         else None,

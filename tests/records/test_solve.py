@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -246,9 +247,21 @@ def test_what_a_final_leaves_takes_few_bytes() -> None:
     temporal = solve(collection_with(MECHANISMS[0]), _window(0, None, seed=1)).temporal
     assert temporal is not None
     assert temporal.filter is not None
-    numbers = np.array([temporal.filter.variances, temporal.filter.permanent]).ravel().tolist()
-    assert len(numbers) == 12
+    left = temporal.filter
+    numbers = np.array([left.variances, left.permanent, left.doubt]).ravel().tolist()
+    assert len(numbers) == 18
     assert max(len(repr(number)) for number in numbers) <= 12
+
+
+def test_a_final_that_does_not_tell_its_doubt_is_followed_by_the_same_joint_with_smaller_errors() -> None:
+    collection = collection_with(MECHANISMS[0])
+    first = solve(collection, _window(0, None, seed=1))
+    older = json.loads(first.to_bytes())
+    del older["temporal"]["filter"]["doubt"]
+    found = solve(collection, _window(1, first, seed=2))
+    after_older = solve(collection, _window(1, Estimate.from_bytes(json.dumps(older).encode()), seed=2))
+    assert after_older.probability == found.probability
+    assert np.all(np.less(after_older.standard_error, found.standard_error))
 
 
 def test_a_final_of_an_earlier_release_leaves_nothing_but_a_start() -> None:

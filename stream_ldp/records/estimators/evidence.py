@@ -98,7 +98,7 @@ class Evidence:
     def doubtful_variance(self) -> float:
         """Root of the posterior mean of v^2: the mean, and more the less is known of v.
 
-        What is usual of pairs may be so much for what depends on more attributes, of which reports tell less.
+        Errors that take v for its mean cover too little where the reports say little of it.
         """
         return math.sqrt(float(self._posterior @ self._variances**2))
 

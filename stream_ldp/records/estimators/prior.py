@@ -64,8 +64,9 @@ class Prior:
     moments: moments of the reports in it.
     centre: positive, sums to 1, shape of the joint.
     strength: weight of the prior, in users.
-    variances: prior variance of each coefficient in `basis`, shape of the joint; the constant's has no meaning, since
-        the reports settle it.
+    variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
+        constant's has no meaning, since the reports settle it.
+    doubt: how much of each is the doubt.
     cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
         the reports leave open; see `Evidence.expected_errors`.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
@@ -79,6 +80,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
+    doubt: FloatArray
     cautious_errors: FloatArray
     p_value: float
     centre_kind: Start
@@ -108,12 +110,13 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
-        variances, errors = np.full(likelihood.sizes, joint.variance), np.zeros(likelihood.sizes)
+        variances, doubt = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.doubt)
+        errors = np.zeros(likelihood.sizes)
         if len(attributes) >= 3:
             errors[basis.order >= 3] = joint.errors(last=True)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
             place = _varying(len(attributes), *which)
-            variances[place] = level.variance
+            variances[place], doubt[place] = level.variance, level.doubt
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
         return cls(
             basis=basis,
@@ -121,6 +124,7 @@ class Prior:
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
+            doubt=doubt,
             cautious_errors=errors,
             dependence=dependence,
             p_value=p_value,
@@ -276,7 +280,7 @@ class _Level:
         # 1e-118, from which no ascent recovers.
         centre = (likelihood.reports * fitted + basis.product) / (likelihood.reports + 1.0)
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
-        usual = float(np.mean([level.evidence.doubtful_variance for level in pairs.values()]))
+        usual = float(np.mean([level.variance for level in pairs.values()]))
         evidence = Evidence(
             basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
         )
@@ -294,11 +298,16 @@ class _Level:
 
     @property
     def variance(self) -> float:
-        """Prior variance of the coefficients.
+        """Prior variance of the coefficients, with the doubt about it.
 
         It believes all of the dependence: there may be as much, if the reports say little.
         """
-        return self.evidence.variance
+        return self.evidence.doubtful_variance
+
+    @property
+    def doubt(self) -> float:
+        """How much of the prior variance is the doubt about it."""
+        return self.evidence.doubtful_variance - self.evidence.variance
 
     def errors(self, *, last: bool) -> FloatArray:
         """Compute the cautious errors of the coefficients; see `Evidence.expected_errors`.

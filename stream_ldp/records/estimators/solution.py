@@ -71,12 +71,14 @@ class Past:
     joint: the estimate of the window before.
     variances: s_k, the mean squared error of each of its coefficients about the population.
     permanent: b_k, the part of the users' permanent noise that each holds.
+    doubt: w_k, how much larger s_k may well be.
     evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.
     """
 
     joint: FloatArray
     variances: FloatArray
     permanent: FloatArray
+    doubt: FloatArray
     evidence: FloatArray
 
 

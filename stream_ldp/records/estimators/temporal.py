@@ -18,6 +18,11 @@ The errors about the users who reported, not the population, are
 
     a_k' = (1 - K_k)^2 (V_k + (1 - r) / N) + K_k^2 (1 - pi_k) R_k + b_k'^2 pi_k R_k.
 
+How far the first window's prior was from the truth is known to it by a mean v alone, and it may be much more (see
+`Evidence.doubtful_variance`). The gains take the mean; errors have the difference w_k besides, as far as it is left:
+
+    w_k' = (1 - K_k)^2 w_k.
+
 Coefficients of two windows are matched by their place. Within an attribute that is the order of lambda, so functions
 that change places have nearly equal errors.
 """
@@ -61,7 +66,7 @@ class Recurrence:
 
 def fits(past: Past, sizes: tuple[int, ...]) -> bool:
     """Decide whether this can be the past of a joint of this shape."""
-    shapes = {past.joint.shape, past.variances.shape, past.permanent.shape}
+    shapes = {past.joint.shape, past.variances.shape, past.permanent.shape, past.doubt.shape}
     return shapes == {sizes} and past.evidence.shape == DRIFTS.shape
 
 
@@ -93,11 +98,12 @@ def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence
     """
     noise, gain = _noise(prior, recurrence), prior.resolved
     # Users who return are the population; those who happen to report are as far from the prior's centre as any.
-    spread = prior.variances + recurrence.returning / prior.moments.reports
+    spread = prior.variances - prior.doubt + recurrence.returning / prior.moments.reports
     return Past(
         joint=joint,
         variances=(1.0 - gain) ** 2 * spread + gain**2 * (noise.fresh + noise.sampling),
         permanent=gain,
+        doubt=(1.0 - gain) ** 2 * prior.doubt,
         evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
 
@@ -108,8 +114,8 @@ class TemporalPrior(Prior):
 
     drift: v, posterior mean.
     jumped: whether the population has moved as never before.
-    population_errors: s_k', see the module; shape of the joint. Its `cautious_errors` are a_k', which have the doubt
-        about the drift.
+    population_errors: s_k', see the module; shape of the joint. Its `cautious_errors` are a_k' + w_k', which have
+        the doubt about the drift too.
     permanent: b_k'.
     evidence: about the drift, as in `Past`, with this window's unless it jumped.
     """
@@ -140,13 +146,15 @@ class TemporalPrior(Prior):
         squares = [float(errors.about_users(weight / (weight + each))[varying].sum()) for each in _STRENGTHS]
         strength = float(_STRENGTHS[int(np.argmin(squares))])
         gain = weight / (weight + strength)
+        users = errors.about_users(gain) + (1.0 - gain) ** 2 * past.doubt
         return cls(
             basis=basis,
             moments=window.moments,
             centre=centre,
             strength=strength,
             variances=variances,
-            cautious_errors=np.where(varying, errors.about_users(gain), 0.0),
+            doubt=past.doubt,
+            cautious_errors=np.where(varying, users, 0.0),
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,
@@ -165,7 +173,7 @@ class TemporalPrior(Prior):
         than those about the past.
         """
         varying = self.basis.order > 0
-        alone = window.errors(np.maximum(window.variances, self.variances))
+        alone = window.errors(np.maximum(window.variances, self.variances + self.doubt))
         return not self.jumped and float(self.cautious_errors[varying].sum()) < float(alone[varying].sum())
 
     def past(self, joint: FloatArray) -> Past:
@@ -173,7 +181,13 @@ class TemporalPrior(Prior):
 
         joint: the estimate with this prior.
         """
-        return Past(joint=joint, variances=self.population_errors, permanent=self.permanent, evidence=self.evidence)
+        return Past(
+            joint=joint,
+            variances=self.population_errors,
+            permanent=self.permanent,
+            doubt=(1.0 - self.resolved) ** 2 * self.doubt,
+            evidence=self.evidence,
+        )
 
     @property
     def resolved(self) -> FloatArray:

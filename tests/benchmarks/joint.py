@@ -2,8 +2,8 @@
 
 python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
 some minutes, and then writes; without a directory it only writes what was measured. Parts that are named behind the
-directory (windows, windows-among, single, among, generated, linked) are measured alone. "generated" needs no data:
-any directory will do.
+directory (windows, windows-among, single, reordered, among, generated, linked) are measured alone. "generated" needs
+no data: any directory will do.
 """
 
 from __future__ import annotations
@@ -78,12 +78,16 @@ OF_LINKED, LINKED_WINDOWS = ("f = 0.1, both stages", "f = 0.5, both stages"), 16
 SHARES = {0.0: "New users", 0.5: "Half of the users return", 1.0: "All users return"}
 #: Numbers of attributes of one window, by table, and how many sets of them are drawn for a row.
 SIZES, SETS = {"nltcs": (2, 3, 5), "adult": (2, 3)}, 10
+#: The table whose attributes all list what goes together first.
+REORDERED = "nltcs"
 #: Numbers of attributes of generated tables.
 OF_GENERATED = (2, 3, 5)
 #: Most values of an attribute that is drawn: five of Adult's largest have more cells than anybody asks about.
 MOST_VALUES = 16
 #: The forms that are compared with ours.
 PUBLISHED = ("em", "lasso", "lremh")
+#: All that ours is compared with.
+OTHERS = (*PUBLISHED, "product")
 #: The forms that are compared where independence is not rejected.
 GATED = ("ours", "product")
 
@@ -95,6 +99,7 @@ def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
         "windows": (_stream, list(product(STREAMS, OF_STREAMS, SHARES))),
         "windows-among": (_stream_among, list(product(AMONG, OF_AMONG))),
         "single": (_single, rows_of_tables),
+        "reordered": (_reordered, [row for row in rows_of_tables if row[0] == REORDERED]),
         "among": (_among, rows_of_tables),
         "generated": (_generated, list(product(FAMILIES, OF_GENERATED, NOISES))),
         "linked": (_linked, list(product(LINKED, OF_LINKED, SHARES))),
@@ -194,6 +199,23 @@ def _named_stream(stream: tuple[str, str, str | None], noise: str) -> dict[str, 
 
 def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
     """Estimate one window of each of some random sets of attributes by every form."""
+    return _every_form(name, k, noise, _sets_of(directory, name, k))
+
+
+def _reordered(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
+    """Do the same with the same users, but the values of each attribute are listed in an order that is drawn."""
+    as_listed, rng = _sets_of(directory, name, k), np.random.default_rng([SEED, k, 1])
+
+    def people() -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        listed, sizes = as_listed()
+        columns = [rng.permutation(size)[column] for size, column in zip(sizes, listed.T, strict=True)]
+        return np.stack(columns, axis=1), sizes
+
+    return _every_form(name, k, noise, people)
+
+
+def _sets_of(directory: Path, name: str, k: int) -> Callable[[], tuple[NDArray[np.int64], tuple[int, ...]]]:
+    """Return a function that draws the next set of attributes of a table, and users: see `_every_form`."""
     rng = np.random.default_rng([SEED, k])
     usable = _usable(directory, name)
 
@@ -201,7 +223,7 @@ def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
         population = _columns(directory, name, [usable[place] for place in rng.choice(len(usable), k, replace=False)])
         return population[rng.choice(len(population), USERS)], _sizes(population)
 
-    return _every_form(name, k, noise, people)
+    return people
 
 
 def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
@@ -326,6 +348,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
     """Make the tables of the page, by the name of their place in it."""
     made = {
         "single": _single_table(measured["single"]),
+        "reordered": _reordered_table(measured["single"], measured["reordered"]),
         "among": _among_table(measured["among"]),
         "overall": _overall_table([*measured["single"], *measured["generated"]]),
     }
@@ -411,10 +434,32 @@ def _single_table(single: list[dict[str, Any]]) -> str:
     ]
     for each in single:
         avd = each["avd"]
-        others = [avd[form] for form in (*PUBLISHED, "product")]
-        name = f"{_title(each['data'])}, {each['k']}, {each['noise']}"
+        others = [avd[form] for form in OTHERS]
         numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *others))
-        lines.append(f"| {name} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
+        lines.append(f"| {_row(each)} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
+    return "\n".join(lines)
+
+
+def _row(each: dict[str, Any]) -> str:
+    return f"{_title(each['data'])}, {each['k']}, {each['noise']}"
+
+
+def _reordered_table(single: list[dict[str, Any]], reordered: list[dict[str, Any]]) -> str:
+    lines = [
+        "| table, attributes, noise | ours | LASSO | LREMH | ratio to the best "
+        "| drawn order: ours | LASSO | LREMH | ratio to the best |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    ratios: list[list[float]] = []
+    for pair in zip([each for each in single if each["data"] == REORDERED], reordered, strict=True):
+        ratios.append([each["avd"]["ours"] / min(each["avd"][form] for form in OTHERS) for each in pair])
+        numbers = [
+            " | ".join(f"{each['avd'][form]:.3f}" for form in ("ours", "lasso", "lremh")) + f" | {ratio:.2f}"
+            for each, ratio in zip(pair, ratios[-1], strict=True)
+        ]
+        lines.append(f"| {_row(pair[0])} | {' | '.join(numbers)} |")
+    of_listed, of_drawn = np.mean(ratios, axis=0)
+    lines.append(f"| mean | | | | {of_listed:.2f} | | | | {of_drawn:.2f} |")
     return "\n".join(lines)
 
 

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Mechanism
-    from stream_ldp.records.estimators import Estimator, FloatArray, Method, Stop
+    from stream_ldp.records.estimators import Estimator, FloatArray, Method, Solution, Stop
 
 __all__ = [
     "MOST_USERS",
     "Score",
     "Trial",
     "average_variation_distance",
+    "coverage",
     "joint_of",
     "scores",
     "trials",
@@ -37,6 +38,10 @@ MOST_USERS = 1_000_000
 #: Most steps of the search for the number of users, and the logarithm of the ratio to the wanted distance at which it
 #: ends.
 _STEPS, _CLOSE = 8, 0.05
+#: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
+_COVERED_CELL = 0.01
+#: Standard errors to either side of a 95 % interval.
+_NOMINAL = 1.96
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +49,7 @@ class Trial:
     """One estimate of one repeat.
 
     avd: average variation distance to the joint of the repeat's own users.
+    coverage: that of the estimate's standard errors; see `coverage`.
     seconds: time that the estimate alone took, without drawing, perturbing and counting.
     iterations, certified: as in `Solution`.
     """
@@ -51,6 +57,7 @@ class Trial:
     method: Method
     stop: Stop
     avd: float
+    coverage: float
     seconds: float
     iterations: int
     certified: bool
@@ -60,7 +67,7 @@ class Trial:
 class Score:
     """The score of a method over all repeats.
 
-    avd, seconds, iterations: means.
+    avd, coverage, seconds, iterations: means.
     avd_sd: standard deviation of the distance over the repeats, with n - 1; 0 for a single one.
     certified: whether every repeat is certified.
     """
@@ -69,6 +76,7 @@ class Score:
     stop: Stop
     avd: float
     avd_sd: float
+    coverage: float
     seconds: float
     iterations: float
     certified: bool
@@ -82,6 +90,7 @@ class Score:
             stop=repeats[0].stop,
             avd=float(np.mean(distances)),
             avd_sd=float(np.std(distances, ddof=1)) if len(distances) > 1 else 0.0,
+            coverage=float(np.mean([each.coverage for each in repeats])),
             seconds=float(np.mean([each.seconds for each in repeats])),
             iterations=float(np.mean([each.iterations for each in repeats])),
             certified=all(each.certified for each in repeats),
@@ -129,6 +138,7 @@ def trials(
                 method=solution.method,
                 stop=solution.stop,
                 avd=average_variation_distance(solution.joint, truth),
+                coverage=coverage(solution, truth),
                 seconds=seconds,
                 iterations=solution.iterations,
                 certified=solution.certified,
@@ -146,6 +156,15 @@ def scores(outcomes: Iterable[Trial]) -> list[Score]:
 def average_variation_distance(first: FloatArray, second: FloatArray) -> float:
     """Compute half the sum of |P - Q| over the cells, in [0, 1] (Chu, Long and Liu, 2022, eq. 12)."""
     return 0.5 * float(np.abs(first - second).sum())
+
+
+def coverage(solution: Solution, truth: FloatArray) -> float:
+    """Compute the share of the cells that are within their 95 % interval, in [0, 1].
+
+    Cells are those with 1 % of the users or more; if none has as many, the largest ones.
+    """
+    large = truth >= min(_COVERED_CELL, truth.max())
+    return float((np.abs(solution.joint - truth) <= _NOMINAL * solution.standard_error)[large].mean())
 
 
 def users_needed(wanted: float, *, users: int, distance: Callable[[int], float]) -> int | None:

@@ -12,7 +12,7 @@ from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Recurrence
-from stream_ldp.records.evaluation import average_variation_distance, joint_of
+from stream_ldp.records.evaluation import average_variation_distance, coverage, joint_of
 from stream_ldp.records.linking import LinkedUsers
 from stream_ldp.records.solve import factor_of, supported
 
@@ -31,10 +31,6 @@ __all__ = ["Evidence", "Stream", "Told", "WindowScore", "WindowTrial", "window_s
 _END = 0.4
 #: Windows before this share of them are not scored: the past has only begun.
 _FIRST_SCORED = 0.25
-#: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
-_COVERED_CELL = 0.01
-#: Standard errors to either side of a 95 % interval.
-_NOMINAL = 1.96
 
 
 #: What an estimate is made of: the window's reports and a prior, or all reports of the windows until then, as if each
@@ -146,9 +142,8 @@ class WindowTrial:
     prior: what it was made of.
     returning: share of the users who are there in every window.
     avd: average variation distance to the joint of the window's own users.
-    coverage: share of the cells with 1 % of the users or more that are within their 95 % interval; of the largest
-        cells if none has as many. The users are those whose reports the estimate is made of: for pooled reports,
-        those of all windows until then, each as often as it has reported.
+    coverage: that of the standard errors, of the users whose reports the estimate is made of; see `coverage`. For
+        pooled reports, they are those of all windows until then, each as often as it has reported.
     seconds: time that the estimate took.
     scored: false in the first quarter of the windows.
     last: whether it is that of the last window.
@@ -255,14 +250,11 @@ def window_trials(
                 )
                 seconds = clock() - begun
                 before[prior] = solution
-                estimated = everybody if prior == "pooled" else truth
-                large = estimated >= min(_COVERED_CELL, estimated.max())
-                within = np.abs(solution.joint - estimated) <= _NOMINAL * solution.standard_error
                 yield WindowTrial(
                     prior=prior,
                     returning=stream.returning,
                     avd=average_variation_distance(solution.joint, truth),
-                    coverage=float(within[large].mean()),
+                    coverage=coverage(solution, everybody if prior == "pooled" else truth),
                     seconds=seconds,
                     scored=window >= _FIRST_SCORED * stream.windows,
                     last=window == stream.windows - 1,

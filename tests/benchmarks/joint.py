@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
-from stream_ldp.records.estimators import Solution, estimator
-from stream_ldp.records.evaluation import average_variation_distance, joint_of
+from stream_ldp.records.estimators import estimator
+from stream_ldp.records.evaluation import average_variation_distance, coverage, joint_of
 from stream_ldp.records.solve import factor_of, supported
 from stream_ldp.records.window_evaluation import Stream, WindowScore, window_scores, window_trials
 from tests.benchmarks.families import FAMILIES, generate
@@ -255,7 +255,7 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
             ),
         ):
             distances.setdefault(form, []).append(average_variation_distance(solution.joint, truth))
-            covered.setdefault(form, []).append(_covered(solution, truth))
+            covered.setdefault(form, []).append(coverage(solution, truth))
     return {
         "data": name,
         "k": k,
@@ -302,7 +302,7 @@ def _every_form(
                 independent = reduce(np.multiply.outer, solution.independence.marginals)
                 distances.setdefault("product", []).append(average_variation_distance(independent, truth))
                 dependent.append(solution.independence.dependent)
-                covered.append(_covered(solution, truth))
+                covered.append(coverage(solution, truth))
     return {
         "data": name,
         "k": k,
@@ -314,12 +314,6 @@ def _every_form(
         },
         "sets_not_rejected": SETS - sum(dependent),
     }
-
-
-def _covered(solution: Solution, truth: NDArray[np.float64]) -> float:
-    """Compute the share of the large cells that are within 1.96 standard errors."""
-    large = truth >= min(0.01, truth.max())
-    return float((np.abs(solution.joint - truth) <= 1.96 * solution.standard_error)[large].mean())
 
 
 def _usable(directory: Path, name: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from stream_ldp.records.estimators import (
     Start,
     Stop,
 )
-from stream_ldp.records.evaluation import Trial, average_variation_distance, scores, trials, users_needed
+from stream_ldp.records.evaluation import Trial, average_variation_distance, coverage, scores, trials, users_needed
 
 #: Inverts one bit in 4 billion: reports are their records.
 NOISELESS = 5e-10
@@ -38,6 +38,7 @@ class Fixed:
 
     joint: FloatArray
     method: Method = Method.EM
+    error: float = 0.0
     seen: list[RowCounts] = field(default_factory=list)
 
     def estimate(
@@ -55,7 +56,7 @@ class Fixed:
         self.seen.append(counts)
         return Solution(
             joint=self.joint,
-            standard_error=np.zeros(sizes),
+            standard_error=np.full(sizes, self.error),
             method=self.method,
             stop=Stop.PAPER,
             iterations=1,
@@ -146,6 +147,21 @@ def test_every_method_gets_the_same_reports_and_every_repeat_new_ones() -> None:
     assert one.seen[0] != one.seen[1] != one.seen[2] != one.seen[0]
 
 
+def test_coverage_is_the_share_of_large_cells_within_their_interval() -> None:
+    """Truth .5, .2 and .3 in three cells, of which one estimate is .05 off; an empty cell, .1 off, is not counted."""
+    joint = np.array([[0.5, 0.25, 0.1], [0.0, 0.0, 0.3]])
+    narrow, wide = _trials([Fixed(joint, error=0.02), Fixed(joint, error=0.026)])
+    assert narrow.coverage == pytest.approx(2 / 3)
+    assert wide.coverage == 1.0
+
+
+def test_coverage_is_that_of_the_largest_cells_where_none_has_a_hundredth() -> None:
+    truth = np.full((20, 10), 1 / 200)
+    solution = Fixed(truth + 0.01, error=0.004).estimate(RowCounts.empty(1), sizes=(20, 10), supports=[])
+    assert coverage(solution, truth) == 0.0
+    assert coverage(replace(solution, standard_error=np.full((20, 10), 0.006)), truth) == 1.0
+
+
 def test_seconds_are_those_of_the_estimate_alone() -> None:
     ticks = iter([1.0, 1.5, 7.0, 9.0])
     result = _trials([Fixed(np.full((2, 3), 1 / 6))], repeats=2, clock=lambda: next(ticks))
@@ -153,7 +169,15 @@ def test_seconds_are_those_of_the_estimate_alone() -> None:
 
 
 def _trial(avd: float, *, method: Method = Method.EM, certified: bool = True, iterations: int = 1) -> Trial:
-    return Trial(method=method, stop=Stop.PAPER, avd=avd, seconds=2 * avd, iterations=iterations, certified=certified)
+    return Trial(
+        method=method,
+        stop=Stop.PAPER,
+        avd=avd,
+        coverage=1 - avd,
+        seconds=2 * avd,
+        iterations=iterations,
+        certified=certified,
+    )
 
 
 def test_a_score_summarises_all_repeats_of_one_method() -> None:
@@ -161,7 +185,7 @@ def test_a_score_summarises_all_repeats_of_one_method() -> None:
     em = [_trial(0.25), _trial(0.75, certified=False, iterations=4)]
     first, second = scores([lasso, *em])
     assert (second.method, second.stop, second.certified) == (Method.EM, Stop.PAPER, False)
-    assert (second.avd, second.seconds, second.iterations) == (0.5, 1.0, 2.5)
+    assert (second.avd, second.coverage, second.seconds, second.iterations) == (0.5, 0.5, 1.0, 2.5)
     assert second.avd_sd == pytest.approx(math.sqrt(0.125))
     assert (first.method, first.avd, first.avd_sd, first.certified) == (Method.LASSO, 0.5, 0.0, True)
 

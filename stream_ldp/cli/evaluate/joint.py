@@ -162,15 +162,15 @@ def joint(
 
     The values of an attribute are those that occur in the file. The distance is the average variation distance: half
     the sum of |estimate - truth| over the cells, where the truth is that of the users drawn. A method is certified
-    if every repeat was; seconds are those of an estimate alone.
+    if every repeat was; seconds are those of an estimate alone. Coverage is the share of the cells with at least 1 %
+    of the users that are within 1.96 standard errors.
 
     With --among, users report more attributes than are estimated, and the estimate is drawn to what one hidden factor
     of all of them makes of its own, where it can be seen (by em if no method is named).
 
     With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
-    prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is the
-    share of the cells with at least 1 % of the users that are within 1.96 standard errors, of the users whose reports
-    an estimate is made of.
+    prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is that of
+    the users whose reports an estimate is made of.
     """
     if windows is None and (returning, drift_by, priors, linked) != (None, None, None, False):
         fail("--returning, --drift-by, --priors and --linked compare windows: say how many with --windows", code=2)
@@ -398,9 +398,9 @@ def _read(path: Path, names: Sequence[str], *, bins: Binning, missing: MissingIn
 #: The columns of a table of results: heading, field, and how its number is written.
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("method", "method", ""),
-    ("stop", "stop", ""),
     ("distance", "avd", ".4f"),
     ("sd", "avd_sd", ".4f"),
+    ("coverage", "coverage", ".3f"),
     ("seconds", "seconds", ".3f"),
     ("iterations", "iterations", ",.1f"),
     ("certified", "certified", ""),
@@ -422,7 +422,7 @@ def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
     windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
     console.print(
         f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users"
-        f"{windows}, repeats: {settings['repeats']}.\n"
+        f"{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
         f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
         markup=False,
     )

@@ -7,7 +7,7 @@ as the reports suggest (empirical Bayes, see evidence.py):
     marginals   towards the uniform distribution,
     pairs       towards the product of the marginals; or what one hidden factor makes of all of them (factor.py),
                 which more attributes may have in common than those of the joint, or, between binary attributes, one
-                correlation (common_correlation.py), if that is the likelier,
+                correlation (common_correlation.py), if that is the likelier, and a factor clearly so,
     the joint   towards the distribution of maximum entropy among those with these pairs.
 
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
@@ -52,6 +52,10 @@ INDEPENDENCE_LEVEL = 0.05
 _LEAST_RETAINED = 1e-12
 #: A dependence that is linear may leave less than nothing to a cell, which then has this share of the product's.
 _LEAST_SHARE = 0.02
+#: Nats by which a factor has to be likelier than no dependence at all, since it is then believed in full: ten times
+#: as likely, which is strong evidence (Jeffreys, 1961). At 0.5 to 1.4 nats, estimates of independent attributes were
+#: 0.66 from the truth where the product of their marginals was 0.28 from it.
+_CLEAR_FACTOR = math.log(10.0)
 #: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
 _TOLERANCE = 0.001
 
@@ -394,7 +398,7 @@ def _likeliest(pairs: Mapping[tuple[int, int], _Pair]) -> dict[tuple[int, int], 
     best = alone = {pair: each.evidence for pair, each in pairs.items()}
     likeliest = sum(each.log_mean_ratio for each in alone.values())
     factor = _factor(pairs)
-    if factor.evidence > likeliest:
+    if factor.evidence > max(likeliest, _CLEAR_FACTOR):
         best, likeliest = _about_factor(pairs, factor.values), factor.evidence
     binary = {pair: each for pair, each in pairs.items() if each.estimates.size == 1}
     if len(binary) > 1:

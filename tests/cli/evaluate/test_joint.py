@@ -108,11 +108,12 @@ def test_the_json_gives_every_setting_that_determines_the_numbers(table: Path) -
     assert list(document) == ["settings", "results"]
     assert [each["method"] for each in document["results"]] == ["em", "lasso", "lremh"]
     for each in document["results"]:
-        assert list(each) == ["method", "stop", "avd", "avd_sd", "seconds", "iterations", "certified"]
+        assert list(each) == ["method", "stop", "avd", "avd_sd", "coverage", "seconds", "iterations", "certified"]
         assert each["stop"] == "certificate"
         assert isinstance(each["certified"], bool)
         assert 0.0 < each["avd"] < 1.0
         assert each["avd_sd"] > 0.0
+        assert 0.0 <= each["coverage"] <= 1.0
         assert each["seconds"] > 0.0
 
 
@@ -185,17 +186,17 @@ def _swapped(lines: list[str]) -> Iterator[str]:
 def test_the_table_shows_every_method_with_cells_and_epsilon(table: Path) -> None:
     result = _run(table, "--repeats", "2", "--p", "0.1", "--q", "0.9")
     assert result.exit_code == 0, result.output
-    assert "people.csv: bathing, age: 6 cells; 10 users, repeats: 2." in result.stdout
+    assert "people.csv: bathing, age: 6 cells; 10 users, repeats: 2, stop: certificate." in result.stdout
     mechanism = RRLDP(sizes=(2, 3), f=0.25, p=0.1, q=0.9)
     report = math.ceil(mechanism.epsilon() * 1000) / 1000
     for_ever = math.ceil(mechanism.epsilon(reports=math.inf) * 1000) / 1000
     assert f"{report:.3f} a report, {for_ever:.3f} for ever" in result.stdout
     rows = {words[0]: words for line in result.stdout.splitlines() if len(words := line.split()) == 7}
-    assert rows["method"] == ["method", "stop", "distance", "sd", "seconds", "iterations", "certified"]
+    assert rows["method"] == ["method", "distance", "sd", "coverage", "seconds", "iterations", "certified"]
     expected = _json(table, "--repeats", "2", "--p", "0.1", "--q", "0.9")["results"]
     for each in expected:
         shown = rows[each["method"]]
-        assert shown[1:4] == [each["stop"], f"{each['avd']:.4f}", f"{each['avd_sd']:.4f}"]
+        assert shown[1:4] == [f"{each['avd']:.4f}", f"{each['avd_sd']:.4f}", f"{each['coverage']:.3f}"]
         assert shown[5:] == [f"{each['iterations']:,.1f}", "yes" if each["certified"] else "no"]
     assert "\x1b" not in result.stdout
 
@@ -313,7 +314,7 @@ def test_windows_compare_all_priors_with_new_users_and_no_drift_by_default(table
         ("temporal", 0.0),
     ]
     shown = _run(table, *WINDOWS).stdout
-    assert "60 users in each of 4 windows, repeats: 2." in shown
+    assert "60 users in each of 4 windows, repeats: 2, stop: certificate." in shown
     for each in document["results"]:
         assert re.search(rf"{each['prior']} +0 +{each['avd']:.4f} +{each['coverage']:.3f} ", shown)
 

@@ -97,7 +97,7 @@ def combined_estimate(before: RankingEstimate, now: RankingEstimate, *, combine:
             scaled = _on_the_scale_of(now, before)
             weight = 1.0 / (1.0 + (scaled.estimate.standard_error / now.standard_error) ** 2)
             both = _weighted(scaled.estimate, now, weight)
-            return Combined(doubted(both, weight * scaled.doubt), lost=1.0 - scaled.part)
+            return Combined(_stretched(both, weight * scaled.doubt), lost=1.0 - scaled.part)
 
 
 def of_single_items(lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -112,6 +112,18 @@ def doubted(estimate: RankingEstimate, doubt: NDArray[np.float64] | float) -> Ra
     doubt: standard deviation of that factor, perhaps of each item.
     """
     return replace(estimate, standard_error=np.hypot(estimate.standard_error, doubt * estimate.frequency))
+
+
+def _stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingEstimate:
+    """Return an estimate whose frequencies may all be too small by the same factor, as `doubted`, with their noise.
+
+    The factor multiplies the noise too, and in all items at once, so that no item makes up for another: errors are
+    those at the upper end of its interval. What noise has drawn to nearly 0 may be as frequent as they say.
+
+    doubt: standard deviation of that factor, perhaps of each item.
+    """
+    upper = 1.0 + _NOMINAL * doubt
+    return doubted(replace(estimate, standard_error=upper * estimate.standard_error), doubt)
 
 
 def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:

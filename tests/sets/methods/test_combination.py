@@ -123,6 +123,18 @@ def test_without_clear_items_the_error_allows_for_far_more_than_is_usually_lost(
     assert (clear.standard_error < 0.01).all()
 
 
+def test_without_clear_items_what_was_drawn_to_nearly_nothing_may_be_as_frequent_as_its_noise_says() -> None:
+    """Of items of which sets have lost a half and noise has hidden the rest, 95 % intervals hold the truth."""
+    items, truth, error = list(range(40)), np.full(40, 0.07), 0.02
+    left = 0.5 * truth + np.random.default_rng(2).normal(0.0, 0.6 * error, 40)
+    # What was drawn to the others is less by another half of a standard error.
+    before = _estimate(items, (left - 0.5 * error).tolist(), [error] * 40)
+    both, _ = combined_estimate(
+        before, _estimate(items, truth.tolist(), [1.0] * 40), combine=Combine.VARIANCE, set_size=4
+    )
+    assert np.mean(np.abs(both.frequency - truth) <= 1.96 * both.standard_error) >= 0.9
+
+
 def test_a_factor_in_doubt_adds_to_the_error_in_proportion_to_the_frequency() -> None:
     found = doubted(_estimate([1, 2], [0.4, -0.1], [0.03, 0.03]), 0.1)
     assert found.standard_error == pytest.approx([0.05, np.hypot(0.03, 0.01)])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.local_level import Updated
+    from stream_ldp.pipeline.shrinkage import Frequencies
 
 __all__ = ["Filter", "Learnt", "learn"]
 
@@ -118,6 +119,7 @@ def learn(
     final: bool,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
+    prior: Frequencies | None = None,
 ) -> Learnt:
     """Estimate numbers of a window whose users always repeat what they have once reported.
 
@@ -131,6 +133,7 @@ def learn(
     elapsed: number of windows since the one before, at least 1.
     spread: variance of each number among users; None for shares of them.
     places: the place of each number in `before`, -1 for one that has no past; None if it has the same numbers.
+    prior: the distribution of the numbers, if those here were chosen by their estimates.
     """
     past = None if before is None else before.level
     if places is None:
@@ -148,5 +151,6 @@ def learn(
     if past is None:
         return Learnt.of(follow(None, found, noise, scale=spread, reports=reports), final=final)
     return Learnt.of(
-        follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed), final=final
+        follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior),
+        final=final,
     )

@@ -18,17 +18,21 @@ without p_k, which stays, is
     s_k' = (1 - K_k)^2 V_k + K_k^2 Var e_k.
 
 The drift is learnt from how far each window is from what was expected, y_k - m_k ~ Normal(0, V_k + Var e_k + (1 -
-b_k)^2 Var p_k), with older windows counting less. If a window fits no drift seen so far, the population has jumped:
+b_k)^2 Var p_k), with older windows counting less. Numbers that were chosen because they look large are expected to be
+less, by what all of them suggest (`Frequencies`). If a window fits no drift seen so far, the population has jumped:
 that window is estimated alone, and says nothing of the drift.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.shrinkage import Frequencies
 
 __all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
 
@@ -175,7 +179,14 @@ class Updated:
 
 
 def follow(
-    past: Level | None, found: FloatArray, noise: Noise, *, scale: FloatArray, reports: float, elapsed: int = 1
+    past: Level | None,
+    found: FloatArray,
+    noise: Noise,
+    *,
+    scale: FloatArray,
+    reports: float,
+    elapsed: int = 1,
+    prior: Frequencies | None = None,
 ) -> Updated:
     """Estimate numbers from a window, with the gains of least error, and from those before it.
 
@@ -184,6 +195,7 @@ def follow(
     scale: c_k, positive.
     reports: number of reports of the window.
     elapsed: number of windows since the one before.
+    prior: the distribution of the numbers, if those here were chosen by their estimates.
     """
     total = noise.sampling + noise.fresh + noise.permanent
     if past is None:
@@ -196,8 +208,8 @@ def follow(
             level=Level.first(found, noise),
         )
     steps = elapsed * scale
-    known = past.variances + noise.fresh + noise.sampling + (1.0 - past.permanent) ** 2 * noise.permanent
-    drift = Drift.learn((found - past.mean) ** 2, known, steps, past.evidence)
+    expected, known = _expected(past, noise, prior)
+    drift = Drift.learn((found - expected) ** 2, known, steps, past.evidence)
     if drift.jumped:
         return Updated(
             mean=found,
@@ -232,6 +244,7 @@ def follow_known(
     scale: FloatArray,
     reports: float,
     elapsed: int = 1,
+    prior: Frequencies | None = None,
 ) -> Updated:
     """Estimate numbers as `follow` does, of which only some have a past; the others are estimated alone.
 
@@ -248,6 +261,7 @@ def follow_known(
         scale=scale[known],
         reports=reports,
         elapsed=elapsed,
+        prior=prior,
     )
 
     def with_others(numbers: FloatArray, others: FloatArray) -> FloatArray:
@@ -266,6 +280,22 @@ def follow_known(
             evidence=after.level.evidence,
         ),
     )
+
+
+def _expected(past: Level, noise: Noise, prior: Frequencies | None) -> tuple[FloatArray, FloatArray]:
+    """Compute mean and variance of y_k given m_k, without drift.
+
+    Of the error of m_k, of variance s_k + b_k^2 Var p_k, y_k has the part b_k Var p_k / (s_k + b_k^2 Var p_k) again.
+    With a prior, this error is not taken to be 0 on average, and only what is left of it is unknown.
+    """
+    own = noise.fresh + noise.sampling
+    if prior is None:
+        return past.mean, past.variances + own + (1.0 - past.permanent) ** 2 * noise.permanent
+    variance = past.variances + past.permanent**2 * noise.permanent
+    drawn = prior.drawn(past.mean, np.sqrt(variance))
+    again = past.permanent * noise.permanent / variance
+    unknown = (1.0 - again) ** 2 * drawn.standard_deviation**2 + noise.permanent * past.variances / variance
+    return drawn.mean + again * drawn.moved, unknown + own
 
 
 def _best_gain(errors: Errors) -> FloatArray:

@@ -35,11 +35,12 @@ class RankedString(MessagePart):
     rank: int = Field(ge=1, description="1 for the most frequent")
     string: str
     raw: Finite = Field(
-        description="estimated share of the users who have it: unbiased for a string that is given, and too high on "
-        "average for the least frequent of those chosen because they look frequent; with the windows before, where "
-        "they tell of it"
+        description="estimated share of the users who have it, drawn to what all candidates suggest, so that the "
+        "luck by which a string looks frequent is not in it; with the windows before, where they tell of it"
     )
-    standard_error: Error = Field(description="of the raw estimate: noise, and the sampling of users")
+    standard_error: Error = Field(
+        description="of the raw estimate: noise, the sampling of users, and the choice of strings"
+    )
     projected: Probability = Field(description="in the nearest distribution over these strings and all others")
     expected_false: Error = Field(
         description="how many strings that nobody has would look at least as frequent, if nobody had any of the "
@@ -54,11 +55,11 @@ class LearntStrings(MessagePart):
     """What windows tell of the strings that earlier ones have found; see `stream_ldp.strings.temporal`."""
 
     strings: tuple[str, ...]
-    shares: Learnt = Field(description="of the users who have each of them")
-    found: tuple[str, ...] = Field(
-        description="strings that this window has found, which the next one measures first; none in a provisional "
-        "answer"
+    shares: Learnt = Field(
+        description="of the users who have each of them, as the windows measure them: with the luck by which the "
+        "strings were chosen"
     )
+    found: tuple[str, ...] = Field(description="strings that this window has found; none in a provisional answer")
     start_ms: int = Field(description="start of the window that has measured the strings, event time")
 
     @model_validator(mode="after")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+
+from stream_ldp.pipeline.shrinkage import Frequencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,6 +70,11 @@ class Supports:
         counts[which] = reports[which] * (frequency * (self.one - self.zero) + self.zero)
         return Supports(reports=reports, counts=counts, one=self.one, zero=self.zero)
 
+    def taken(self, which: NDArray[np.intp]) -> Supports:
+        """Return those of some candidates, given by their numbers."""
+        reports = np.broadcast_to(self.reports, self.counts.shape)[which]
+        return Supports(reports=reports, counts=self.counts[which], one=self.one, zero=self.zero)
+
     @property
     def frequency(self) -> NDArray[np.float64]:
         """Frequencies of the candidates, without bias; there must be reports (Wang et al., 2017, eq. 2)."""
@@ -102,7 +110,7 @@ class FoundStrings:
 
     candidates: number of whole strings that were tried.
     symbols: shape (n, length).
-    frequency: unbiased, but for the choice of the strings that look most frequent, shape (n,).
+    frequency: shape (n,).
     standard_error: shape (n,).
     expected_false: number of strings nobody has that are expected to look at least as frequent, shape (n,).
     """
@@ -114,15 +122,31 @@ class FoundStrings:
     expected_false: NDArray[np.float64]
 
 
-class TriedStrings(NamedTuple):
+@dataclass(frozen=True)
+class TriedStrings:
     """Strings that may be frequent.
 
     symbols: shape (n, length).
-    tried: number of whole strings out of which they were chosen.
+    every: counts of the reports that support each of the whole strings out of which they were chosen, by answers that
+        have not chosen these; none if there are no such strings.
     """
 
     symbols: NDArray[np.integer]
-    tried: int
+    every: Supports
+
+    @property
+    def tried(self) -> int:
+        """Number of whole strings out of which they were chosen."""
+        return len(self.every.counts)
+
+    @cached_property
+    def prior(self) -> Frequencies:
+        """The distribution of the frequencies of all strings that were tried.
+
+        What is told is chosen because it looks frequent, and what is known of it by this does not depend on that.
+        """
+        error = np.broadcast_to(self.every.absent_error, self.every.counts.shape)
+        return Frequencies.learn(self.every.frequency, error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,14 +196,18 @@ class StringMethod(ABC):
         found = self.candidates(windows, k=k)
         if found is None:
             return None
-        return told(found.symbols, self.supports(windows, found.symbols), candidates=found.tried, k=k)
+        return told(
+            found.symbols, self.supports(windows, found.symbols), prior=found.prior, candidates=found.tried, k=k
+        )
 
     @abstractmethod
     def error(self, users: int) -> float:
         """Return the standard error of the frequency of a string that nobody has, with so many users."""
 
 
-def told(symbols: NDArray[np.integer], supports: Supports, *, candidates: int, k: int) -> FoundStrings:
+def told(
+    symbols: NDArray[np.integer], supports: Supports, *, prior: Frequencies, candidates: int, k: int
+) -> FoundStrings:
     """Return the k most frequent strings of those that stand out of the noise.
 
     A string is told if it is `LEAST_SCORE` standard errors above 0, and if of the candidates, all of which might be
@@ -188,17 +216,18 @@ def told(symbols: NDArray[np.integer], supports: Supports, *, candidates: int, k
 
     symbols: of the strings, shape (n, length).
     supports: of the strings.
+    prior: the distribution of the frequencies of all candidates, to which those of the strings are drawn.
     candidates: number of strings out of which these were chosen.
     """
-    frequency = supports.frequency
-    scores = frequency / supports.absent_error
+    scores = supports.frequency / supports.absent_error
     expected = candidates * supports.chance
-    order = np.argsort(-frequency, kind="stable")
+    drawn = prior.drawn(supports.frequency, supports.standard_error)
+    order = np.argsort(-drawn.mean, kind="stable")
     order = order[(scores[order] >= LEAST_SCORE) & (expected[order] <= MOST_FALSE)][:k]
     return FoundStrings(
         candidates=candidates,
         symbols=symbols[order],
-        frequency=frequency[order],
-        standard_error=supports.standard_error[order],
+        frequency=drawn.mean[order],
+        standard_error=drawn.standard_error[order],
         expected_false=expected[order],
     )

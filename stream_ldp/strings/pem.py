@@ -125,7 +125,6 @@ class Pem(StringMethod):
         if not all(any(len(answers) for _, answers in group) for group in groups):
             return None
         beginnings = np.zeros((1, 0), dtype=np.int64)
-        candidates = 0
         for group, length in zip(groups, self.lengths, strict=True):
             endings = self._endings(length - beginnings.shape[1])
             supports = self._supports(group, beginnings, endings)
@@ -133,13 +132,14 @@ class Pem(StringMethod):
                 [np.repeat(beginnings, len(endings), axis=0), np.tile(endings, (len(beginnings), 1))], axis=1
             )
             possible = np.flatnonzero(self.attribute.valid(extended))
-            candidates = len(possible)
-            scores = supports.frequency[possible] / supports.absent_error
+            every = supports.taken(possible)
+            scores = every.frequency / every.absent_error
             best = np.argsort(-scores, kind="stable")[: _KEPT * k]
             beginnings = extended[possible[best[scores[best] >= _LEAST_SCORE]]]
             if not len(beginnings):
-                return TriedStrings(np.zeros((0, self.attribute.length), dtype=np.int64), tried=0)
-        return TriedStrings(beginnings, tried=candidates)
+                nothing = np.zeros((0, self.attribute.length), dtype=np.int64)
+                return TriedStrings(nothing, every.taken(np.zeros(0, dtype=np.intp)))
+        return TriedStrings(beginnings, every)
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
         """See `StringMethod.supports`: by all groups that tell a string, since a beginning with an end is whole."""

@@ -1,9 +1,9 @@
 """What the windows before tell of strings: which may be frequent, and how frequent they were.
 
-A window tries the strings that it finds itself and those that the windows before have found. The noise by which a
-string was chosen says nothing of it in the next window, so the window that finds a string first gives it no estimate:
-those of later windows alone are put together. A user repeats one answer for ever, so that all of the noise of a user
-who returns is permanent, and only new users say anything new.
+A window tries the strings that it finds itself and those that the windows before have found. What all windows say of
+a string is put together, that of the window whose noise has chosen it too, and drawn to what all candidates suggest
+when it is told: what is then known of its share does not depend on how it was chosen. A user repeats one answer for
+ever, so that all of the noise of a user who returns is permanent, and only new users say anything new.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Followed(NamedTuple):
     """The strings of a window, with what the windows before tell.
 
     found: None if a question that this takes has no answers.
-    alone: frequencies of the window alone of the strings that have others, by their name.
+    alone: frequencies of the window alone of the strings of which the windows before tell, by their name.
     learnt: None if nothing can be learnt.
     """
 
@@ -71,34 +71,36 @@ def follow(
     symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
     names += others
     supports = method.supports(windows, symbols)
-    places = {name: place for place, name in enumerate(remembered)}
-    measured = np.array([number for number, name in enumerate(names) if name in places], dtype=np.intp)
-    alone = supports.frequency[measured]
-    # Those that the window before has found first have no past yet.
-    with_past = 0 if past is None else len(past.strings)
-    of_past = np.array([places[names[number]] for number in measured.tolist()], dtype=np.intp)
-    reports = np.broadcast_to(supports.reports, supports.counts.shape)
+    places = {} if past is None else {name: place for place, name in enumerate(past.strings)}
+    of_past = np.array([places.get(name, -1) for name in names], dtype=np.intp)
     shares = learn(
         None if past is None else past.shares,
-        alone,
-        supports.standard_error[measured],
+        supports.frequency,
+        supports.standard_error,
         returning=returning,
-        reports=float(reports[measured].mean()) if len(measured) else float(question.reports),
+        reports=float(np.mean(supports.reports)) if names else float(question.reports),
         elapsed=1 if past is None else max(1, (question.window_ms - past.start_ms) // collection.window.size_ms),
         final=question.final,
-        places=np.where(of_past < with_past, of_past, -1),
+        places=of_past,
+        prior=tried.prior,
     )
     estimate, error = np.array(shares.estimate), np.array(shares.standard_error)
+    measured = np.flatnonzero(of_past >= 0)
+    alone = tried.prior.drawn(supports.frequency[measured], supports.standard_error[measured]).mean
     kept = _best(estimate, error, most=_KEPT * k)
-    new = np.array([number for number, name in enumerate(names) if name not in places], dtype=np.intp)
-    first = _best(supports.frequency[new], supports.standard_error[new], most=_KEPT * k)
     return Followed(
-        told(symbols, supports.known(measured, estimate, error), candidates=tried.tried + len(others), k=k),
+        told(
+            symbols,
+            supports.known(measured, estimate[measured], error[measured]),
+            prior=tried.prior,
+            candidates=tried.tried + len(others),
+            k=k,
+        ),
         dict(zip([names[number] for number in measured.tolist()], alone.tolist(), strict=True)),
         LearntStrings(
-            strings=tuple(names[number] for number in measured[kept].tolist()),
+            strings=tuple(names[number] for number in kept.tolist()),
             shares=shares.taken(kept),
-            found=tuple(names[number] for number in new[first].tolist()) if question.final else (),
+            found=tuple(names[number] for number in kept.tolist() if of_past[number] < 0) if question.final else (),
             start_ms=question.window_ms,
         ),
     )

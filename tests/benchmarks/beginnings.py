@@ -59,7 +59,7 @@ class Remembering(Pem):
 
     def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
         """See `StringMethod.candidates`."""
-        beginnings, tried = np.zeros((1, 0), dtype=np.int64), 0
+        beginnings = np.zeros((1, 0), dtype=np.int64)
         kept: dict[tuple[int, ...], tuple[float, float]] = {}
         for group, length in zip(self._groups(windows), self.lengths, strict=True):
             endings = self._endings(length - beginnings.shape[1])
@@ -68,9 +68,8 @@ class Remembering(Pem):
                 [np.repeat(beginnings, len(endings), axis=0), np.tile(endings, (len(beginnings), 1))], axis=1
             )
             possible = np.flatnonzero(self.attribute.valid(extended))
-            extended, tried = extended[possible], len(possible)
-            frequency = supports.frequency[possible]
-            variance = np.full(tried, float(supports.absent_error) ** 2)
+            extended, every = extended[possible], supports.taken(possible)
+            frequency, variance = every.frequency, every.absent_error**2
             names = list(map(tuple, extended.tolist()))
             for place in [place for place, name in enumerate(names) if self.remembers and name in self.past]:
                 before, doubt = self.past[names[place]]
@@ -87,7 +86,7 @@ class Remembering(Pem):
                 break
         self.past.clear()
         self.past.update(kept)
-        return TriedStrings(beginnings.reshape(-1, self.attribute.length), tried=tried)
+        return TriedStrings(beginnings.reshape(-1, self.attribute.length), every)
 
 
 def _reports(collection: StringCollection, table: NDArray[np.integer], entropy: SeededEntropy) -> RowCounts:

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from stream_ldp.pipeline.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
+from stream_ldp.pipeline.shrinkage import Frequencies
 
 REPORTS = 1_000.0
 NUMBERS = 6
@@ -83,6 +84,26 @@ def test_a_jump_is_followed_at_once_and_the_window_is_estimated_alone() -> None:
     assert [each.jumped for each in solved] == [False] * 10 + [True] + [False] * 3
     assert solved[10].reports == 0.0
     np.testing.assert_allclose(solved[10].mean, 0.5, atol=0.05)
+
+
+def test_numbers_that_were_chosen_by_their_luck_do_not_seem_to_move() -> None:
+    """The 20 that look largest of 2,000 numbers, nearly all of which are 0, are followed when they were chosen."""
+    truth, error = np.append(np.linspace(0.9, 0.5, 5), np.zeros(1_995)), 0.1
+    rng = np.random.default_rng(3)
+    first, second = (truth + rng.normal(0.0, error, len(truth)) for _ in range(2))
+    best = np.argsort(-first)[:20]
+    of = Noise(sampling=np.zeros(20), fresh=np.full(20, 0.5 * error**2), permanent=np.full(20, 0.5 * error**2))
+    past = Level.first(first[best], of)
+    # Half of the noise comes again.
+    shared = 0.5 * (first - truth)[best] + np.sqrt(0.75) * (second - truth)[best]
+    prior = Frequencies.learn(first, np.full(len(first), error))
+    drifts = [
+        follow(past, truth[best] + shared, of, scale=np.ones(20), reports=REPORTS, prior=each).drift
+        for each in (prior, None)
+    ]
+    assert drifts[0] is not None
+    assert drifts[1] is not None
+    assert drifts[0] < 0.5 * drifts[1]
 
 
 def test_noise_that_comes_again_with_the_same_users_says_nothing_new() -> None:

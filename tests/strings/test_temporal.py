@@ -25,12 +25,20 @@ FEW = {"mechanism": "epsilon: 2, k: 5", "string": "length: 6, alphabet: abcefghi
 
 
 def windows(
-    collection: StringCollection, *, seed: int, starts: Sequence[int] = range(8), count: int = 1_000
+    collection: StringCollection,
+    *,
+    seed: int,
+    starts: Sequence[int] = range(8),
+    count: int = 1_000,
+    returning: float = 0.0,
 ) -> list[StringRanking]:
-    """Answer windows one after another, each with new users; finals pass through their bytes."""
+    """Answer windows one after another, with new users but for those returning; finals pass through their bytes."""
     solved: list[StringRanking] = []
+    same = round(returning * count)
+    of_same = rows_of(collection, users(collection, same, seed=7_000 + seed), seed=8_000 + seed)
     for number, start in enumerate(starts):
-        rows = rows_of(collection, users(collection, count, seed=1_000 * seed + number), seed=5_000 * seed + number)
+        new = users(collection, count - same, seed=1_000 * seed + number)
+        rows = np.concatenate([of_same, rows_of(collection, new, seed=5_000 * seed + number)])
         question = Question(
             series=collection.series[0],
             window_ms=10_000 * start,
@@ -62,28 +70,64 @@ def test_with_new_users_the_windows_before_find_more_strings_with_less_error_and
         more += len(told(with_past)) - len(told(without))
         errors += [(told(with_past).get(word, 0.0) - share) ** 2 for word, share in TRUTH.items()]
         others += [(told(without).get(word, 0.0) - share) ** 2 for word, share in TRUTH.items()]
-        shares = learnt(with_past).shares
-        for word, share, error in zip(learnt(with_past).strings, shares.estimate, shares.standard_error, strict=True):
-            covered.append(abs(share - TRUTH.get(word, 0.0)) <= 1.96 * error)
+        covered += [
+            abs(each.raw - TRUTH.get(each.string, 0.0)) <= 1.96 * each.standard_error
+            for each in with_past.strings or ()
+        ]
     assert more > 0
     assert np.mean(errors) < 0.5 * np.mean(others)
     assert np.mean(covered) > 0.9
 
 
-def test_a_string_has_no_past_from_the_window_whose_noise_has_chosen_it() -> None:
+def test_a_string_has_a_past_from_the_window_after_the_one_that_has_found_it() -> None:
     collection = collection_of(window=", returning: 0")
-    first, second, third = windows(collection, seed=1, starts=range(3), count=3_000)
-    assert learnt(first).strings == ()
+    first, second = windows(collection, seed=1, starts=range(2), count=3_000)
     assert set(told(first)) <= set(learnt(first).found)
-    assert set(learnt(second).strings) <= set(learnt(first).found)
+    assert learnt(first).found == learnt(first).strings
+    assert not set(learnt(second).found) & set(learnt(first).strings)
     assert {each.alone for each in first.strings or ()} == {None}
-    # What the second window measures first is its own; from the third on, the windows are put together.
+    assert learnt(first).shares.weight == 0.0
+    assert learnt(second).shares.weight > 0.0
     measured = [each for each in second.strings or () if each.alone is not None]
-    assert measured
-    assert [each.raw for each in measured] == pytest.approx([each.alone for each in measured])
-    assert learnt(second).shares.weight == 0.0
-    assert learnt(third).shares.weight > 0.0
-    assert [each.raw for each in third.strings or ()] != [each.alone for each in third.strings or ()]
+    assert {each.string for each in measured} == set(told(second)) & set(learnt(first).strings) != set()
+    assert [each.raw for each in measured] != [each.alone for each in measured]
+
+
+@pytest.mark.parametrize("returning", [0, 0.5])
+def test_the_luck_of_strings_that_are_found_is_not_taken_for_their_share_also_where_users_return(
+    returning: float,
+) -> None:
+    """Of the strings told in 8 series of 4 windows, the intervals of 95 % hold the truth of more than 0.9."""
+    collection = collection_of(**FEW, window=f", returning: {returning}")
+    covered = [
+        abs(each.raw - TRUTH.get(each.string, 0.0)) <= 1.96 * each.standard_error
+        for seed in range(1, 9)
+        for ranking in windows(collection, seed=seed, starts=range(4), returning=returning)
+        for each in ranking.strings or ()
+    ]
+    assert len(covered) > 80
+    assert np.mean(covered) > 0.9
+
+
+def test_a_final_without_a_past_of_what_it_has_found_is_read() -> None:
+    """Finals of versions that gave a string no share in the window that has found it."""
+    collection = collection_of(window=", returning: 0")
+    first = windows(collection, seed=1, starts=[0], count=3_000)[0]
+    nothing = learnt(first).shares.taken(np.zeros(0, dtype=np.intp))
+    older = first.model_copy(
+        update={"learnt": learnt(first).model_copy(update={"strings": (), "shares": nothing})},
+    )
+    rows = rows_of(collection, users(collection, 3_000, seed=7), seed=8)
+    question = Question(
+        series=collection.series[0],
+        window_ms=10_000,
+        final=True,
+        windows=((1.0, (counted(collection, rows),)),),
+        before=StringRanking.from_bytes(older.to_bytes()),
+    )
+    second = solve(collection, question)
+    assert set(told(second)) >= set(told(first))
+    assert {each.alone for each in second.strings or ()} == {None}
 
 
 def test_what_a_window_says_alone_stands_beside_what_it_says_with_the_past() -> None:
@@ -119,7 +163,7 @@ def test_a_window_in_which_nobody_answers_a_question_passes_on_what_was_learnt()
 
 def test_the_first_window_and_one_after_a_final_that_is_no_earlier_have_no_past() -> None:
     same = windows(collection_of(window=", returning: 0"), seed=1, starts=(3, 3), count=3_000)[-1]
-    assert learnt(same).strings == ()
+    assert learnt(same).strings == learnt(same).found != ()
 
 
 @pytest.mark.parametrize("window", ["", ", returning: 1", ", returning: 0, memory: 0.5", ", returning: 0, hop: 5s"])

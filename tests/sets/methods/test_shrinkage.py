@@ -1,4 +1,4 @@
-"""Tests of drawing the best of many estimates to what all of them suggest."""
+"""Tests of drawing the best of many items to what all of them suggest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.sets.methods.combination import most_frequent
-from stream_ldp.sets.methods.shrinkage import Frequencies, drawn_together
+from stream_ldp.sets.methods.shrinkage import drawn_together
 from stream_ldp.sets.phases import RankingEstimate
 
 
@@ -44,16 +44,6 @@ def test_what_is_drawn_away_is_half_believed() -> None:
     moved = best.frequency - drawn.frequency
     assert (moved > 0.01).all()
     assert drawn.standard_error == pytest.approx(np.hypot(0.01, 0.5 * moved))
-
-
-def test_estimates_far_below_0_and_far_beyond_all_others_have_finite_means() -> None:
-    every = RankingEstimate(
-        items=np.arange(4), frequency=np.array([-50.0, 0.0, 0.5, 80.0]), standard_error=np.full(4, 0.1)
-    )
-    means = Frequencies.learn(every).means(every)
-    assert np.isfinite(means).all()
-    assert means[0] == pytest.approx(0.0, abs=0.1)
-    assert means[3] == pytest.approx(80.0, abs=1.0)
 
 
 def test_without_reports_nothing_is_drawn() -> None:

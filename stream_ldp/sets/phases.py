@@ -125,11 +125,13 @@ class RankingEstimate:
     frequency: estimated share of the users who hold each, float64, shape (c,); not clipped to [0, 1], so that noise
         averages out. Sets that are larger than the padding of a phase make it too low.
     standard_error: standard error of each frequency, float64, shape (c,).
+    noise: standard error if nobody holds an item, of which nothing can be lost, shape (c,); None if it is the same.
     """
 
     items: NDArray[np.int64]
     frequency: NDArray[np.float64]
     standard_error: NDArray[np.float64]
+    noise: NDArray[np.float64] | None = None
 
 
 class Method(Protocol):

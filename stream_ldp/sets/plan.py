@@ -194,6 +194,7 @@ def epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEsti
 
 
 def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
-    error = float(estimate.standard_error.max()) * math.sqrt(_MANY / users)
+    noise = estimate.standard_error if estimate.noise is None else estimate.noise
+    error = float(noise.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
     return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)

@@ -13,6 +13,8 @@ from stream_ldp.sets.methods.shrinkage import drawn_together
 from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
@@ -27,6 +29,7 @@ __all__ = [
     "most_frequent",
     "of_single_items",
     "phase_estimate",
+    "stretched",
 ]
 
 #: Shares of a rare item's frequency that an earlier phase may have lost in sets larger than its padding.
@@ -83,10 +86,18 @@ def first_candidates(every: RankingEstimate, count: int, *, combine: Combine) ->
     return drawn_together(best, every) if chosen and combine is Combine.VARIANCE else best
 
 
-def combined_estimate(before: RankingEstimate, now: RankingEstimate, *, combine: Combine, set_size: int) -> Combined:
+def combined_estimate(
+    before: RankingEstimate,
+    now: RankingEstimate,
+    *,
+    combine: Combine,
+    set_size: int,
+    doubting: Callable[[RankingEstimate, NDArray[np.float64]], RankingEstimate] | None = None,
+) -> Combined:
     """Combine two estimates for the items of `now`, all of which must be among those of `before`.
 
     now: an estimate from at least one report.
+    doubting: how what may be lost in sets larger than the padding adds to the errors; `doubted` by default.
     """
     before = _select(before, now.items)
     match combine:
@@ -97,7 +108,7 @@ def combined_estimate(before: RankingEstimate, now: RankingEstimate, *, combine:
             scaled = _on_the_scale_of(now, before)
             weight = 1.0 / (1.0 + (scaled.estimate.standard_error / now.standard_error) ** 2)
             both = _weighted(scaled.estimate, now, weight)
-            return Combined(_stretched(both, weight * scaled.doubt), lost=1.0 - scaled.part)
+            return Combined((doubting or doubted)(both, weight * scaled.doubt), lost=1.0 - scaled.part)
 
 
 def of_single_items(lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -114,7 +125,7 @@ def doubted(estimate: RankingEstimate, doubt: NDArray[np.float64] | float) -> Ra
     return replace(estimate, standard_error=np.hypot(estimate.standard_error, doubt * estimate.frequency))
 
 
-def _stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingEstimate:
+def stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingEstimate:
     """Return an estimate whose frequencies may all be too small by the same factor, as `doubted`, with their noise.
 
     The factor multiplies the noise too, and in all items at once, so that no item makes up for another: errors are
@@ -122,8 +133,9 @@ def _stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> Ranking
 
     doubt: standard deviation of that factor, perhaps of each item.
     """
-    upper = 1.0 + _NOMINAL * doubt
-    return doubted(replace(estimate, standard_error=upper * estimate.standard_error), doubt)
+    error = estimate.standard_error
+    upper = replace(estimate, standard_error=(1.0 + _NOMINAL * doubt) * error, noise=error)
+    return doubted(upper, doubt)
 
 
 def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:
@@ -216,4 +228,5 @@ def _take(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimat
         items=estimate.items[places],
         frequency=estimate.frequency[places],
         standard_error=estimate.standard_error[places],
+        noise=None if estimate.noise is None else estimate.noise[places],
     )

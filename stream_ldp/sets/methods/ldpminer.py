@@ -13,6 +13,7 @@ from stream_ldp.sets.methods.combination import (
     first_candidates,
     most_frequent,
     phase_estimate,
+    stretched,
 )
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
@@ -84,7 +85,8 @@ class LDPMiner:
         if not reports:
             return before, None
         if self.set_size is not None:
-            now, _ = combined_estimate(before, now, combine=self.combine, set_size=self.set_size)
+            # Phase 2 pads to all candidates, so that little is seen of what larger sets have cost phase 1.
+            now, _ = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, doubting=stretched)
         return most_frequent(now, self.k_max), None
 
 

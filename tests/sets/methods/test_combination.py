@@ -14,6 +14,7 @@ from stream_ldp.sets.methods.combination import (
     most_frequent,
     of_single_items,
     phase_estimate,
+    stretched,
 )
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
@@ -130,9 +131,20 @@ def test_without_clear_items_what_was_drawn_to_nearly_nothing_may_be_as_frequent
     # What was drawn to the others is less by another half of a standard error.
     before = _estimate(items, (left - 0.5 * error).tolist(), [error] * 40)
     both, _ = combined_estimate(
-        before, _estimate(items, truth.tolist(), [1.0] * 40), combine=Combine.VARIANCE, set_size=4
+        before,
+        _estimate(items, truth.tolist(), [1.0] * 40),
+        combine=Combine.VARIANCE,
+        set_size=4,
+        doubting=stretched,
     )
     assert np.mean(np.abs(both.frequency - truth) <= 1.96 * both.standard_error) >= 0.9
+
+
+def test_of_items_that_nobody_holds_no_noise_is_stretched() -> None:
+    found = stretched(_estimate([1, 2], [0.4, 0.0], [0.03, 0.03]), np.full(2, 0.1))
+    assert found.noise == pytest.approx([0.03, 0.03])
+    assert found.standard_error == pytest.approx([np.hypot(1.196 * 0.03, 0.04), 1.196 * 0.03])
+    assert most_frequent(found, 1).noise == pytest.approx([0.03])
 
 
 def test_a_factor_in_doubt_adds_to_the_error_in_proportion_to_the_frequency() -> None:

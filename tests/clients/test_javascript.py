@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -24,6 +26,7 @@ from tests.paths import REPOSITORY
 
 CLIENT = REPOSITORY / "clients" / "javascript"
 NODE = shutil.which("node")
+NPM = shutil.which("npm")
 CHROMIUM = shutil.which("chromium")
 
 #: Seconds after which a run of Node is ended; the longest takes about one.
@@ -128,6 +131,46 @@ async def test_the_example_of_the_readme_reports() -> None:
             assert script != example
             assert (await node("--input-type=module", script=script)).strip() == "1"
         assert kafka.reports(collection.name) == 1
+
+
+TYPED = """
+import { Gateway, Ledger, MemoryStore, Reporter, type Store } from "stream-ldp-client";
+
+const gateway = new Gateway("http://127.0.0.1:8443");
+const collection = await gateway.collection("care-survey");
+const store: Store = new MemoryStore();
+const ledger = await Ledger.create({ store, budget: 8 });
+const reporter = new Reporter({ gateway, collection });
+export const reports: number = await reporter.report({ bathing: "no", mobility: null }, ledger);
+// @ts-expect-error a user without a budget
+await Ledger.create({ store });
+// @ts-expect-error a report that nobody pays for
+await reporter.report({ bathing: "no" });
+// @ts-expect-error a ledger that no store keeps
+new Ledger();
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(NPM is None, reason="npm, which installs TypeScript, is not installed")
+def test_typescript_takes_what_runs_and_refuses_what_does_not(tmp_path: Path) -> None:
+    installed = subprocess.run(
+        [str(NPM), "install", "--no-audit", "--no-fund", "typescript@~5.9", str(CLIENT)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    if installed.returncode:
+        pytest.skip("npm cannot install TypeScript here")
+    (tmp_path / "typed.mts").write_text(TYPED, encoding="utf-8")
+    flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom"]
+    checked = subprocess.run(
+        [str(NPM), "exec", "--offline", "--", "tsc", *flags, "typed.mts"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (checked.returncode, checked.stdout) == (0, "")
 
 
 SURVEY = """

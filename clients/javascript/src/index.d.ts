@@ -1,0 +1,212 @@
+/** A client that reports records under local differential privacy to the gateway of stream-ldp. */
+
+/** A record: for every attribute one of its values; a number where it has bins; null where it is missing. */
+export type RawRecord = Readonly<Record<string, string | number | null>>;
+
+/** A collection: what a record is, how it is perturbed, and the fingerprint of that. */
+export class Collection {
+  private constructor();
+
+  /**
+   * Read a collection.
+   *
+   * @param document as a gateway serves it at /v1/collections/NAME/document
+   * @throws {CollectionError} it is no collection of records, or something in it is wrong
+   */
+  static of(document: unknown): Promise<Collection>;
+
+  readonly name: string;
+  /** 16 bytes. */
+  readonly fingerprint: Uint8Array;
+
+  /**
+   * Convert a record to the numbers of its values.
+   *
+   * @throws {DataError} the message never repeats a value
+   */
+  encode(record: RawRecord): number[];
+
+  /** Decide whether the user with a secret is asked at a time, in milliseconds; the same in all of a pane. */
+  asks(secret: Uint8Array, timeMs: number): boolean;
+}
+
+/** A gateway, by its address. */
+export class Gateway {
+  /**
+   * @param url such as https://reports.example
+   * @param options.token bearer token, if the gateway asks for one
+   */
+  constructor(
+    url: string,
+    options?: { token?: string; fetch?: typeof globalThis.fetch; pause?: (seconds: number) => Promise<void> },
+  );
+
+  /**
+   * Read a collection.
+   *
+   * @throws {CollectionError} it is of a kind that this client does not speak
+   * @throws {GatewayError} the gateway does not have it, or does not answer
+   */
+  collection(name: string): Promise<Collection>;
+
+  /**
+   * Check that the gateway has this very collection.
+   *
+   * @throws {CollectionError} it has another one of this name, or none
+   * @throws {GatewayError} it does not answer
+   */
+  check(collection: Collection): Promise<void>;
+
+  /**
+   * Send a batch, again and as the same bytes while the gateway cannot take it.
+   *
+   * @returns number of reports that the brokers have
+   * @throws {GatewayError} with the gateway's reason, and with the batch
+   */
+  send(name: string, batch: Uint8Array): Promise<number>;
+}
+
+/**
+ * Where ledgers are kept.
+ *
+ * `update` replaces the text under a key by `change(text)`, and resolves once the new text is kept through a crash; if
+ * `change` throws, it keeps the old text and rejects with the error. Nothing else may change the text in between.
+ */
+export interface Store {
+  get(key: string): Promise<string | undefined>;
+  update(key: string, change: (text: string | undefined) => string): Promise<void>;
+}
+
+/** A store in memory, for tests, and for users of a backend that keeps its ledgers itself. */
+export class MemoryStore implements Store {
+  get(key: string): Promise<string | undefined>;
+  update(key: string, change: (text: string | undefined) => string): Promise<void>;
+}
+
+/** A store in the IndexedDB of a page's origin, which its tabs and workers share. */
+export class IndexedDBStore implements Store {
+  /** @param name of the database */
+  constructor(name?: string);
+  get(key: string): Promise<string | undefined>;
+  update(key: string, change: (text: string | undefined) => string): Promise<void>;
+}
+
+/** The ledger of one user: the secret, what all reports with it have cost, and what they may. */
+export class Ledger {
+  private constructor();
+
+  /**
+   * Begin the ledger of a new user, with a new secret.
+   *
+   * @param user.budget nats that all reports of the user may cost, for ever
+   * @param user.values the most values of an attribute that the user agrees to report, one after another; 1 by default
+   * @param user.key name of the ledger in its store
+   * @throws {LedgerError} the store has this ledger already, or the terms make no sense
+   */
+  static create(user: { store: Store; budget: number; values?: number; key?: string }): Promise<Ledger>;
+
+  /**
+   * Open the ledger of a user who has one.
+   *
+   * @throws {LedgerError} it is missing or damaged; it does not begin anew by itself
+   */
+  static open(user: { store: Store; key?: string }): Promise<Ledger>;
+
+  /** The user's secret, 32 bytes, which is never sent. */
+  get secret(): Uint8Array;
+
+  /** Return what was spent, in nats. */
+  spent(): Promise<number>;
+
+  /** Change the terms, to which the user has agreed. */
+  agree(terms: { budget: number; values: number }): Promise<void>;
+
+  /**
+   * Count one report of a record; resolves once the new state is kept, so that the report may leave.
+   *
+   * @param values numbers of the record's values
+   * @throws {BudgetExceeded} the budget does not cover it
+   * @throws {TooManyValues} a value has changed, and the user has not agreed to that
+   * @throws {LedgerError} the ledger is missing or damaged
+   */
+  spend(collection: Collection, values: readonly number[]): Promise<void>;
+}
+
+/** A reporter for one collection. */
+export class Reporter {
+  /**
+   * @param parts.clock the time, milliseconds since 1970-01-01 UTC
+   * @param parts.mostReports of one batch
+   */
+  constructor(parts: { gateway: Gateway; collection: Collection; clock?: () => number; mostReports?: number });
+
+  /**
+   * Report the record of one user.
+   *
+   * @param ledger the user's
+   * @returns 1 once the brokers have the report; 0 if the user is not asked now
+   * @throws see `reportMany`
+   */
+  report(record: RawRecord, ledger: Ledger): Promise<number>;
+
+  /**
+   * Report one record for each of many users, in as few batches as they fit in.
+   *
+   * @param options.onRefused told whose ledger refuses the report; without it, the first such error is thrown once the
+   *   reports of all others are sent
+   * @returns number of reports that the brokers have
+   * @throws {DataError} a record does not fit; nothing was charged or sent
+   * @throws {CollectionError} the gateway has another collection; nothing was charged or sent
+   * @throws {ReportRefused} see `onRefused`
+   * @throws {GatewayError} reports are charged, but not acknowledged; the error has the batch, which may be sent again
+   */
+  reportMany(
+    users: readonly { record: RawRecord; ledger: Ledger }[],
+    options?: { onRefused?: (place: number, why: ReportRefused | LedgerError) => void },
+  ): Promise<number>;
+}
+
+/** Encode a batch; see docs/wire.md. */
+export function encodeBatch(batch: {
+  fingerprint: Uint8Array;
+  batchId: Uint8Array;
+  timeMs: number;
+  rows: readonly Uint8Array[];
+}): Uint8Array;
+
+/** The base of all errors of this client. */
+export class StreamLDPError extends Error {}
+
+/** A collection is not one that this client speaks, or not the one that the service runs. */
+export class CollectionError extends StreamLDPError {}
+
+/** A record does not fit its collection. The message never repeats a value. */
+export class DataError extends StreamLDPError {}
+
+/** The ledger of a user is missing, damaged, or there already. */
+export class LedgerError extends StreamLDPError {}
+
+/** The terms of a user do not allow a report. Nothing was sent, and nothing charged. */
+export class ReportRefused extends StreamLDPError {}
+
+/** The budget of a user does not cover a report. */
+export class BudgetExceeded extends ReportRefused {}
+
+/** A value of a record has changed, and the user has not agreed to it. */
+export class TooManyValues extends ReportRefused {}
+
+/** The gateway has not taken a request. */
+export class GatewayError extends StreamLDPError {
+  /** For programs: one of docs/wire.md, section 8, or of the gateway; `unreachable` where there was no answer. */
+  readonly reason: string;
+  /** For people. */
+  readonly detail: string;
+  /** Of the answer, if there was one. */
+  readonly status?: number;
+  /** Seconds after which to try again, if the gateway says so. */
+  readonly retryAfter?: number;
+  /** The batch that was not acknowledged: `Gateway.send` takes the same bytes again, which count once. */
+  readonly batch?: Uint8Array;
+  /** Whether the same request may be taken later: nothing is wrong with it. */
+  get passes(): boolean;
+}

@@ -10,10 +10,11 @@ import numpy as np
 
 from stream_ldp.client.batcher import batch_of, most_reports
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.client.sender import Sender, now_ms, of_kind
 from stream_ldp.mechanisms import OSEntropy, random_order, random_words
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
+from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.sampling import respond
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
-    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.rounds import Round
 
@@ -73,8 +73,10 @@ class ItemPopulation(Sender):
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
 
         Raises:
+            TypeError: it is no collection of item sets.
             ValueError: there is not one secret for each user.
         """
+        collection = of_kind(collection, ItemCollection, client=self)
         if secrets is not None and len(secrets) != len(sets):
             raise ValueError(f"{len(sets)} sets with {len(secrets)} secrets: give each user's own")
         memoises = any(phase.memoised for phase in collection.method.phases)

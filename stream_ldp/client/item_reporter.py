@@ -10,11 +10,12 @@ import numpy as np
 
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
-from stream_ldp.client.sender import Sender, now_ms
+from stream_ldp.client.sender import Sender, now_ms, of_kind
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded, TooManyValues
+from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.sampling import respond
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
 __all__ = ["ItemReporter"]
@@ -83,8 +83,10 @@ class ItemReporter(Sender):
         delivery_timeout: seconds after which a report that is not acknowledged is lost.
 
         Raises:
+            TypeError: it is no collection of item sets.
             ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
+        collection = of_kind(collection, ItemCollection, client=self)
         if not ledger.is_of(secret):
             raise ValueError("the ledger is of a user with another secret: give the two that belong together")
         self._feed = RoundFeed(collection, settings=settings, clock=clock)

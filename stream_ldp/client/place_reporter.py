@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.client.record_reporter import RecordReporter
+from stream_ldp.client.sender import of_kind
+from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.sampled.permanent import permanent_answers
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
     from stream_ldp.privacy.ledger.reports import AttributeReport
 
@@ -33,7 +34,7 @@ class PlaceReporter(RecordReporter):
 
     def __init__(self, collection: PlaceCollection, **options: Any) -> None:
         """Prepare for one collection; the options are those of `RecordReporter`."""
-        super().__init__(collection, **options)
+        super().__init__(of_kind(collection, PlaceCollection, client=self), **options)
         self._places = collection
 
     def _perturbed(

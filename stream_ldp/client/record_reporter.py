@@ -120,6 +120,7 @@ class RecordReporter(Sender):
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
 
         Raises:
+            TypeError: the collection is of a kind that this reporter does not report to, or none.
             ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
         super().__init__(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.client.record_reporter import RecordReporter
+from stream_ldp.client.sender import of_kind
+from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
     from stream_ldp.privacy.ledger.reports import AttributeReport
-    from stream_ldp.records.collection import JointCollection
 
 __all__ = ["Reporter"]
 
@@ -32,7 +33,7 @@ class Reporter(RecordReporter):
 
     def __init__(self, collection: JointCollection, **options: Any) -> None:
         """Prepare for one collection; the options are those of `RecordReporter`."""
-        super().__init__(collection, **options)
+        super().__init__(of_kind(collection, JointCollection, client=self), **options)
         self._mechanism = collection.mechanism
         self._joint = collection
         self._words = collection.permanent_words()

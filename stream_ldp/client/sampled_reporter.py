@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.client.record_reporter import RecordReporter
+from stream_ldp.client.sender import of_kind
 from stream_ldp.mechanisms import random_words
+from stream_ldp.sampled.collection import AskingCollection
 from stream_ldp.sampled.permanent import asked, permanent_answers
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
     from stream_ldp.privacy.ledger.reports import AttributeReport
-    from stream_ldp.sampled.collection import AskingCollection
 
 __all__ = ["SampledReporter"]
 
@@ -34,7 +35,7 @@ class SampledReporter(RecordReporter):
 
     def __init__(self, collection: AskingCollection, **options: Any) -> None:
         """Prepare for one collection; the options are those of `RecordReporter`."""
-        super().__init__(collection, **options)
+        super().__init__(of_kind(collection, AskingCollection, client=self), **options)
         self._sampled = collection
 
     def _perturbed(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.registration import RegistrationCheck
+from stream_ldp.collection import Collection
 from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
@@ -16,18 +17,35 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Sender", "now_ms"]
+__all__ = ["Sender", "now_ms", "of_kind"]
 
 log = logging.getLogger(__name__)
+
+_CollectionT = TypeVar("_CollectionT", bound=Collection)
 
 
 def now_ms() -> int:
     """Return the time of day, in milliseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000_000
+
+
+def of_kind(collection: object, kind: type[_CollectionT], *, client: object) -> _CollectionT:
+    """Return a collection of the kind that a client reports to.
+
+    Raises:
+        TypeError: it is one of another kind, or none: a path is none.
+    """
+    if isinstance(collection, kind):
+        return collection
+    # Not what was given, which may be a record.
+    given = f"{collection.name}, of type " if isinstance(collection, Collection) else "a "
+    raise TypeError(
+        f"{type(client).__name__}: give a collection of type {kind.__name__}, as load_collection reads it from a "
+        f"file, not {given}{type(collection).__name__}"
+    )
 
 
 class Sender:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.client.record_reporter import RecordReporter
+from stream_ldp.client.sender import of_kind
 from stream_ldp.mechanisms import random_words
+from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.permanent import asked, permanent_answers
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
     from stream_ldp.privacy.ledger.reports import AttributeReport
-    from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["StringReporter"]
 
@@ -33,7 +34,7 @@ class StringReporter(RecordReporter):
 
     def __init__(self, collection: StringCollection, **options: Any) -> None:
         """Prepare for one collection; the options are those of `RecordReporter`."""
-        super().__init__(collection, **options)
+        super().__init__(of_kind(collection, StringCollection, client=self), **options)
         self._strings = collection
 
     def _perturbed(

@@ -123,8 +123,13 @@ class AnswerSubscriber(Generic[AnswerT]):
         silences, from_beginning, follow, group: see `Subscriber`.
 
         Raises:
+            TypeError: the collection is not given by its name.
             ValueError: a group is given, but `follow` is False.
         """
+        if not isinstance(collection, str):
+            raise TypeError(
+                f"{type(self).__name__} takes the name of a collection, not a {type(collection).__name__}"
+            )
         if group is not None and not follow:
             raise ValueError("a group member has to follow: it does not know how far the other members have read")
         self._collection = collection

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
+from stream_ldp import ItemReporter, PlaceReporter, Reporter, SampledReporter, StringReporter
+from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import OSEntropy
 from tests.client.examples import collection_of
+from tests.client.items import films
 from tests.client.reports import reporter, users
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from tests.client.fakes import FakeBroker
@@ -30,6 +34,34 @@ def sender(other: AbstractAsyncContextManager[None]) -> Sender:
         delivery_timeout=1.0,
         also=[other],
     )
+
+
+@pytest.mark.parametrize("client", [Reporter, SampledReporter, StringReporter, PlaceReporter])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("survey.yaml", "not a str"),
+        ({"bathing": "no"}, "not a dict"),
+        (films(), "not films, of type ItemCollection"),
+    ],
+)
+def test_a_reporter_says_what_it_takes_in_place_of_a_path_a_record_or_another_kind(
+    client: Callable[..., object], given: object, told: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"Reporter: give a collection of type \w+, as load_collection .*, {told}$"):
+        client(given, settings=Settings())
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        lambda given: ItemReporter(given, settings=Settings(), secret=bytes(32), ledger=Mock()),
+        lambda given: ItemPopulation(given, Mock(), settings=Settings()),
+    ],
+)
+def test_a_client_of_item_sets_says_what_it_takes_in_place_of_records(client: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError, match=r"of type ItemCollection, .* not care-survey, of type JointCollection"):
+        client(collection_of())
 
 
 async def test_if_another_connection_cannot_be_opened_the_producer_is_closed(broker: FakeBroker) -> None:

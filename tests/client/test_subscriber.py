@@ -23,7 +23,7 @@ from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from tests.client.examples import estimate_of, of_minute
+from tests.client.examples import collection_of, estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
 from tests.synthesis.examples import chunk_of
 
@@ -279,3 +279,8 @@ async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> 
     heavy_hitters.write(estimate_of())
     with pytest.raises(NotARanking, match=rf"topic {RANKINGS}, partition 0, offset 0: not a ranking: method: Field"):
         await heavy_hitters.rankings()
+
+
+def test_a_subscriber_says_that_it_takes_a_name_in_place_of_a_collection() -> None:
+    with pytest.raises(TypeError, match="Subscriber takes the name of a collection, not a JointCollection"):
+        Subscriber(collection_of(), settings=SETTINGS)  # type: ignore[arg-type]

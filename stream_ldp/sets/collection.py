@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from stream_ldp.collection import (
     Collection,
@@ -24,6 +24,7 @@ from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.methods.user_sample import UserSample
+from stream_ldp.sets.methods.usual import UsualOptions, with_kind
 from stream_ldp.sets.schedule import Epochs, Schedule
 from stream_ldp.sets.series import PhaseSeries
 
@@ -92,7 +93,8 @@ class Items(Part):
 class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
-    mechanism: the method, which says what perturbs sets and how the most frequent items are found.
+    mechanism: the method, which says what perturbs sets and how the most frequent items are found; without a `kind`,
+        the one that finds most at its epsilon.
     items: the items that a set may have.
     epochs: whether an epoch begins after the one before (`sequential`), or with each window (`pipelined`).
     every: time between two provisional answers of an open window.
@@ -112,6 +114,11 @@ class ItemCollection(Collection):
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     sample: Sample = None
     prior: Prior | None = None
+
+    @field_validator("method_spec", mode="before", json_schema_input_type=AnyMethodSpec | UsualOptions)
+    @classmethod
+    def _has_a_kind(cls, options: object) -> object:
+        return with_kind(options)
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:

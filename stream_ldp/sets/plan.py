@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.sets.methods.usual import usual_kind
 from stream_ldp.sets.phases import Target, epochs_epsilon
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class SpentPlan:
 class Plan:
     """The plan of a collection.
 
+    usual: kind of the method that a file without one has at this epsilon; None where reports show a permanent
+        response, which no other method has.
     items, k: number of items of the domain, and of heavy hitters.
     epoch_ms: time from the beginning of an epoch to the end of its last phase, in milliseconds.
     result_every_ms: time from one result to the next, in milliseconds.
@@ -104,6 +107,7 @@ class Plan:
     collection: str
     fingerprint: str
     method: str
+    usual: str | None
     items: int
     k: int
     epochs: str
@@ -131,6 +135,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         method=method.name,
+        usual=None if memoises else usual_kind(collection.method_spec.epsilon),
         items=method.domain,
         k=method.k,
         epochs=collection.epochs.value,

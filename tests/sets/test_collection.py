@@ -38,7 +38,7 @@ def problems_of(text: str) -> tuple[str, ...]:
             "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', "
             "'sampled', 'strings' or 'places', got",
         ),
-        ("kind: gfim, ", "", "2:12: mechanism.kind: this key is required"),
+        ("kind: gfim, ", "combine: paper, ", "2:12: mechanism.kind: this key is required"),
         ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),
         ("gfim", "ldpminer, finalists: 2", "2:29: mechanism.finalists: ldpminer has no finalists: leave it out"),
         ("epsilon: 4, ", "", "2:12: mechanism.epsilon: this key is required"),

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
+from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def show_plan(planned: Plan) -> None:
         f"{planned.k} of {planned.items:,} items.",
         markup=False,
     )
+    if planned.usual is not None:
+        console.print(_choice(planned.method, planned.usual), markup=False)
     console.print(
         f"An epoch has {_phases(len(planned.phases))} and takes {planned.epoch_ms / 1_000:g} s; epochs are "
         f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
@@ -107,6 +110,18 @@ def show_plan(planned: Plan) -> None:
 
 def _phases(count: int) -> str:
     return "1 phase" if count == 1 else f"{count} phases"
+
+
+def _choice(method: str, usual: str) -> str:
+    boundary = f"epsilon {MOST_EPSILON_OF_GFIM_USERS:g}"
+    why = {
+        "gfim-users": f"up to {boundary}, it finds more than svim",
+        "svim": f"above {boundary}, no other method finds more",
+    }[usual]
+    chosen = "A file without a kind of mechanism gets the same"
+    if method != usual:
+        chosen = f"A file without a kind of mechanism would get {usual}"
+    return f"{chosen}: {why} where the size of sets is not known."
 
 
 def _question(phase: PhasePlan) -> str:

@@ -58,6 +58,26 @@ def test_the_table_says_what_each_phase_asks_and_costs(file: Path) -> None:
     assert row.split()[:2] == ["2", "50%"]
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("epsilon: 2, k: 4", "gets the same: up to epsilon 2, it finds more than svim"),
+        ("epsilon: 3, k: 4", "gets the same: above epsilon 2, no other method finds more"),
+        ("kind: svim, epsilon: 2, k: 4", "would get gfim-users: up to epsilon 2"),
+        ("kind: gfim, epsilon: 3, k: 4", "would get svim: above epsilon 2"),
+    ],
+)
+def test_the_plan_says_which_method_is_the_usual_one_and_why(file: Path, mechanism: str, said: str) -> None:
+    file.write_text(TEXT.format(mechanism=mechanism, epochs="sequential"), encoding="utf-8")
+    assert said in run(file).stdout
+
+
+def test_no_method_is_usual_in_place_of_one_to_which_users_answer_again_and_again(file: Path) -> None:
+    file.write_text(TEXT.format(mechanism="kind: loloha, epsilon: 1, k: 4, set_size: 3", epochs="sequential"))
+    assert "without a kind" not in run(file).stdout
+    assert json.loads(run(file, "--json").stdout)["usual"] is None
+
+
 def test_the_option_for_ever_is_refused_for_an_item_collection(file: Path) -> None:
     done = run(file, "--for-ever", "3")
     assert done.exit_code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
+from stream_ldp.records.kept import Kept
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ __all__ = [
     "users",
     "warm_start",
 ]
+
+#: The factors that windows have had last: a worker has hardly more among which it answers at a time.
+_FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -188,14 +193,28 @@ def factor_of(
 ) -> tuple[NDArray[np.float64], ...] | None:
     """Learn the hidden factor of some attributes from the rows that users report of them; see `hidden_factor`.
 
+    Of all estimates of a window that are among the same attributes, the first one waits for it: it is kept.
+
     counts: counts of rows whose bits are the mechanism's `columns` of these attributes. None is learnt of nobody.
     """
-    likelihood = Likelihood.of(
-        supported(counts, mechanism, attributes),
-        sizes=tuple(mechanism.sizes[attribute] for attribute in attributes),
-        supports=[mechanism.supports[attribute] for attribute in attributes],
-    )
-    return hidden_factor(likelihood) if likelihood.reports else None
+
+    def learn() -> tuple[NDArray[np.float64], ...] | None:
+        likelihood = Likelihood.of(
+            supported(counts, mechanism, attributes),
+            sizes=tuple(mechanism.sizes[attribute] for attribute in attributes),
+            supports=[mechanism.supports[attribute] for attribute in attributes],
+        )
+        return hidden_factor(likelihood) if likelihood.reports else None
+
+    return _FACTORS.of((mechanism, tuple(attributes), _digest(counts)), learn)
+
+
+def _digest(counts: RowCounts) -> bytes:
+    """Name counts of rows by their content: equal for equal counts, and else different."""
+    about = hashlib.blake2b(f"{counts.bits} {counts.rows.shape} {counts.counts.dtype}".encode())
+    about.update(counts.rows.tobytes())
+    about.update(counts.counts.tobytes())
+    return about.digest()
 
 
 def _informative(counts: RowCounts, mechanism: Mechanism, *, reports_per_user: float) -> RowCounts:

@@ -19,9 +19,12 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.records import solve as records_solve
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.estimators import hidden_factor
+from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
@@ -142,6 +145,30 @@ def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_
         distances.append([0.5 * np.abs(each.joint() - truth).sum() for each in answers])
     near, far = np.mean(distances, axis=0)
     assert near < 0.8 * far
+
+
+def test_of_all_estimates_that_are_among_the_same_attributes_of_a_window_one_learns_their_factor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collection = among()
+    first = collection.estimates[0]
+    second = first.model_copy(update={"name": "second", "of": ("a5", "a2")})
+    learnt: list[float] = []
+
+    def learn(likelihood: Likelihood) -> tuple[NDArray[np.float64], ...] | None:
+        learnt.append(likelihood.reports)
+        return hidden_factor(likelihood)
+
+    monkeypatch.setattr(records_solve, "hidden_factor", learn)
+    for seed, spec in [(1, first), (1, second), (2, first), (2, second)]:
+        rng = np.random.default_rng(100 + seed)
+        records = np.repeat(rng.integers(2, size=(900 + seed, 1)), 10, axis=1)
+        rows = collection.mechanism.perturb(records, entropy=SeededEntropy(100 + seed))
+        question: Question[EstimateSpec, Estimate] = Question(
+            series=spec, window_ms=0, final=True, windows=((1.0, (RowCounts.of(rows, bits=20),)),), before=None
+        )
+        assert solve(collection, question).fit.prior_centre == "factor"
+    assert learnt == [901, 902]
 
 
 def test_an_estimate_among_attributes_is_the_same_however_their_rows_are_parted_and_carried() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
 
-__all__ = ["AttributeBasis", "Moments", "ProductBasis", "transformed"]
+__all__ = ["AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12
@@ -71,8 +71,9 @@ class AttributeBasis:
 
     def scores(self, likelihoods: FloatArray) -> FloatArray:
         """Compute each function's posterior mean given each row of likelihoods, shape (rows, size)."""
-        posterior = likelihoods * self.marginal
-        scores: FloatArray = (posterior @ self.functions) / posterior.sum(axis=1, keepdims=True)
+        scores = likelihoods @ (self.marginal[:, None] * self.functions)
+        # The constant's mean is that of the likelihood, by which all others are divided.
+        scores /= scores[:, :1].copy()
         return scores
 
     def unshrunk(self, likelihoods: FloatArray) -> FloatArray:
@@ -150,15 +151,31 @@ class ProductBasis:
 
     def moments(self, likelihood: Likelihood) -> Moments:
         """Compute the moments of at least one report of these attributes."""
+        scored = [Scored(each) for each in self.attributes]
         return Moments(
             likelihood.reports,
-            likelihood.mean_products([each.scores for each in self.attributes]),
-            likelihood.mean_products([_squared(each) for each in self.attributes]),
+            likelihood.mean_products([each.scores for each in scored]),
+            likelihood.mean_products([each.squares for each in scored]),
         )
 
 
-def _squared(attribute: AttributeBasis) -> Feature:
-    return lambda likelihoods: attribute.scores(likelihoods) ** 2
+class Scored:
+    """The scores of an attribute's functions and their squares, computed once for the same rows of likelihoods."""
+
+    def __init__(self, attribute: AttributeBasis) -> None:
+        self._attribute = attribute
+        self._likelihoods: FloatArray | None = None
+        self._scores: FloatArray | None = None
+
+    def scores(self, likelihoods: FloatArray) -> FloatArray:
+        """See `AttributeBasis.scores`."""
+        if self._scores is None or likelihoods is not self._likelihoods:
+            self._likelihoods, self._scores = likelihoods, self._attribute.scores(likelihoods)
+        return self._scores
+
+    def squares(self, likelihoods: FloatArray) -> FloatArray:
+        """Compute the square of each score."""
+        return np.square(self.scores(likelihoods))
 
 
 def _unshrunk_squares(attribute: AttributeBasis) -> Feature:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics import RowCounts
 
-__all__ = ["Contraction", "Feature", "FloatArray", "PatternTable", "Patterns", "PrefixTree", "arrange", "gathered"]
+__all__ = [
+    "Contraction",
+    "Feature",
+    "FloatArray",
+    "PatternTable",
+    "Patterns",
+    "PrefixTree",
+    "arrange",
+    "gathered",
+    "sums_of_pairs",
+]
 
 FloatArray = NDArray[np.float64]
 Feature = Callable[[FloatArray], FloatArray]
@@ -138,8 +148,9 @@ class Patterns:
         information = np.zeros((self.size, self.size))
         step = max(1, _LARGEST_ARRAY // self.size)
         for begin in range(0, len(self), step):
-            A = self.levels[self.support[begin : begin + step]]
-            information += (A * (weights[begin : begin + step] / (A @ marginal) ** 2)[:, None]).T @ A
+            rows = slice(begin, begin + step)
+            A = self._table[rows] if self.size <= _NARROW_BITS else self.levels[self.support[rows]]
+            information += (A * (weights[rows] / (A @ marginal) ** 2)[:, None]).T @ A
         return information
 
     @cached_property
@@ -307,6 +318,38 @@ def gathered(patterns: Sequence[Patterns], counts: FloatArray) -> tuple[Sequence
     if _ROWS_A_COMBINATION * combinations > len(counts):
         return patterns, counts
     return _every_combination(patterns), _table(patterns, counts)
+
+
+def sums_of_pairs(patterns: Sequence[Patterns], counts: FloatArray, features: Sequence[Feature]) -> FloatArray:
+    """Sum count times the product of every two features over the rows, those of all attributes in one matrix product.
+
+    A table for each pair of attributes takes as long for a row as the product does, and then what each pair costs.
+
+    counts: how often each row came, shape (rows,).
+    features: for each attribute, from the likelihoods of its values to as many numbers, row by row.
+
+    Returns:
+        Shape (sum of sizes, sum of sizes): the features of all attributes one after another.
+    """
+    width = sum(each.size for each in patterns)
+    tables = [
+        each.likelihoods(feature) if each.size <= _NARROW_BITS else None
+        for each, feature in zip(patterns, features, strict=True)
+    ]
+    sums = np.zeros((width, width))
+    step = max(1, _CACHED // width)
+    for begin in range(0, len(counts), step):
+        rows = np.arange(begin, min(begin + step, len(counts)))
+        columns = np.concatenate(
+            [
+                each.select(rows).likelihoods(feature) if table is None else np.take(table, each.codes[rows], axis=0)
+                for each, feature, table in zip(patterns, features, tables, strict=True)
+            ],
+            axis=1,
+        )
+        columns *= np.sqrt(counts[rows])[:, None]
+        sums += columns.T @ columns
+    return sums
 
 
 class _Block:

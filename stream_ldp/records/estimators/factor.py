@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from stream_ldp.records.estimators.likelihood import FloatArray
 
 __all__ = ["Factor"]
 
-#: Rounds over all attributes: the bound has stopped rising by then.
+#: Most rounds over all attributes: the bound has stopped rising by then.
 _ROUNDS = 60
+#: Loadings that move by less in a round, in units of an attribute's standard deviation, have come to rest.
+_STILL = 1e-15
 #: Variance of the loadings to begin with, and their least: at 0 they would stay there.
 _VARIANCE, _LEAST = 0.3, 1e-6
 #: Variance of each loading's posterior to begin with.
@@ -54,23 +56,44 @@ class Factor(NamedTuple):
         """
         attributes = 1 + max(j for _, j in estimates)
         sizes = [len(estimates[0, 1]), *(estimates[0, j].shape[1] for j in range(1, attributes))]
-        ends = np.cumsum([0, *sizes])
-        parts = [slice(begin, end) for begin, end in pairwise(ends.tolist())]
-        found, weight = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
+        parts = _parts(sizes)
+        found, weight = np.zeros((2, sum(sizes), sum(sizes)))
         for (i, j), estimate in estimates.items():
             found[parts[i], parts[j]], weight[parts[i], parts[j]] = estimate, precisions[i, j]
-        found, weight = found + found.T, weight + weight.T
+        return cls.of(found + found.T, weight + weight.T, sizes=sizes)
+
+    @classmethod
+    def of(cls, found: FloatArray, weight: FloatArray, *, sizes: Sequence[int]) -> Self:
+        """Learn it from all pairs at once; see `learn`.
+
+        found: u / lambda of each two functions but the constants, those of all attributes one after another, shape
+            (functions, functions). Symmetric; what is of one attribute does not matter.
+        weight: N lambda, same shape; 0 for two functions of one attribute.
+        sizes: number of functions of each attribute.
+        """
+        parts = _parts(sizes)
+        found = np.where(weight > 0.0, found, 0.0)
         weighted = weight * found
 
         values, vectors = np.linalg.eigh(found * np.sqrt(weight / weight.max()))
         mean = vectors[:, -1] * np.sqrt(max(float(values[-1]), _LEAST))
         unsure, variance = np.full(len(mean), _UNSURE), _VARIANCE
-        for _ in range(_ROUNDS):
-            for part in parts:
-                unsure[part] = 1.0 / (1.0 / variance + weight[part] @ (mean**2 + unsure))
-                mean[part] = unsure[part] * (weighted[part] @ mean)
-            variance = max(float(np.mean(mean**2 + unsure)), _LEAST)
         square = mean**2 + unsure
+        rows = [(part, weight[part], weighted[part]) for part in parts]
+        for _ in range(_ROUNDS):
+            before = mean.copy()
+            for part, weight_of, weighted_of in rows:
+                unsure[part] = own_unsure = 1.0 / (1.0 / variance + weight_of @ square)
+                mean[part] = own = own_unsure * (weighted_of @ mean)
+                square[part] = own * own + own_unsure
+            variance = max(float(square.mean()), _LEAST)
+            if float(np.abs(mean - before).max()) <= _STILL:
+                break
         fit = 0.5 * float(mean @ weighted @ mean) - 0.25 * float(square @ weight @ square)
         cost = 0.5 * float(np.sum(square / variance - 1.0 - np.log(unsure / variance)))
         return cls(tuple(mean[part] for part in parts), fit - cost)
+
+
+def _parts(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes])
+    return [slice(begin, end) for begin, end in pairwise(ends.tolist())]

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators.contraction import Contraction, Feature, FloatArray, Patterns, arrange, gathered
+from stream_ldp.records.estimators.contraction import (
+    Contraction,
+    Feature,
+    FloatArray,
+    Patterns,
+    arrange,
+    gathered,
+    sums_of_pairs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +143,16 @@ class Likelihood:
         features: for each attribute, from the likelihoods of its values to as many numbers, row by row.
         """
         return self._contraction.backward(self._contraction.counts, features) / self.reports
+
+    def mean_products_of_pairs(self, features: Sequence[Feature]) -> FloatArray:
+        """Mean over the reports of the product of every two features, of attributes that need not be solved together.
+
+        features: as in `mean_products`.
+
+        Returns:
+            Shape (sum of sizes, sum of sizes): the features of all attributes one after another.
+        """
+        return sums_of_pairs(self._patterns, self._counts, features) / self.reports
 
     def information(self, marginal: FloatArray) -> FloatArray:
         """Compute the observed information of one report about the value of a single attribute, shape (size, size).

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
+from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis, Scored
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
-from stream_ldp.records.estimators.evidence import Evidence
+from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios
 from stream_ldp.records.estimators.factor import Factor
 from stream_ldp.records.estimators.objective import Objective
 from stream_ldp.records.estimators.solution import Start
@@ -38,7 +38,6 @@ from stream_ldp.records.estimators.squarem import ascend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from stream_ldp.records.estimators.basis import Moments
     from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
 
 __all__ = ["INDEPENDENCE_LEVEL", "Prior", "hidden_factor"]
@@ -185,10 +184,9 @@ def hidden_factor(likelihood: Likelihood) -> tuple[FloatArray, ...] | None:
         have nothing to do with each other, or attributes without any dependence, are the likelier.
     """
     _, bases, _ = _marginals(likelihood, likelihood.of_few)
-    pairs = _pairs(likelihood.of_few, bases)
-    factor = _factor(pairs)
-    alone = sum(each.evidence.log_mean_ratio for each in pairs.values())
-    return factor.values if factor.evidence > max(0.0, alone) else None
+    pairs = _AllPairs.of(likelihood, bases)
+    factor = pairs.factor()
+    return factor.values if factor.evidence > 0.0 and factor.evidence > pairs.log_mean_ratio() else None
 
 
 def _kind(attributes: int, factor: Sequence[FloatArray] | None) -> Start:
@@ -238,15 +236,14 @@ def _probability_of_independence(against_uniform: float, for_dependence: float) 
 
 def _dependence(basis: ProductBasis, moments: Moments, centre: FloatArray | None = None) -> Evidence:
     centre = basis.product if centre is None else centre
-    return Evidence(basis=basis, moments=moments, centre=centre, lowest=2, ceiling=_ceiling(basis))
+    return Evidence(basis=basis, moments=moments, centre=centre, lowest=2, ceiling=_ceiling(max(basis.product.shape)))
 
 
-def _ceiling(basis: ProductBasis) -> float:
-    """Return the largest possible prior variance of a coefficient.
+def _ceiling(largest: int) -> float:
+    """Return the largest possible prior variance of a coefficient of attributes, of which one has `largest` values.
 
     The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients.
     """
-    largest: int = max(basis.product.shape)
     return 1.0 / max(1, largest - 1)
 
 
@@ -286,7 +283,12 @@ class _Level:
         # Effects of higher order are rarely larger than those of lower order (Wu and Hamada, 2000: effect hierarchy).
         usual = float(np.mean([level.variance for level in pairs.values()]))
         evidence = Evidence(
-            basis=basis, moments=moments, centre=centre, lowest=3, ceiling=_ceiling(basis), usual=usual
+            basis=basis,
+            moments=moments,
+            centre=centre,
+            lowest=3,
+            ceiling=_ceiling(max(basis.product.shape)),
+            usual=usual,
         )
         level = cls.of(likelihood, evidence, evidence.average_strength(independent))
         # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
@@ -355,6 +357,72 @@ class _ValuesOfFactor(NamedTuple):
     values: tuple[FloatArray, ...]
     evidence: float
 
+    @classmethod
+    def of(cls, factor: Factor, attributes: Sequence[AttributeBasis]) -> Self:
+        loadings = zip(attributes, factor.loadings, strict=True)
+        return cls(tuple(each.functions[:, 1:] @ of_each for each, of_each in loadings), factor.evidence)
+
+
+class _AllPairs(NamedTuple):
+    """What the reports say of the dependence of all pairs of attributes, of which none is fitted.
+
+    moments: of each two functions but the constants, those of all attributes one after another, shape (functions,
+        functions); what it says of two functions of one attribute has no meaning.
+    """
+
+    attributes: tuple[AttributeBasis, ...]
+    moments: Moments
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, attributes: Sequence[AttributeBasis]) -> Self:
+        """Compute it for at least one report."""
+        varying = np.concatenate([np.arange(len(each.marginal)) > 0 for each in attributes])
+        every = np.ix_(varying, varying)
+        scored = [Scored(each) for each in attributes]
+        means = likelihood.mean_products_of_pairs([each.scores for each in scored])[every]
+        squares = likelihood.mean_products_of_pairs([each.squares for each in scored])[every]
+        return cls(tuple(attributes), Moments(likelihood.reports, means, squares))
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(each.marginal) - 1 for each in self.attributes]
+
+    def factor(self) -> _ValuesOfFactor:
+        """Learn what each value has of one factor of all attributes."""
+        each = np.concatenate([attribute.retained[1:] for attribute in self.attributes])
+        retained = np.maximum(np.outer(each, each), _LEAST_RETAINED)
+        of = np.repeat(np.arange(len(self.attributes)), self._sizes)
+        weight = np.where(of[:, None] == of, 0.0, self.moments.reports * retained)
+        factor = Factor.of(self.moments.means / retained, weight, sizes=self._sizes)
+        return _ValuesOfFactor.of(factor, self.attributes)
+
+    def log_mean_ratio(self) -> float:
+        """Compute the log marginal likelihood of pairs that have nothing to do with each other over no dependence."""
+        N, means, squares = self.moments
+        sizes = self._sizes
+        begins = np.cumsum([0, *sizes])
+        alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for pair in combinations(range(len(self.attributes)), 2):
+            i, j = sorted(pair, key=sizes.__getitem__)
+            alike.setdefault((sizes[i], sizes[j]), []).append((i, j))
+        found = 0.0
+        for (few, many), pairs in alike.items():
+            first, second = np.array(pairs).T
+            rows = (begins[first, None] + np.arange(few))[:, :, None]
+            columns = (begins[second, None] + np.arange(many))[:, None, :]
+            one, other = (
+                np.array([self.attributes[place].retained[1:] for place in places]) for places in (first, second)
+            )
+            ratios = log_mean_ratios(
+                Moments(
+                    N, means[rows, columns].reshape(len(pairs), -1), squares[rows, columns].reshape(len(pairs), -1)
+                ),
+                (one[:, :, None] * other[:, None, :]).reshape(len(pairs), -1),
+                ceiling=_ceiling(many + 1),
+            )
+            found += float(ratios.sum())
+        return found
+
 
 def _pairs(select: Callable[..., Likelihood], attributes: Sequence[AttributeBasis]) -> dict[tuple[int, int], _Pair]:
     pairs = {}
@@ -374,8 +442,7 @@ def _factor(pairs: Mapping[tuple[int, int], _Pair]) -> _ValuesOfFactor:
         pairs[0, 1].basis.attributes[0],
         *(each.basis.attributes[1] for (i, _), each in pairs.items() if i == 0),
     ]
-    values = (each.functions[:, 1:] @ loadings for each, loadings in zip(attributes, factor.loadings, strict=True))
-    return _ValuesOfFactor(tuple(values), factor.evidence)
+    return _ValuesOfFactor.of(factor, attributes)
 
 
 def _levels_of_pairs(

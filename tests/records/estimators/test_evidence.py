@@ -161,3 +161,19 @@ def test_the_average_strength_shrinks_as_the_average_over_the_variance_does() ->
 def test_where_next_to_nothing_is_retained_the_average_strength_is_that_of_the_mean_variance() -> None:
     found = learn(DEPENDENT, 50, f=1.0 - 1e-9, seed=1).dependence
     assert found.average_strength(0.5) == pytest.approx(found.strength(0.5))
+
+
+@pytest.mark.parametrize("largest", [2**18, 700, 1], ids=["at-once", "some", "one-at-a-time"])
+def test_the_evidence_of_many_pairs_is_that_of_each(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    priors = [learn(DEPENDENT, 2_000, f=0.5, seed=seed) for seed in range(4)]
+    open_ = priors[0].basis.order == 2
+    together = Moments(
+        2_000.0,
+        np.array([each.moments.means[open_] for each in priors]),
+        np.array([each.moments.squares[open_] for each in priors]),
+    )
+    monkeypatch.setattr(evidence, "_LARGEST", largest)
+    found = evidence.log_mean_ratios(
+        together, np.array([each.basis.retained[open_] for each in priors]), ceiling=1 / 3
+    )
+    np.testing.assert_allclose(found, [each.dependence.log_mean_ratio for each in priors], rtol=1e-9)

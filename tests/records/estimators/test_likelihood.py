@@ -125,3 +125,19 @@ def test_one_linked_report_of_each_user_says_what_the_report_says() -> None:
 def test_odds_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match=r"sizes \(2, 3\) have 5 values, the odds have 6"):
         Likelihood.of_linked(np.ones((1, 6)), sizes=(2, 3))
+
+
+@pytest.mark.parametrize("cached", [2**16, 100], ids=["at-once", "in-parts"])
+def test_all_pairs_at_once_say_what_each_pair_says_by_itself(cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = (4, 18, 3)
+    joint = np.random.default_rng(1).dirichlet(np.ones(int(np.prod(sizes)))).reshape(sizes)
+    counts, channel = draw(joint, 2_000, f=0.3, seed=1)
+    subject = Likelihood.of(counts, sizes=sizes, supports=[channel] * 3)
+    features = [np.square, np.sqrt, np.exp]
+    monkeypatch.setattr(contraction, "_CACHED", cached)
+    found = subject.mean_products_of_pairs(features)
+    ends = np.cumsum([0, *sizes])
+    for i, j in combinations(range(3), 2):
+        expected = subject.of_few(i, j).mean_products([features[i], features[j]])
+        pair = found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
+        np.testing.assert_allclose(pair, expected, rtol=1e-12)

@@ -1,0 +1,46 @@
+"""The latest results of a slow function, kept for whoever asks for the same again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+__all__ = ["Kept"]
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The results that were asked for last, by what they depend on; threads may share it."""
+
+    def __init__(self, *, most: int) -> None:
+        """Begin with none.
+
+        most: number of results that are kept.
+        """
+        self._most = most
+        self._lock = threading.Lock()
+        self._results: OrderedDict[Hashable, T] = OrderedDict()
+
+    def of(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of a key, and make it if it is not kept.
+
+        Two threads that ask for the same at a time may both make it: none waits for what another one makes.
+
+        key: equal where results are equal.
+        make: the function, without side effects; what it raises is raised, and nothing is kept.
+        """
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                return self._results[key]
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return made

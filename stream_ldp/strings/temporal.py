@@ -95,6 +95,7 @@ def follow(
             prior=tried.prior,
             candidates=tried.tried + len(others),
             k=k,
+            again=of_past >= 0,
         ),
         dict(zip([names[number] for number in measured.tolist()], alone.tolist(), strict=True)),
         LearntStrings(

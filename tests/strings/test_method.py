@@ -60,6 +60,15 @@ def test_strings_are_told_with_what_is_known_of_their_shares_afterwards() -> Non
     assert few.expected_false == pytest.approx(4 * found.chance)
 
 
+def test_a_string_that_is_tried_again_is_not_told_if_all_of_it_may_be_luck() -> None:
+    found, again = supports([190.0, 190.0, 190.0]), np.array([True, False, True])
+    # Of thousands of strings, nearly all of which nobody has, one at 6 standard errors may well be one of them.
+    rare = Frequencies(widths=np.array([1e-6, 1.0]), weights=np.array([1.0 - 1e-8, 1e-8]))
+    assert told(SYMBOLS[:3], found, prior=rare, candidates=4, k=4, again=again).symbols.ravel().tolist() == [1]
+    every = told(SYMBOLS[:3], found, prior=everything(0.9), candidates=4, k=4, again=again)
+    assert sorted(every.symbols.ravel().tolist()) == [0, 1, 2]
+
+
 def test_intervals_of_the_strings_that_look_most_frequent_of_many_hold_the_truth() -> None:
     """20 windows, 5,000 strings of which users have 100, and the 10 of each that look most frequent.
 

@@ -94,7 +94,7 @@ class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
     mechanism: the method, which says what perturbs sets and how the most frequent items are found; without a `kind`,
-        the one that finds most at its epsilon.
+        the usual one at its epsilon.
     items: the items that a set may have.
     epochs: whether an epoch begins after the one before (`sequential`), or with each window (`pipelined`).
     every: time between two provisional answers of an open window.

@@ -116,7 +116,7 @@ def _choice(method: str, usual: str) -> str:
     boundary = f"epsilon {MOST_EPSILON_OF_GFIM_USERS:g}"
     why = {
         "gfim-users": f"up to {boundary}, it finds more than svim",
-        "svim": f"above {boundary}, no other method finds more",
+        "svim": f"above {boundary}, gfim-users finds less of some populations",
     }[usual]
     chosen = "A file without a kind of mechanism gets the same"
     if method != usual:

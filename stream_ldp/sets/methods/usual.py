@@ -14,9 +14,10 @@ from stream_ldp.sets.methods.svim import SvimSpec
 
 __all__ = ["MOST_EPSILON_OF_GFIM_USERS", "UsualOptions", "usual_kind", "with_kind"]
 
-#: The greatest epsilon, in nats, at which gfim-users finds at least as much as svim. Over three populations whose set
-#: size nobody knows, it gains 0.04 to 0.12 of NDCG at 1, 0.00 to 0.07 at 2, and loses 0.01 to 0.03 at 4
-#: (`python -m tests.benchmarks.unknown_sizes`); where the size is known, both find as much within 0.02. It never
+#: The greatest epsilon, in nats, at which gfim-users was measured to find no less than svim over any of three
+#: populations whose set size nobody knows. In NDCG, it gains 0.04 to 0.12 at 1 and 0.00 to 0.07 at 2; at 3 it gains
+#: 0.08 over one and loses 0.01 over another, and at 4 it loses 0.01 to 0.03 over each
+#: (`python -m tests.benchmarks.unknown_sizes`). Where the size is known, both find as much within 0.02. It never
 #: changes: what a file without a kind means depends on it.
 MOST_EPSILON_OF_GFIM_USERS = 2.0
 
@@ -31,7 +32,7 @@ _SHARED: dict[str, Any] = {
 UsualOptions: Any = create_model(
     "UsualMethod",
     __base__=Part,
-    __doc__="The options of heavy hitters by the method that finds most at their epsilon.",
+    __doc__="The options of heavy hitters by the usual method at their epsilon.",
     **_SHARED,
 )
 
@@ -40,7 +41,7 @@ _OF_SOME = (GfimSpec.model_fields.keys() | LolohaSpec.model_fields.keys()) - _SH
 
 
 def usual_kind(epsilon: float) -> str:
-    """Return the kind of the method that finds most at an epsilon, in nats, if the size of sets is not known."""
+    """Return the kind of the method of a file that names none, at an epsilon in nats."""
     return "gfim-users" if epsilon <= MOST_EPSILON_OF_GFIM_USERS else "svim"
 
 

@@ -1,4 +1,4 @@
-"""A collection of item sets whose file names no method has the one that finds most at its epsilon."""
+"""A collection of item sets whose file names no method has the usual one at its epsilon."""
 
 from __future__ import annotations
 

@@ -23,6 +23,9 @@ export class ReportRefused extends StreamLDPError {}
 /** The budget of a user does not cover a report. */
 export class BudgetExceeded extends ReportRefused {}
 
+/** A report would cost more than a day may; the next day, UTC, has a budget of its own. */
+export class DayBudgetExceeded extends BudgetExceeded {}
+
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
 

@@ -91,6 +91,18 @@ export class IndexedDBStore implements Store {
   update(key: string, change: (text: string | undefined) => string): Promise<void>;
 }
 
+/** What a user has agreed to. */
+export interface Terms {
+  /** Nats that all reports may cost, for ever. */
+  budget: number;
+  /** Nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget. */
+  perDay: number;
+  /** The most values of an attribute that may be reported, one after another, with permanent noise. */
+  values: number;
+  /** Whether the permanent noise of every report is drawn anew: values may change, and each costs as the first. */
+  fresh: boolean;
+}
+
 /** The ledger of one user: the secret, what all reports with it have cost, and what they may. */
 export class Ledger {
   private constructor();
@@ -98,12 +110,11 @@ export class Ledger {
   /**
    * Begin the ledger of a new user, with a new secret.
    *
-   * @param user.budget nats that all reports of the user may cost, for ever
-   * @param user.values the most values of an attribute that the user agrees to report, one after another; 1 by default
-   * @param user.key name of the ledger in its store
+   * @param user the terms, of which all but the budget may be left out: then no day has a budget of its own, and an
+   *   attribute has one value, with permanent noise; and the store, and the ledger's name in it
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
-  static create(user: { store: Store; budget: number; values?: number; key?: string }): Promise<Ledger>;
+  static create(user: { store: Store; key?: string; budget: number } & Partial<Terms>): Promise<Ledger>;
 
   /**
    * Open the ledger of a user who has one.
@@ -118,18 +129,27 @@ export class Ledger {
   /** Return what was spent, in nats. */
   spent(): Promise<number>;
 
-  /** Change the terms, to which the user has agreed. */
-  agree(terms: { budget: number; values: number }): Promise<void>;
+  /** Return the terms to which the user has agreed. */
+  terms(): Promise<Terms>;
+
+  /**
+   * Change the terms, to which the user has agreed; what is left out stays as it is.
+   *
+   * @throws {LedgerError} they make no sense
+   */
+  agree(terms: Partial<Terms>): Promise<void>;
 
   /**
    * Count one report of a record; resolves once the new state is kept, so that the report may leave.
    *
    * @param values numbers of the record's values
-   * @throws {BudgetExceeded} the budget does not cover it
+   * @param when.timeMs the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
+   * @returns whether it was charged as a report whose permanent noise is drawn anew, as it then must be
+   * @throws {BudgetExceeded} the budget does not cover it, or, if it is a DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LedgerError} the ledger is missing or damaged
    */
-  spend(collection: Collection, values: readonly number[]): Promise<void>;
+  spend(collection: Collection, values: readonly number[], when?: { timeMs?: number }): Promise<{ fresh: boolean }>;
 }
 
 /** A reporter for one collection. */
@@ -191,6 +211,9 @@ export class ReportRefused extends StreamLDPError {}
 
 /** The budget of a user does not cover a report. */
 export class BudgetExceeded extends ReportRefused {}
+
+/** A report would cost more than a day may; the next day, UTC, has a budget of its own. */
+export class DayBudgetExceeded extends BudgetExceeded {}
 
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}

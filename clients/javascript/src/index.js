@@ -6,6 +6,7 @@ export {
   BudgetExceeded,
   CollectionError,
   DataError,
+  DayBudgetExceeded,
   GatewayError,
   LedgerError,
   ReportRefused,

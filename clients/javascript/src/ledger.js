@@ -2,27 +2,87 @@
 
 import { blake2b } from "./blake2b.js";
 import { fromHex, joined, randomBytes, toHex, u32 } from "./bytes.js";
-import { BudgetExceeded, LedgerError, TooManyValues } from "./errors.js";
-import { mechanismOf } from "./mechanisms.js";
+import { BudgetExceeded, DayBudgetExceeded, LedgerError, TooManyValues } from "./errors.js";
+import { mechanismOf, mostRounding } from "./mechanisms.js";
 
 const SECRET_BYTES = 32;
-const VERSION = 1;
+const VERSION = 2;
+const DAY_MS = 86_400_000;
 
-const isTerms = ({ budget, values }) =>
-  Number.isFinite(budget) && budget > 0 && Number.isSafeInteger(values) && values >= 1;
+/**
+ * Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
+ * to it; a clock that is wrong in turns by so many different days is not to be expected.
+ */
+const MOST_DAYS = 8;
+
+/**
+ * What a user has agreed to.
+ *
+ * @typedef {object} Terms
+ * @property {number} budget nats that all reports may cost, for ever
+ * @property {number} perDay nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget
+ * @property {number} values the most values of an attribute that may be reported, one after another, with permanent
+ *   noise
+ * @property {boolean} fresh whether the permanent noise of every report is drawn anew, so that values may change in any
+ *   way, and each report costs as much as the first
+ */
+const NEW_USER = { perDay: Infinity, values: 1, fresh: false };
+
+/** Require that terms make sense. @returns {Terms} */
+function checked(terms) {
+  const { budget, perDay, values, fresh, ...others } = terms;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new LedgerError(`"${unknown}" is no part of a user's terms`);
+  if (!(Number.isFinite(budget) && budget > 0)) throw new LedgerError("a budget is a positive number of nats");
+  if (!(typeof perDay === "number" && perDay > 0)) {
+    throw new LedgerError("perDay is a positive number of nats, or Infinity");
+  }
+  if (!(Number.isSafeInteger(values) && values >= 1)) throw new LedgerError("values is a whole number from 1 on");
+  if (typeof fresh !== "boolean") throw new LedgerError("fresh is true or false");
+  return { budget, perDay, values, fresh };
+}
 
 /**
  * Return what the reports of some accounts have cost, in nats.
  *
- * Where several values were reported, the reports are shared out evenly among them, which costs most.
+ * Where several values were reported, the reports are shared out evenly among them, which costs most. A report with
+ * fresh permanent noise costs as much as the first, whatever came before it.
  */
 function costOf(accounts) {
-  return accounts.reduce((sum, { mechanism, sizes, position, tags, reports }) => {
-    const cost = (count) => (count > 0 ? mechanismOf(mechanism, sizes).cost(position, count) : 0);
-    const times = Math.floor(reports / tags.length);
-    const more = reports % tags.length;
-    return sum + more * cost(times + 1) + (tags.length - more) * cost(times);
+  return accounts.reduce((sum, { mechanism, sizes, position, tags, reports, fresh }) => {
+    const made = mechanismOf(mechanism, sizes);
+    const cost = (count) => (count > 0 ? made.cost(position, count) : 0);
+    const times = tags.length > 0 ? Math.floor(reports / tags.length) : 0;
+    const more = reports - times * tags.length;
+    return sum + more * cost(times + 1) + (tags.length - more) * cost(times) + fresh * cost(1);
   }, 0);
+}
+
+/** Return what was spent on each day once the reports of one have taken the accounts from one state to another. */
+function daysAfter(days, day, before, after) {
+  const spent = costOf(before);
+  // Both costs are rounded up: the rounding of what is subtracted is not the user's.
+  const costs = before.reduce((sum, { tags, fresh }) => sum + tags.length + fresh, 0);
+  const more = costOf(after) - spent + mostRounding(spent, costs);
+  const [, known] = days.find(([each]) => each === day) ?? [day, 0];
+  return [...days.filter(([each]) => each !== day), [day, known + more]].slice(-MOST_DAYS);
+}
+
+const isCount = (number) => Number.isSafeInteger(number) && number >= 0;
+
+const isAccount = ({ tags, reports, fresh }) =>
+  [reports, fresh].every(isCount) && reports >= tags.length && (reports === 0 || tags.length > 0);
+
+const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
+
+/** Return a state as this version has it: JSON has null for Infinity, and the first had neither days nor fresh noise. */
+function current(state) {
+  if (state.version !== 1) return { ...state, perDay: state.perDay ?? Infinity };
+  const { version: _, secret, budget, values, accounts } = state;
+  return {
+    version: VERSION, secret, ...NEW_USER, budget, values, days: [],
+    accounts: accounts.map((each) => ({ ...each, fresh: 0 })),
+  };
 }
 
 function parsed(text, key) {
@@ -30,12 +90,15 @@ function parsed(text, key) {
     throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create`);
   }
   try {
-    const state = JSON.parse(text);
+    const state = current(JSON.parse(text));
+    const { version, secret, days, accounts, ...terms } = state;
+    checked(terms);
     const isWhole =
-      state.version === VERSION &&
-      /^[0-9a-f]{64}$/.test(state.secret) &&
-      isTerms(state) &&
-      Number.isFinite(costOf(state.accounts));
+      version === VERSION &&
+      /^[0-9a-f]{64}$/.test(secret) &&
+      days.every(isDay) &&
+      accounts.every(isAccount) &&
+      Number.isFinite(costOf(accounts));
     if (isWhole) return state;
   } catch {
     // What is wrong with the text may repeat the secret, so it is not told.
@@ -58,20 +121,20 @@ export class Ledger {
    *
    * @param {object} user
    * @param {import("./store.js").Store} user.store
-   * @param {number} user.budget nats that all reports of the user may cost, for ever
-   * @param {number} [user.values] the most values of an attribute that the user agrees to report, one after another
    * @param {string} [user.key] name of the ledger in its store
+   * @param {number} user.budget see `Terms`, as for all that follow
+   * @param {number} [user.perDay] Infinity where it is left out
+   * @param {number} [user.values] 1 where it is left out
+   * @param {boolean} [user.fresh] false where it is left out
    * @returns {Promise<Ledger>}
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
-  static async create({ store, budget, values = 1, key = "user" }) {
-    if (!isTerms({ budget, values })) {
-      throw new LedgerError("a budget is a positive number of nats, and values a whole number from 1 on");
-    }
+  static async create({ store, key = "user", ...agreed }) {
+    const terms = checked({ ...NEW_USER, ...agreed });
     const secret = randomBytes(SECRET_BYTES);
     await store.update(key, (text) => {
       if (text !== undefined) throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it`);
-      return JSON.stringify({ version: VERSION, secret: toHex(secret), budget, values, accounts: [] });
+      return JSON.stringify({ version: VERSION, secret: toHex(secret), ...terms, days: [], accounts: [] });
     });
     return new Ledger(store, key, secret);
   }
@@ -97,16 +160,22 @@ export class Ledger {
     return costOf(parsed(await this.store.get(this.key), this.key).accounts);
   }
 
+  /** Return the terms to which the user has agreed. @returns {Promise<Terms>} */
+  async terms() {
+    const { budget, perDay, values, fresh } = parsed(await this.store.get(this.key), this.key);
+    return { budget, perDay, values, fresh };
+  }
+
   /**
-   * Change the terms, to which the user has agreed.
+   * Change the terms, to which the user has agreed; what is left out stays as it is.
    *
-   * @param {{budget: number, values: number}} terms as for `create`
+   * @param {Partial<Terms>} terms
+   * @throws {LedgerError} they make no sense
    */
-  async agree({ budget, values }) {
-    if (!isTerms({ budget, values })) {
-      throw new LedgerError("a budget is a positive number of nats, and values a whole number from 1 on");
-    }
-    await this.#update((state) => ({ ...state, budget, values }));
+  async agree(terms) {
+    await this.#update(({ version, secret, days, accounts, ...agreed }) => {
+      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts };
+    });
   }
 
   /**
@@ -114,23 +183,38 @@ export class Ledger {
    *
    * @param {import("./collection.js").Collection} collection
    * @param {number[]} values numbers of the record's values
-   * @returns {Promise<void>}
-   * @throws {BudgetExceeded} the budget does not cover it
+   * @param {object} [when]
+   * @param {number} [when.timeMs] the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
+   * @returns {Promise<{fresh: boolean}>} whether the report was charged as one whose permanent noise is drawn anew, as
+   *   it then must be
+   * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LedgerError} the ledger is missing or damaged
    */
-  async spend(collection, values) {
+  async spend(collection, values, { timeMs = Date.now() } = {}) {
     const shown = collection.attributes.map(({ name }, position) => this.#shown(collection, name, position, values));
+    const day = Math.floor(timeMs / DAY_MS);
+    let charged;
     await this.#update((state) => {
-      const accounts = shown.reduce((known, report) => after(known, report, state.values), state.accounts);
+      charged = { fresh: state.fresh };
+      const accounts = shown.reduce((known, report) => after(known, report, state), state.accounts);
+      const days = daysAfter(state.days, day, state.accounts, accounts);
       const cost = costOf(accounts);
-      if (cost > state.budget) {
+      if (!(cost <= state.budget)) {
         throw new BudgetExceeded(
           `with this report the user would have spent ${cost.toFixed(3)} of ${state.budget} nats: nothing was sent`,
         );
       }
-      return { ...state, accounts };
+      const [, today] = days.at(-1);
+      if (!(today <= state.perDay)) {
+        throw new DayBudgetExceeded(
+          `with this report the user would have spent ${today.toFixed(3)} of ${state.perDay} nats a day, until 00:00 ` +
+            "UTC: nothing was sent",
+        );
+      }
+      return { ...state, days, accounts };
     });
+    return charged;
   }
 
   async #update(change) {
@@ -157,20 +241,21 @@ export class Ledger {
 }
 
 /** Return the accounts after one more report of an attribute. */
-function after(accounts, { account, tag }, mostValues) {
+function after(accounts, { account, tag }, { values: mostValues, fresh: isFresh }) {
   const name = JSON.stringify(account);
-  const nameOf = ({ tags: _, reports: __, ...own }) => JSON.stringify(own);
+  const nameOf = ({ tags: _, reports: __, fresh: ___, ...own }) => JSON.stringify(own);
+  const known = accounts.find((each) => nameOf(each) === name) ?? { ...account, tags: [], reports: 0, fresh: 0 };
+  const others = accounts.filter((each) => each !== known);
+  if (isFresh) return [...others, { ...known, fresh: known.fresh + 1 }];
   // Accounts with one context show the same permanent responses, through different fresh noise.
   const alike = accounts.filter(({ context }) => context === account.context);
-  const tags = new Set([...alike.flatMap((each) => each.tags), tag]);
-  if (tags.size > mostValues) {
+  const before = new Set(alike.flatMap((each) => each.tags));
+  if (!before.has(tag) && before.size >= mostValues) {
     throw new TooManyValues(
       `attribute "${account.attribute}" has another value than was reported before, and the user has agreed to report ` +
         `${mostValues} of its values: nothing was sent`,
     );
   }
-  const known = accounts.find((each) => nameOf(each) === name) ?? { ...account, tags: [], reports: 0 };
   // Sorted, or their order would show which came first.
-  const next = { ...known, tags: [...new Set([...known.tags, tag])].sort(), reports: known.reports + 1 };
-  return [...accounts.filter((each) => each !== known), next];
+  return [...others, { ...known, tags: [...new Set([...known.tags, tag])].sort(), reports: known.reports + 1 }];
 }

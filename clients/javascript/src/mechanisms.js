@@ -8,6 +8,9 @@ const RESOLUTION = 2 ** 32;
 const RELATIVE_ERROR = 2 ** -40;
 const ABSOLUTE_ERROR = 2 ** -40;
 
+/** Return the most by which a sum of so many costs is rounded up in all. */
+export const mostRounding = (nats, costs) => 2 * (RELATIVE_ERROR * nats + ABSOLUTE_ERROR * costs);
+
 const roundedUp = (nats) => nats * (1 + RELATIVE_ERROR) + ABSOLUTE_ERROR;
 
 /** Return the threshold of a probability, in units of 2^-32: rounded to the nearest, halves to even. */

@@ -65,13 +65,14 @@ export class Reporter {
     const refused = [];
     let reports = 0;
     for (let start = 0; start < users.length; start += most) {
-      const timeMs = this.#clock();
+      const timeMs = Math.floor(this.#clock());
+      if (!Number.isSafeInteger(timeMs)) throw new TypeError("the clock gives milliseconds since 1970-01-01 UTC");
       const rows = [];
       for (let place = start; place < Math.min(start + most, users.length); place++) {
         const { ledger } = users[place];
         if (!this.#collection.asks(ledger.secret, timeMs)) continue;
         try {
-          rows.push(await this.#paidRow(values[place], ledger));
+          rows.push(await this.#paidRow(values[place], ledger, timeMs));
         } catch (why) {
           if (!(why instanceof ReportRefused || why instanceof LedgerError)) throw why;
           refused.push([place, why]);
@@ -86,11 +87,14 @@ export class Reporter {
     return reports;
   }
 
-  async #paidRow(values, ledger) {
+  /** The noise is drawn after the charge, under the terms of the charge: they may change in another tab. */
+  async #paidRow(values, ledger, timeMs) {
     const { mechanism } = this.#collection;
-    const row = mechanism.row(values, this.#collection.permanentWords(ledger.secret, values), randomWords);
-    await ledger.spend(this.#collection, values);
-    return row;
+    const { fresh } = await ledger.spend(this.#collection, values, { timeMs });
+    const words = fresh
+      ? mechanism.wordCounts.map(randomWords)
+      : this.#collection.permanentWords(ledger.secret, values);
+    return mechanism.row(values, words, randomWords);
   }
 
   #batch(rows, timeMs) {

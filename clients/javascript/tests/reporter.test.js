@@ -126,6 +126,81 @@ test("terms that make no sense are refused", async () => {
   }
 });
 
+test("a day has a budget of its own, also where the clock goes back to it", async () => {
+  const ledger = await user({ budget: 100, perDay: 4, fresh: true });
+  const { gateway, sent } = gatewayOf();
+  let timeMs = 0;
+  const reporter = new Reporter({ gateway, collection: survey, clock: () => timeMs });
+  const days = [];
+  for (const hour of [23, 23.9, 24, 47, 20, 48]) {
+    timeMs = hour * 3_600_000;
+    await reporter.report(RECORD, ledger).then(
+      () => days.push(hour),
+      (error) => assert.equal(error.name, "DayBudgetExceeded"),
+    );
+  }
+  assert.deepEqual(days, [23, 24, 48]);
+  assert.equal(sent.length, 3);
+});
+
+test("with fresh noise a value may change, and each report costs as much as the first", async () => {
+  const ledger = await user({ budget: 100, fresh: true });
+  for (const [collection, mobility] of [[survey, "some"], [survey, "full"], [survey, "some"], [krr, "some"]]) {
+    assert.deepEqual(await ledger.spend(collection, collection.encode({ ...RECORD, mobility })), { fresh: true });
+  }
+  const one = ({ mechanism }) => mechanism.cost(0, 1) + mechanism.cost(1, 1);
+  assert.ok(Math.abs((await ledger.spent()) - 3 * one(survey) - one(krr)) < 1e-9);
+  await ledger.agree({ fresh: false });
+  assert.deepEqual(await ledger.spend(survey, survey.encode(RECORD)), { fresh: false });
+  assert.ok(Math.abs((await ledger.spent()) - 4 * one(survey) - one(krr)) < 1e-9);
+});
+
+test("with fresh noise no two reports share a permanent response", async () => {
+  const certain = await Collection.of({ ...SURVEY, mechanism: { kind: "rr-ldp", f: 0.9 } });
+  const { gateway, sent } = gatewayOf({ collection: certain });
+  const reporter = new Reporter({ gateway, collection: certain });
+  const rows = async (ledger) => {
+    sent.length = 0;
+    for (let i = 0; i < 60; i++) await reporter.report(RECORD, ledger);
+    return new Set(sent.map((batch) => batch[56])).size;
+  };
+  assert.equal(await rows(await user({ budget: 1e3 })), 1);
+  assert.ok((await rows(await user({ budget: 1e3, fresh: true }))) > 1, "all alike with probability below 1e-50");
+});
+
+test("terms that are left out stay as agreed, and a misspelt one is refused", async () => {
+  const ledger = await user({ budget: 5, perDay: 1, values: 2 });
+  await ledger.agree({ budget: 6 });
+  assert.deepEqual(await ledger.terms(), { budget: 6, perDay: 1, values: 2, fresh: false });
+  await ledger.agree({ perDay: Infinity });
+  assert.equal((await ledger.terms()).perDay, Infinity);
+  await assert.rejects(ledger.agree({ per_day: 1 }), { name: "LedgerError", message: /"per_day" is no part/ });
+  for (const wrong of [{ perDay: 0 }, { perDay: NaN }, { perDay: undefined }, { perDay: "1" }, { fresh: 1 }]) {
+    await assert.rejects(ledger.agree(wrong), { name: "LedgerError" });
+  }
+});
+
+test("a ledger of the first release is read, with what it has spent", async () => {
+  const store = new MemoryStore();
+  const made = await user({ store });
+  await made.spend(survey, survey.encode(RECORD));
+  const { secret, budget, values, accounts } = JSON.parse(await store.get("user"));
+  const old = { version: 1, secret, budget, values, accounts: accounts.map(({ fresh: _, ...each }) => each) };
+  await store.update("user", () => JSON.stringify(old));
+  const opened = await Ledger.open({ store });
+  assert.equal(await opened.spent(), await made.spent());
+  await assert.rejects(opened.spend(survey, survey.encode(RECORD)), { name: "BudgetExceeded" });
+  await opened.agree({ budget: 100 });
+  await opened.spend(survey, survey.encode(RECORD));
+});
+
+test("a clock that gives no time is an error, and nothing is spent", async () => {
+  const ledger = await user();
+  const reporter = new Reporter({ gateway: gatewayOf().gateway, collection: survey, clock: () => NaN });
+  await assert.rejects(reporter.report(RECORD, ledger), /clock/);
+  assert.equal(await ledger.spent(), 0);
+});
+
 test("the reasons of the gateway are errors, with the batch that may be sent again", async () => {
   const { gateway, sent } = gatewayOf({ answers: [[400, { reason: "future_time", detail: "ahead" }]] });
   await assert.rejects(new Reporter({ gateway, collection: survey }).report(RECORD, await user()), (error) => {

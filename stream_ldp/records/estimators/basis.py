@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from stream_ldp.records.estimators.secular import eigh_beside
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,6 +35,8 @@ __all__ = ["AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
 _LEAST_PROBABILITY = 1e-12
 #: Retained shares below this one are taken for it: what reports say of such a function is less than nothing.
 _LEAST_RETAINED = 1e-12
+#: Least number of values for which the secular equation is solved faster than a dense matrix.
+_WIDE = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -57,16 +61,13 @@ class AttributeBasis:
         """
         marginal = np.maximum(marginal, _LEAST_PROBABILITY)
         root = np.sqrt(marginal / marginal.sum())
-        beside_constant = np.eye(len(root)) - np.outer(root, root)
-        whitened = likelihood.information(root**2) * np.outer(root, root)
-        values, vectors = np.linalg.eigh(beside_constant @ whitened @ beside_constant)
+        values, vectors = _eigenfunctions(likelihood, root)
         functions = vectors / root[:, None]
         functions = np.where(functions[-1] < functions[0], -functions, functions)
-        # The constant has eigenvalue 0 once it is projected away, and eigh puts the smallest first.
         return cls(
             marginal=root**2,
-            functions=np.column_stack([np.ones(len(root)), functions[:, 1:]]),
-            retained=np.concatenate([[1.0], np.clip(values[1:], 0.0, 1.0)]),
+            functions=np.column_stack([np.ones(len(root)), functions]),
+            retained=np.concatenate([[1.0], np.clip(values, 0.0, 1.0)]),
         )
 
     def scores(self, likelihoods: FloatArray) -> FloatArray:
@@ -93,6 +94,22 @@ class AttributeBasis:
     def _inverse(self) -> FloatArray:
         inverse: FloatArray = (self.functions / np.maximum(self.retained, _LEAST_RETAINED)).T * self.marginal
         return inverse
+
+
+def _eigenfunctions(likelihood: Likelihood, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the eigenvectors of the whitened information that are orthogonal to the constant, and their eigenvalues.
+
+    root: of each value's probability: the constant, whitened.
+    """
+    if len(root) >= _WIDE and (own := likelihood.information_beside_constant(root**2)) is not None:
+        return eigh_beside(own * root**2, root)
+    constant = np.outer(root, root)
+    beside_constant = np.eye(len(root)) - constant
+    whitened = likelihood.information(root**2) * constant
+    # The constant gets eigenvalue -1, and eigh puts the smallest first: with 0, it would be mixed with the functions
+    # of values that nobody has named, of which nothing is retained.
+    values, vectors = np.linalg.eigh(beside_constant @ whitened @ beside_constant - constant)
+    return values[1:], vectors[:, 1:]
 
 
 class Moments(NamedTuple):

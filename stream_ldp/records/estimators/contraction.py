@@ -96,6 +96,9 @@ class Patterns:
     def _any(cls, bits: NDArray[np.uint8], size: int, ratio: float) -> Self:
         if size <= _NARROW_BITS:
             return cls._narrow(bits @ (1 << np.arange(size)), size, ratio)
+        if (bits.sum(axis=1) == 1).all():
+            distinct, codes = np.unique(bits.argmax(axis=1), return_inverse=True)
+            return cls(support=np.eye(size, dtype=np.uint8)[distinct], codes=codes, levels=np.array([ratio, 1.0]))
         # No bit set says as little as all bits set: one pattern for both.
         bits = np.where(bits.any(axis=1, keepdims=True), bits, np.uint8(1))
         return cls(support=bits, codes=np.arange(len(bits)), levels=np.array([ratio, 1.0]))
@@ -152,6 +155,19 @@ class Patterns:
             A = self._table[rows] if self.size <= _NARROW_BITS else self.levels[self.support[rows]]
             information += (A * (weights[rows] / (A @ marginal) ** 2)[:, None]).T @ A
         return information
+
+    def information_beside_constant(self, counts: FloatArray, marginal: FloatArray) -> FloatArray | None:
+        """Compute the diagonal that `information` is but for terms c_v + c_w, if each pattern supports one value.
+
+        Its likelihoods are then L = r + (1 - r) e_v, so that L L' = (1 - r)^2 e_v e_v' and such terms.
+        """
+        if len(self.levels) != 2 or not (self.support.sum(axis=1) == 1).all():
+            return None
+        named, (zero, one) = self.support.argmax(axis=1), self.levels
+        mean = zero * marginal.sum() + (one - zero) * marginal[named]
+        weights = np.bincount(self.codes, weights=counts, minlength=len(self)) / mean**2
+        diagonal: FloatArray = (one - zero) ** 2 * np.bincount(named, weights=weights, minlength=self.size)
+        return diagonal
 
     @cached_property
     def _table(self) -> FloatArray:

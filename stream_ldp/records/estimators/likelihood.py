@@ -162,6 +162,15 @@ class Likelihood:
         (patterns,) = self._patterns
         return patterns.information(self._counts, marginal) / self.reports
 
+    def information_beside_constant(self, marginal: FloatArray) -> FloatArray | None:
+        """Compute the diagonal that `information` is but for terms c_v + c_w, if each report supports a single value.
+
+        Nothing that is orthogonal to the constant sees those. None if some report supports several values, or none.
+        """
+        (patterns,) = self._patterns
+        diagonal = patterns.information_beside_constant(self._counts, marginal)
+        return None if diagonal is None else diagonal / self.reports
+
     @cached_property
     def _contraction(self) -> Contraction:
         return arrange(self._patterns, self._counts)

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import Support
+from stream_ldp.mechanisms.k_rr import KRR
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray
+from stream_ldp.records.estimators import basis as basis_module
 from stream_ldp.records.estimators.basis import AttributeBasis, ProductBasis
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.records.estimators.examples import TINY_SIZES, channels, expected_counts, joints
@@ -103,3 +106,41 @@ def test_without_noise_the_noise_of_a_cell_is_its_share_of_the_users() -> None:
     joint = np.array([[0.4, 0.1], [0.1, 0.4]])
     basis, subject = basis_of(joint, Support.of_bits(one=1.0 - 1e-6, zero=1e-6))
     np.testing.assert_allclose(basis.noise_ratios(subject), joint / 0.25, rtol=1e-3)
+
+
+def named(counts: list[int], *, epsilon: float) -> Likelihood:
+    """Make the likelihood of users of k-RR, of whom so many name each value."""
+    k = len(counts)
+    mechanism = KRR(sizes=(k,), attribute_epsilon=epsilon)
+    bits = np.eye(k, dtype=np.uint8)[np.repeat(np.arange(k), counts)]
+    rows = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=k)
+    return Likelihood.of(rows, sizes=(k,), supports=mechanism.supports)
+
+
+@pytest.mark.parametrize("wide", [1, 8])
+def test_values_that_nobody_has_named_leave_every_function_orthogonal_to_the_constant(
+    wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(basis_module, "_WIDE", wide)
+    marginal = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.15, 0.05])
+    basis = AttributeBasis.of(named([5, 3, 0, 0, 0, 0, 0], epsilon=1.0), marginal)
+    np.testing.assert_allclose(basis.functions[:, 1:].T @ marginal, 0.0, atol=1e-12)
+    np.testing.assert_allclose(basis.retained[1:5], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [[40, 3, 7, 7, 7, 0, 0, 12, 1, 25], [0, 0, 9, 1, 0]], ids=str)
+def test_the_basis_of_named_values_is_that_of_any_other_likelihood(
+    counts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is retained is the same, and so is the projection on the functions that retain as much."""
+    marginal = np.random.default_rng(1).dirichlet(np.full(len(counts), 2.0))
+    dense = AttributeBasis.of(named(counts, epsilon=2.0), marginal)
+    monkeypatch.setattr(basis_module, "_WIDE", 1)
+    wide = AttributeBasis.of(named(counts, epsilon=2.0), marginal)
+    np.testing.assert_allclose(wide.retained, dense.retained, atol=1e-12)
+    for each in (lambda x: x, np.square, np.sqrt):
+        np.testing.assert_allclose(
+            (wide.functions * each(wide.retained)) @ wide.functions.T,
+            (dense.functions * each(dense.retained)) @ dense.functions.T,
+            atol=1e-6,
+        )

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
+from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import FloatArray, contraction
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -141,3 +142,23 @@ def test_all_pairs_at_once_say_what_each_pair_says_by_itself(cached: int, monkey
         expected = subject.of_few(i, j).mean_products([features[i], features[j]])
         pair = found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
         np.testing.assert_allclose(pair, expected, rtol=1e-12)
+
+
+def test_reports_that_name_one_of_many_values_are_told_by_the_value_alone() -> None:
+    """Of 18 values, wide ones: 700 rows are 36 entries of a table, which say what the rows say one by one."""
+    sizes, rng = (18, 2), np.random.default_rng(1)
+    mechanism = KRR(sizes=sizes, attribute_epsilon=2.0)
+    values = np.stack([rng.integers(size, size=700) for size in sizes], axis=1)
+    bits = np.concatenate([np.eye(size, dtype=np.uint8)[values[:, j]] for j, size in enumerate(sizes)], axis=1)
+    rows = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=20)
+    subject = Likelihood.of(rows, sizes=sizes, supports=mechanism.supports)
+    assert subject.rows == 36
+    joint = rng.dirichlet(np.ones(36)).reshape(sizes)
+    of_value = [
+        np.where(np.eye(size) == 1, 1.0, each.ratio) for size, each in zip(sizes, mechanism.supports, strict=True)
+    ]
+    cells = of_value[0][values[:, 0]][:, :, None] * of_value[1][values[:, 1]][:, None, :]
+    z = (cells * joint).sum(axis=(1, 2))
+    score = subject.score(joint)
+    assert score.log_likelihood == pytest.approx(float(np.log(z).sum()), rel=1e-12)
+    np.testing.assert_allclose(score.gradient, (cells / z[:, None, None]).mean(axis=0), rtol=1e-12)

@@ -91,10 +91,20 @@ async def _collection(settings: Settings, file: Path, *, as_json: bool) -> None:
 
 
 def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
-    workers = "no worker counts it now" if not state.members else f"{state.members} workers count it now"
+    match state.members:
+        case 0:
+            workers = "no worker counts it now"
+        case 1:
+            workers = "1 worker counts it now"
+        case _:
+            workers = f"{state.members} workers count it now"
     behind = sum(each.behind for each in state.sources)
-    until = "no time yet" if state.watermark_ms is None else time_text(state.watermark_ms)
-    yield f"{known.name}: {workers}; {behind:,} records are still to be counted; complete up to {until}"
+    until = (
+        "not complete up to any time yet"
+        if state.watermark_ms is None
+        else f"complete up to {time_text(state.watermark_ms)}"
+    )
+    yield f"{known.name}: {workers}; {behind:,} records are still to be counted; {until}"
     for each in state.sources:
         yield f"  partition {each.number}: {_source(each)}"
     for window in state.undecided[:MOST_WINDOWS]:

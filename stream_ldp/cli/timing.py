@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
 
@@ -51,7 +52,7 @@ def show_solve_times(collection: Collection, times: Sequence[SolveTime]) -> None
     for name in dict.fromkeys(each.series for each in times):
         shown = [f"{seconds(each.first_s)} / {seconds(each.later_s)}" for each in times if each.series == name]
         table.add_row(name, *shown)
-    console.print(table)
+    print_whole(console, table)
     for sentence in too_slow(collection, times):
         console.print(f"Too slow: {sentence}.", markup=False, soft_wrap=True)
 

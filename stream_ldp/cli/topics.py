@@ -14,6 +14,7 @@ from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
@@ -152,7 +153,7 @@ def _show(specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], *, 
     table = Table(box=box.SIMPLE)
     table.add_column("topic", no_wrap=True)
     table.add_column("partitions", justify="right", no_wrap=True)
-    table.add_column("policy", overflow="fold")
+    table.add_column("policy", no_wrap=True)
     table.add_column("keeps", justify="right", no_wrap=True)
     table.add_column("state", overflow="fold")
     for spec in specs:
@@ -162,4 +163,4 @@ def _show(specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], *, 
             state = ", ".join(["exists", *(f"{name}={actual}" for name, (_, actual) in differences)])
         keeps = f"{int(spec.config['retention.ms']) / DAY_MS:g} d" if "retention.ms" in spec.config else "ever"
         table.add_row(spec.name, str(spec.partitions), spec.config["cleanup.policy"], keeps, state)
-    Console().print(table)
+    print_whole(Console(highlight=False), table)

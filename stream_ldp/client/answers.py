@@ -53,11 +53,12 @@ class Answers(Sequence["Answer"]):
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
 
         level: probability with which an interval from `low` to `high` holds the true number.
-        of: attributes whose marginal distribution is wanted; none for all that the answers say.
+        of: attributes whose marginal distribution is wanted; none for all that the answers say. Answers of estimates
+            that do not have them are left out if others do.
         given: attributes for each of whose values the distribution of `of` is wanted.
 
         Raises:
-            ParameterError: the level is not between 0 and 1, or the answers have no such distribution.
+            ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
         """
         return table_of(self.found, level=level, of=of, given=given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -19,6 +20,8 @@ from stream_ldp.client.errors import (
     UnreadableAnswer,
     require_topic,
 )
+from stream_ldp.collection.located import NAME_PATTERN
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import TopicNames
@@ -124,11 +127,16 @@ class AnswerSubscriber(Generic[AnswerT]):
 
         Raises:
             TypeError: the collection is not given by its name.
+            ParameterError: no collection can have this name.
             ValueError: a group is given, but `follow` is False.
         """
         if not isinstance(collection, str):
             raise TypeError(
                 f"{type(self).__name__} takes the name of a collection, not a {type(collection).__name__}"
+            )
+        if re.fullmatch(NAME_PATTERN, collection) is None:
+            raise ParameterError(
+                f"{collection!r} is not the name of a collection: give the one that its file says after `collection:`"
             )
         if group is not None and not follow:
             raise ValueError("a group member has to follow: it does not know how far the other members have read")

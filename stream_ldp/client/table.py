@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.cells import LEVEL
 
@@ -92,12 +93,22 @@ def table_of(
     """Return the numbers of some answers as a table.
 
     level: probability with which an interval from `low` to `high` holds the true number.
-    of, given: attributes whose distributions are wanted; none for all that the answers say.
+    of, given: attributes whose distributions are wanted; none for all that the answers say. Answers that have no such
+        distribution are left out if others have it.
 
     Raises:
-        ParameterError: the level is not between 0 and 1, or the answers have no such distribution.
+        ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
     """
-    return Table(tuple(row for answer in answers for row in _rows(answer, level=level, of=of, given=given)))
+    rows: list[dict[str, Any]] = []
+    refused: ParameterError | None = None
+    for answer in answers:
+        try:
+            rows += _rows(answer, level=level, of=of, given=given)
+        except ParameterError as error:
+            refused = refused or error
+    if refused is not None and not rows:
+        raise refused
+    return Table(tuple(rows))
 
 
 def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -10,10 +10,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
+from stream_ldp.cli.inspect import _lines
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.service.state import CollectionState
 from tests.service.lived import BEHIND, PARTITION, Lived, live
 from tests.service.test_preflight import CARE
 
@@ -33,6 +35,17 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def lived(settings: Settings) -> Lived:
     return asyncio.run(live(settings, JointCollection.parse(CARE), now_ms=now_ms()))
+
+
+@pytest.mark.parametrize(
+    ("members", "said"), [(0, "no worker counts"), (1, "1 worker counts"), (2, "2 workers count")]
+)
+def test_a_collection_that_nobody_has_counted_yet_is_told_in_words(members: int, said: str) -> None:
+    state = CollectionState(
+        members=members, sources=(), watermark_ms=None, undecided=(), finals=(), passed=(), held=()
+    )
+    first, *_ = _lines(JointCollection.parse(CARE), state)
+    assert first == (f"care: {said} it now; 0 records are still to be counted; not complete up to any time yet")
 
 
 def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings, file: Path, lived: Lived) -> None:

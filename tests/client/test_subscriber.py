@@ -17,6 +17,7 @@ from stream_ldp.client import (
     Subscriber,
     subscriber,
 )
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
@@ -284,3 +285,8 @@ async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> 
 def test_a_subscriber_says_that_it_takes_a_name_in_place_of_a_collection() -> None:
     with pytest.raises(TypeError, match="Subscriber takes the name of a collection, not a JointCollection"):
         Subscriber(collection_of(), settings=SETTINGS)  # type: ignore[arg-type]
+
+
+def test_the_name_of_a_file_is_refused_in_place_of_that_of_a_collection() -> None:
+    with pytest.raises(ParameterError, match=r"'survey\.yaml' is not the name of a collection: give the one"):
+        Subscriber("survey.yaml", settings=SETTINGS)

@@ -153,3 +153,15 @@ def test_text_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without)
     assert table_of([estimate_of()]).to_csv().startswith("collection,")
+
+
+def test_answers_that_lack_an_attribute_are_left_out_where_others_have_it() -> None:
+    bathing, mobility = estimate_of().axes
+    lacking = estimate_of(estimate="other", axes=(Axis(attribute="diet", values=bathing.values), mobility))
+    rows = table_of([lacking, estimate_of()], of=["bathing"]).rows
+    assert [(row["series"], row["bathing"]) for row in rows] == [
+        ("bathing-mobility", "no"),
+        ("bathing-mobility", "yes"),
+    ]
+    with pytest.raises(ParameterError, match="'sleep' is not an attribute of this estimate"):
+        table_of([lacking, estimate_of()], of=["sleep"])

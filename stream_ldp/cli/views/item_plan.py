@@ -12,6 +12,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
 from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
@@ -61,7 +62,7 @@ def show_plan(planned: Plan) -> None:
     if planned.for_ever is not None:
         table.add_row("all, for ever", shown_epsilon(planned.for_ever))
         table.caption = f"For more than one epoch: {UNCHANGED_SET}."
-    console.print(table)
+    print_whole(console, table)
     when = "a day on average" if planned.for_ever is None else "on the first day, and then less"
     console.print(
         f"A user who reports whenever asked spends {number(planned.nats_per_day)} nats {when}.",
@@ -90,7 +91,7 @@ def show_plan(planned: Plan) -> None:
             f"{phase.bits} bits",
             decimal(phase.state_bytes),
         )
-    console.print(table)
+    print_whole(console, table)
 
     telling = [phase for phase in planned.phases if phase.errors]
     table = Table(
@@ -105,7 +106,7 @@ def show_plan(planned: Plan) -> None:
     for errors in zip(*(phase.errors for phase in telling), strict=True):
         shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]
         table.add_row(f"{errors[0].users:,}", *shown)
-    console.print(table)
+    print_whole(console, table)
 
 
 def _phases(count: int) -> str:

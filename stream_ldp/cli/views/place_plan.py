@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.views.plan_text import error_documents, print_head
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -58,4 +59,4 @@ def show_plan(planned: Plan) -> None:
     for each in planned.regions:
         errors = [f"{error:.4g}" for _, error in each.errors]
         table.add_row(f"{each.regions:,}", f"{each.places:,}", shown_epsilon(each.epsilon), each.mechanism, *errors)
-    console.print(table)
+    print_whole(console, table)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from stream_ldp.cli.views.budgets import budget_documents, budget_table, number
 from stream_ldp.cli.views.plan_text import error_documents
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def show_plan(planned: Plan) -> None:
     for reports in dict.fromkeys(loss.reports for loss in planned.privacy):
         shown = [shown_epsilon(loss.epsilon) for loss in planned.privacy if loss.reports == reports]
         table.add_row("for ever" if math.isinf(reports) else f"{int(reports)}", *shown)
-    console.print(table)
+    print_whole(console, table)
     for loss in planned.privacy:
         if math.isinf(loss.reports):
             console.print(
@@ -104,7 +105,7 @@ def show_plan(planned: Plan) -> None:
     for estimate in planned.estimates:
         errors = [f"{error:.4f}" for _, error in estimate.errors]
         table.add_row(estimate.name, _attributes(estimate), f"{estimate.cells:,}", _state(estimate), *errors)
-    console.print(table)
+    print_whole(console, table)
     for other in planned.others:
         console.print(_compared(other, [each.name for each in planned.estimates]), markup=False)
 

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def show_plan(planned: Plan) -> None:
     table = Table("question", "asked", box=box.SIMPLE, title="What users are asked about their strings")
     for each in planned.questions:
         table.add_row(each.asked, f"{each.share:.1%}")
-    console.print(table)
+    print_whole(console, table)
     errors = Table(
         "users",
         "standard error",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.client.table import Table
 
-__all__ = ["print_table"]
+__all__ = ["print_table", "print_whole"]
 
 #: Columns whose numbers have the digits that the error allows.
 _ERRORS = ("standard_error", "standard_error_at_most")
@@ -36,11 +36,14 @@ def print_table(table: Table) -> None:
     for name in table.columns:
         if name not in columns:
             console.print(f"{name}: {_text(first, name)}", markup=False, soft_wrap=True)
-    if console.is_terminal:
-        console.print(drawn)
-    else:
-        width = Console(width=10_000).measure(drawn).maximum
-        Console(width=width, highlight=False).print(drawn)
+    print_whole(console, drawn)
+
+
+def print_whole(console: Console, drawn: RichTable) -> None:
+    """Print a drawn table; in a pipe its lines are as long as they need be, so that nothing of it is cut."""
+    if not console.is_terminal:
+        console = Console(width=Console(width=10_000).measure(drawn).maximum, highlight=False)
+    console.print(drawn)
 
 
 def _same(table: Table, name: str) -> bool:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.views.plan_text import error_documents, print_head
+from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def show_plan(planned: Plan) -> None:
     )
     for each in designs:
         table.add_row(each.name, f"{each.views}", f"{each.largest}", *(f"{avd:.4f}" for _, avd in each.avd))
-    console.print(table)
+    print_whole(console, table)
     relations = Table(
         "mechanism",
         "equal epsilon",

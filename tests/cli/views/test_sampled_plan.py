@@ -38,3 +38,9 @@ def test_the_plan_has_the_error_of_each_attribute(file: Path) -> None:
     document = json.loads(run("plan", file, "--json", "--users", "1000"))
     assert [each["name"] for each in document["attributes"]] == ["diet", "age", "smokes"]
     assert [each["users"] for each in document["attributes"][1]["errors"]] == [1000]
+
+
+def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "40"})
+    assert "1,000,000 users" in done.stdout
+    assert "…" not in done.stdout

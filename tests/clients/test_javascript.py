@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from playwright.async_api import async_playwright
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.mechanisms.k_rr import KRRSpec
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
@@ -99,7 +101,7 @@ const collection = await gateway.collection("care-survey");
 const store = new MemoryStore();
 const users = [];
 for (let user = 0; user < 200; user++) {
-  const ledger = await Ledger.create({ store, budget: 4, key: String(user) });
+  const ledger = await Ledger.create({ store, budget: 4, linked: true, key: String(user) });
   const record = { bathing: user % 2 ? "yes" : "no", mobility: ["none", "some", "full"][user % 3] };
   users.push({ record, ledger });
 }
@@ -108,7 +110,15 @@ console.log(await reporter.report(users[0].record, users[0].ledger) + await repo
 """
 
 
-@pytest.mark.parametrize("mechanism", ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 1.5}"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}",
+        "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}\nlinked: 60s",
+        "{kind: k-rr, epsilon: 1.5}",
+        "{kind: k-rr, epsilon: 1.5, per_report: 0.5}",
+    ],
+)
 async def test_reports_of_200_users_pass_the_gateway_and_all_of_them_count(mechanism: str) -> None:
     collection = JointCollection.parse(SURVEY.format(mechanism=mechanism))
     with kafka_in_memory(collection) as kafka:
@@ -142,6 +152,9 @@ const store: Store = new MemoryStore();
 const ledger = await Ledger.create({ store, budget: 8 });
 const reporter = new Reporter({ gateway, collection });
 export const reports: number = await reporter.report({ bathing: "no", mobility: null }, ledger);
+await ledger.agree({ perDay: 1, fresh: true, linked: true });
+// @ts-expect-error a term that is misspelt
+await ledger.agree({ per_day: 1 });
 // @ts-expect-error a user without a budget
 await Ledger.create({ store });
 // @ts-expect-error a report that nobody pays for
@@ -205,13 +218,72 @@ async def test_costs_are_those_of_the_ledger_of_this_package_and_never_below() -
 
 
 async def test_k_rr_has_the_chances_of_this_package_for_any_epsilon() -> None:
-    asked = [(epsilon / 7, size) for epsilon in range(1, 60) for size in (2, 3, 17, 1_000)]
+    asked = [
+        (epsilon / 7, share, size) for epsilon in range(1, 60) for share in (0.1, 0.9) for size in (2, 17, 1_000)
+    ]
     script = """
     import { KRR } from "./src/mechanisms.js";
-    console.log(JSON.stringify(ASKED.map(([epsilon, size]) => new KRR({ epsilon }, [size]).kept[0])));
+    const made = ASKED.map(([epsilon, share, size]) => new KRR({ epsilon, per_report: share * epsilon }, [size]));
+    console.log(JSON.stringify(made.map(({ meaning }) => meaning)));
     """
     found = json.loads(await node("--input-type=module", script=script.replace("ASKED", json.dumps(asked))))
-    assert found == [KRRSpec(kind="k-rr", epsilon=epsilon).of(sizes=(size,)).kept[0] for epsilon, size in asked]
+    specs = [
+        (KRRSpec(kind="k-rr", epsilon=epsilon, per_report=share * epsilon), size) for epsilon, share, size in asked
+    ]
+    assert found == [spec.of(sizes=(size,)).meaning for spec, size in specs]
+
+
+LAWS = """
+import { mechanismOf } from "./src/mechanisms.js";
+
+// Words with which each output comes, where those of an output follow one another: their ends are found by halving.
+function counts(outputOf, outputs) {
+  const found = Array(outputs).fill(0);
+  const count = (first, last) => {
+    const [from, to] = [outputOf(first), outputOf(last)];
+    if (from === to) return void (found[from] += last - first + 1);
+    if (first + 1 === last) return void (found[from]++, found[to]++);
+    const middle = first + Math.floor((last - first) / 2);
+    count(first, middle);
+    count(middle + 1, last);
+  };
+  count(0, 2 ** 32 - 1);
+  return found;
+}
+
+console.log(JSON.stringify(ASKED.map(([spec, size]) => {
+  const made = mechanismOf(spec, [size]);
+  const [symbols, outputs] = spec.kind === "k-rr" ? [1, size] : [size, 2];
+  const named = (value, words) => (spec.kind === "k-rr" ? made.named : made.permanent).call(made, [value], [words]);
+  const all = (length) => Array.from({ length }, (_, i) => i);
+  return [
+    all(symbols).map((i) => all(size).map((value) =>
+      counts((word) => named(value, Array(symbols).fill(word))[i], outputs))),
+    all(symbols).map((i) => all(outputs).map((output) =>
+      counts((word) => made.instantaneous(Array(symbols).fill(output), Array(symbols).fill(word))[i], outputs))),
+  ];
+})));
+"""
+
+
+async def test_every_chance_of_both_stages_of_noise_is_the_one_that_this_package_states() -> None:
+    specs = [
+        RRLDPSpec(kind="rr-ldp", f=0.3),
+        RRLDPSpec(kind="rr-ldp", f=0.25, p=0.1, q=0.7),
+        KRRSpec(kind="k-rr", epsilon=1.3),
+        KRRSpec(kind="k-rr", epsilon=3, per_report=0.7),
+    ]
+    asked = [(spec, size) for spec in specs for size in (2, 3, 5)]
+    sent = json.dumps([[spec.model_dump(exclude_none=True), size] for spec, size in asked])
+    found = json.loads(await node("--input-type=module", script=LAWS.replace("ASKED", sent)))
+    for (spec, size), (permanent, response) in zip(asked, found, strict=True):
+        (symbols,) = spec.of(sizes=(size,)).stated()
+        assert permanent == [[_words(each.stages.permanent)[row] for row in each.inputs] for each in symbols]
+        assert response == [_words(each.stages.response) for each in symbols]
+
+
+def _words(chances: tuple[tuple[Fraction, ...], ...]) -> list[list[Fraction]]:
+    return [[RESOLUTION * chance for chance in row] for row in chances]
 
 
 IN_A_PAGE = """

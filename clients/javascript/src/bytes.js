@@ -51,6 +51,9 @@ export async function digestOf(data) {
 
 /** Draw bytes from the operating system's generator. @param {number} count @returns {Uint8Array} */
 export function randomBytes(count) {
+  if (typeof globalThis.crypto?.getRandomValues !== "function") {
+    throw new Error("crypto.getRandomValues is missing: without the operating system's randomness there is no noise");
+  }
   const bytes = new Uint8Array(count);
   for (let at = 0; at < count; at += MOST_DRAWN) crypto.getRandomValues(bytes.subarray(at, at + MOST_DRAWN));
   return bytes;

@@ -3,13 +3,27 @@
 import { blake2b } from "./blake2b.js";
 import { digestOf, i64, joined, u32, wordsOf } from "./bytes.js";
 import { CollectionError, DataError } from "./errors.js";
-import { mechanismOf, threshold } from "./mechanisms.js";
+import { checkKind, mechanismOf, threshold } from "./mechanisms.js";
 
 const FINGERPRINT_BYTES = 16;
 const MOST_PRECISION_MS = 60_000;
 const PRECISION_PART = 10;
 const RESOLUTION = 2 ** 32;
 const BLOCK_BYTES = 64;
+export const PSEUDONYM_BYTES = 8;
+
+/** Most bytes of a row: its width has two bytes in a batch. */
+const MOST_WIDTH = 2 ** 16 - 1;
+
+/** Length of a name, and what it may not hold: control characters, and halves of a pair, which UTF-8 does not have. */
+const MOST_NAME = 200;
+const isName = (text) =>
+  typeof text === "string" && /^[^\0-\x1f]+$/.test(text) && [...text].length <= MOST_NAME && text.isWellFormed();
+
+const isDuration = (number) => Number.isSafeInteger(number) && number > 0;
+
+/** Return what stands in a document, where null stands for what is left out. */
+const given = (value) => value ?? undefined;
 
 /** A collection: what a record is, how it is perturbed, and the fingerprint of that. Made by `Collection.of`. */
 export class Collection {
@@ -30,41 +44,53 @@ export class Collection {
   }
 
   constructor(document) {
-    this.name = document?.collection;
-    // A collection of another kind has other attributes, so its mechanism is looked at first.
-    const attributes = Array.isArray(document?.attributes) ? document.attributes : [];
+    const spec = given(document?.mechanism);
+    checkKind(spec);
+    this.name = document.collection;
+    if (!isName(this.name)) throw new CollectionError("a collection has a name");
+    this.attributes = attributesOf(document.attributes);
     this.mechanism = mechanismOf(
-      document?.mechanism,
-      attributes.map(({ values }) => values?.length ?? 0),
+      spec,
+      this.attributes.map(({ values }) => values.length),
     );
-    if (typeof this.name !== "string" || attributes.length === 0) {
-      throw new CollectionError("a collection has a name and at least one attribute");
-    }
-    if (document.linked !== undefined && document.linked !== null) {
-      throw new CollectionError(
-        `collection ${this.name} links the reports of a user by pseudonyms, which this client does not make: ` +
-          "report to it with the Python package",
-      );
-    }
-    for (const { name, values } of attributes) {
-      if (!(values?.length >= 2)) throw new CollectionError(`attribute ${name} needs at least 2 values`);
-    }
-    this.attributes = attributes;
-    this.paneMs = document.window?.hop ?? document.window?.size;
-    if (!(Number.isSafeInteger(this.paneMs) && this.paneMs > 0)) {
-      throw new CollectionError("the window has no size in milliseconds");
-    }
+    const window = document.window ?? {};
+    this.paneMs = window.hop ?? window.size;
+    if (!isDuration(this.paneMs)) throw new CollectionError("the window has no size in milliseconds");
     this.precisionMs =
-      document.window.time_precision ??
-      Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MOST_PRECISION_MS);
-    this.askingWords = document.sample === undefined ? RESOLUTION : threshold(document.sample);
+      window.time_precision ?? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MOST_PRECISION_MS);
+    if (!(isDuration(this.precisionMs) && this.precisionMs <= this.paneMs)) {
+      throw new CollectionError("time_precision is a number of milliseconds, at most those of a window");
+    }
+    const sample = document.sample ?? 1;
+    if (!(typeof sample === "number" && sample > 0 && sample <= 1)) {
+      throw new CollectionError("sample is a share of the users, above 0 and at most 1");
+    }
+    this.askingWords = threshold(sample);
+    this.linkedMs = given(document.linked);
+    if (this.linkedMs !== undefined) this.#checkLinked();
+    /** Bytes of a report. */
+    this.width = this.mechanism.width + (this.linkedMs === undefined ? 0 : PSEUDONYM_BYTES);
+    if (this.width > MOST_WIDTH) {
+      throw new CollectionError(`a report has at most ${MOST_WIDTH} bytes, not ${this.width}`);
+    }
+  }
+
+  #checkLinked() {
+    // A pane that is not of one period would have two pseudonyms of a user, and show that they are.
+    if (!(isDuration(this.linkedMs) && this.linkedMs % this.paneMs === 0)) {
+      throw new CollectionError("linked is a whole number of windows, in milliseconds");
+    }
+    if (!(this.mechanism.kind === "rr-ldp" && this.mechanism.hasInstantaneous)) {
+      throw new CollectionError("linked needs rr-ldp with p and q");
+    }
   }
 
   /** What the fingerprint is made of. */
   get meaning() {
     const values = this.attributes.map((each) => [each.name, each.values]);
     const sample = this.askingWords < RESOLUTION ? [this.askingWords, this.paneMs] : [];
-    return [this.name, this.mechanism.kind, this.mechanism.meaning, values, ...sample];
+    const linked = this.linkedMs === undefined ? [] : [["linked", this.linkedMs]];
+    return [this.name, this.mechanism.kind, this.mechanism.meaning, values, ...sample, ...linked];
   }
 
   /**
@@ -116,6 +142,12 @@ export class Collection {
     return wordsOf(blake2b(data, { key: secret, person: "stream-ldp grp 1", length: 4 }))[0];
   }
 
+  /** Return the pseudonym of a user in the period of a time (docs/wire.md, section 5), 8 bytes. */
+  pseudonym(secret, timeMs) {
+    const data = joined(this.fingerprint, i64(Math.floor(timeMs / this.linkedMs)));
+    return blake2b(data, { key: secret, person: "stream-ldp lnk 1", length: PSEUDONYM_BYTES });
+  }
+
   /** Return the number of the pane that a time is in. */
   paneOf(timeMs) {
     return Math.floor(timeMs / this.paneMs);
@@ -127,18 +159,51 @@ export class Collection {
   }
 }
 
+/** Check the attributes of a document, which may be anything. */
+function attributesOf(attributes) {
+  if (!(Array.isArray(attributes) && attributes.length > 0)) {
+    throw new CollectionError("a collection has at least one attribute");
+  }
+  const names = new Set();
+  for (const attribute of attributes) {
+    const { name, values, bins, missing } = attribute ?? {};
+    if (!isName(name)) throw new CollectionError("an attribute has a name");
+    if (names.has(name)) throw new CollectionError(`two attributes have the name "${name}"`);
+    names.add(name);
+    if (!(Array.isArray(values) && values.length >= 2 && values.every(isName))) {
+      throw new CollectionError(`attribute "${name}" needs at least 2 values, each of them a text`);
+    }
+    if (new Set(values).size < values.length) throw new CollectionError(`attribute "${name}" has a value twice`);
+    if (given(missing) !== undefined && !values.includes(missing)) {
+      throw new CollectionError(`attribute "${name}" has a value for what is missing that is not among its values`);
+    }
+    if (given(bins) !== undefined) checkBins(name, bins, values.length - (given(missing) === undefined ? 0 : 1));
+  }
+  return attributes;
+}
+
+function checkBins(name, bins, count) {
+  const edges = Array.isArray(bins) ? bins.map(edge) : [];
+  const isAscending = edges.every((each, i) => !Number.isNaN(each) && (i === 0 || edges[i - 1] < each));
+  if (!(isAscending && edges.length === count + 1)) {
+    throw new CollectionError(`attribute "${name}" needs ascending bins, one more than it has values for them`);
+  }
+}
+
 function numberOf(value, { name, values, bins, missing }) {
   if (value === null || value === undefined || value === "" || Number.isNaN(value)) {
-    if (missing === undefined) throw new DataError(`attribute "${name}" has no value, and none for what is missing`);
+    if (given(missing) === undefined) throw new DataError(`attribute "${name}" has no value, and none for what is missing`);
     return values.indexOf(missing);
   }
-  if (bins !== undefined && typeof value === "number") return binOf(value, name, bins.map(edge));
+  if (given(bins) !== undefined && typeof value === "number") return binOf(value, name, bins.map(edge));
   const index = ["string", "number"].includes(typeof value) ? values.indexOf(String(value)) : -1;
   if (index === -1) throw new DataError(`attribute "${name}" does not have the given value; it has ${values.join(", ")}`);
   return index;
 }
 
-const edge = (text) => ({ inf: Infinity, "-inf": -Infinity })[text] ?? Number(text);
+const INFINITE = new Map([["inf", Infinity], ["-inf", -Infinity]]);
+
+const edge = (bin) => INFINITE.get(bin) ?? (typeof bin === "number" ? bin : NaN);
 
 /** Return the number of the bin that holds a number: bins lack their upper ends, but for a finite last one. */
 function binOf(number, name, edges) {

@@ -29,6 +29,9 @@ export class DayBudgetExceeded extends BudgetExceeded {}
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
 
+/** A report would carry a pseudonym that links it to others, and its user has not agreed to that. */
+export class LinkingRefused extends ReportRefused {}
+
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {
   /**

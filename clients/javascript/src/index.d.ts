@@ -101,6 +101,8 @@ export interface Terms {
   values: number;
   /** Whether the permanent noise of every report is drawn anew: values may change, and each costs as the first. */
   fresh: boolean;
+  /** Whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it. */
+  linked: boolean;
 }
 
 /** The ledger of one user: the secret, what all reports with it have cost, and what they may. */
@@ -147,6 +149,7 @@ export class Ledger {
    * @returns whether it was charged as a report whose permanent noise is drawn anew, as it then must be
    * @throws {BudgetExceeded} the budget does not cover it, or, if it is a DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
+   * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
    * @throws {LedgerError} the ledger is missing or damaged
    */
   spend(collection: Collection, values: readonly number[], when?: { timeMs?: number }): Promise<{ fresh: boolean }>;
@@ -217,6 +220,9 @@ export class DayBudgetExceeded extends BudgetExceeded {}
 
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
+
+/** A report would carry a pseudonym that links it to others, and its user has not agreed to that. */
+export class LinkingRefused extends ReportRefused {}
 
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {

@@ -9,6 +9,7 @@ export {
   DayBudgetExceeded,
   GatewayError,
   LedgerError,
+  LinkingRefused,
   ReportRefused,
   StreamLDPError,
   TooManyValues,

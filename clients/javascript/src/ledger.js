@@ -2,7 +2,7 @@
 
 import { blake2b } from "./blake2b.js";
 import { fromHex, joined, randomBytes, toHex, u32 } from "./bytes.js";
-import { BudgetExceeded, DayBudgetExceeded, LedgerError, TooManyValues } from "./errors.js";
+import { BudgetExceeded, DayBudgetExceeded, LedgerError, LinkingRefused, TooManyValues } from "./errors.js";
 import { mechanismOf, mostRounding } from "./mechanisms.js";
 
 const SECRET_BYTES = 32;
@@ -25,12 +25,14 @@ const MOST_DAYS = 8;
  *   noise
  * @property {boolean} fresh whether the permanent noise of every report is drawn anew, so that values may change in any
  *   way, and each report costs as much as the first
+ * @property {boolean} linked whether reports may carry a pseudonym that the user keeps for a period, where a collection
+ *   asks for it: they cost the same, and who reads them learns which are one user's
  */
-const NEW_USER = { perDay: Infinity, values: 1, fresh: false };
+const NEW_USER = { perDay: Infinity, values: 1, fresh: false, linked: false };
 
 /** Require that terms make sense. @returns {Terms} */
 function checked(terms) {
-  const { budget, perDay, values, fresh, ...others } = terms;
+  const { budget, perDay, values, fresh, linked, ...others } = terms;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw new LedgerError(`"${unknown}" is no part of a user's terms`);
   if (!(Number.isFinite(budget) && budget > 0)) throw new LedgerError("a budget is a positive number of nats");
@@ -39,7 +41,8 @@ function checked(terms) {
   }
   if (!(Number.isSafeInteger(values) && values >= 1)) throw new LedgerError("values is a whole number from 1 on");
   if (typeof fresh !== "boolean") throw new LedgerError("fresh is true or false");
-  return { budget, perDay, values, fresh };
+  if (typeof linked !== "boolean") throw new LedgerError("linked is true or false");
+  return { budget, perDay, values, fresh, linked };
 }
 
 /**
@@ -50,11 +53,14 @@ function checked(terms) {
  */
 function costOf(accounts) {
   return accounts.reduce((sum, { mechanism, sizes, position, tags, reports, fresh }) => {
-    const made = mechanismOf(mechanism, sizes);
-    const cost = (count) => (count > 0 ? made.cost(position, count) : 0);
+    const made = mechanismOf(mechanism, [sizes[position]]);
+    const cost = (count) => (count > 0 ? made.cost(0, count) : 0);
     const times = tags.length > 0 ? Math.floor(reports / tags.length) : 0;
     const more = reports - times * tags.length;
-    return sum + more * cost(times + 1) + (tags.length - more) * cost(times) + fresh * cost(1);
+    // Where a second report may cost more than the first, an uneven share can cost more than an even one.
+    const isEvenMost = tags.length < 2 || cost(2) <= 2 * cost(1);
+    const even = more * cost(times + 1) + (tags.length - more) * cost(times);
+    return sum + (isEvenMost ? even : tags.length * cost(Infinity)) + fresh * cost(1);
   }, 0);
 }
 
@@ -77,7 +83,7 @@ const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spe
 
 /** Return a state as this version has it: JSON has null for Infinity, and the first had neither days nor fresh noise. */
 function current(state) {
-  if (state.version !== 1) return { ...state, perDay: state.perDay ?? Infinity };
+  if (state.version !== 1) return { linked: false, ...state, perDay: state.perDay ?? Infinity };
   const { version: _, secret, budget, values, accounts } = state;
   return {
     version: VERSION, secret, ...NEW_USER, budget, values, days: [],
@@ -126,6 +132,7 @@ export class Ledger {
    * @param {number} [user.perDay] Infinity where it is left out
    * @param {number} [user.values] 1 where it is left out
    * @param {boolean} [user.fresh] false where it is left out
+   * @param {boolean} [user.linked] false where it is left out
    * @returns {Promise<Ledger>}
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
@@ -162,8 +169,8 @@ export class Ledger {
 
   /** Return the terms to which the user has agreed. @returns {Promise<Terms>} */
   async terms() {
-    const { budget, perDay, values, fresh } = parsed(await this.store.get(this.key), this.key);
-    return { budget, perDay, values, fresh };
+    const { budget, perDay, values, fresh, linked } = parsed(await this.store.get(this.key), this.key);
+    return { budget, perDay, values, fresh, linked };
   }
 
   /**
@@ -189,6 +196,7 @@ export class Ledger {
    *   it then must be
    * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
+   * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
    * @throws {LedgerError} the ledger is missing or damaged
    */
   async spend(collection, values, { timeMs = Date.now() } = {}) {
@@ -196,6 +204,13 @@ export class Ledger {
     const day = Math.floor(timeMs / DAY_MS);
     let charged;
     await this.#update((state) => {
+      // Reports without permanent noise in common have nothing to be linked for.
+      if (collection.linkedMs !== undefined && !state.fresh && !state.linked) {
+        throw new LinkingRefused(
+          `collection "${collection.name}" links the reports of a user by a pseudonym, to which this user has not ` +
+            "agreed: nothing was sent; if the user agrees, ledger.agree({ linked: true })",
+        );
+      }
       charged = { fresh: state.fresh };
       const accounts = shown.reduce((known, report) => after(known, report, state), state.accounts);
       const days = daysAfter(state.days, day, state.accounts, accounts);

@@ -1,8 +1,12 @@
 /** The mechanisms for records, and what their reports cost (docs/wire.md, sections 2 to 5 and 15). */
 
 import { CollectionError } from "./errors.js";
+import { exp, whole } from "./exact.js";
 
 const RESOLUTION = 2 ** 32;
+
+/** Beyond this many nats no chance of k-RR is a multiple of 2^-32: e^23 is more than 2^33. */
+const MOST_EPSILON = 23;
 
 /** Errors of exp, log, pow and the sums of a cost are below these, relative and absolute; costs are rounded up. */
 const RELATIVE_ERROR = 2 ** -40;
@@ -32,9 +36,11 @@ export class RRLDP {
   kind = "rr-ldp";
 
   /** @param {{f: number, p?: number, q?: number}} spec @param {number[]} sizes number of values of each attribute */
-  constructor({ f, p, q }, sizes) {
+  constructor(spec, sizes) {
+    const { f } = spec;
+    const [p, q] = [spec.p ?? undefined, spec.q ?? undefined];
     for (const [name, chance] of Object.entries({ f, p: p ?? 0, q: q ?? 1 })) {
-      if (!(chance >= 0 && chance <= 1)) throw new CollectionError(`${name} is a probability, from 0 to 1`);
+      if (!(typeof chance === "number" && chance >= 0 && chance <= 1)) throw new CollectionError(`${name} is a probability, from 0 to 1`);
     }
     this.spec = p === undefined ? { kind: this.kind, f } : { kind: this.kind, f, p, q };
     if ((p === undefined) !== (q === undefined)) throw new CollectionError("p and q belong together");
@@ -104,20 +110,60 @@ export class RRLDP {
   }
 }
 
-/** k-RR: the true value, or with a small chance another one, the same in every report (Wang et al., 2017). */
+/**
+ * Return the least chance of each other value with which k-RR costs at most epsilon, in units of 2^-32.
+ *
+ * 0 where it is below one of them.
+ */
+function runOf(epsilon, size) {
+  const odds = exp(epsilon) + whole(size - 1);
+  const least = whole(RESOLUTION);
+  return least < odds ? 0 : Number((least + odds - 1n) / odds);
+}
+
+/** Return the same of the fresh noise, with which one report of what was kept with a chance costs at most epsilon. */
+function freshRunOf(epsilon, size, kept, run) {
+  const others = BigInt(size - 1);
+  const e = exp(epsilon);
+  const [one, p, q] = [RESOLUTION, kept, run].map(BigInt);
+  // The numerator and denominator of docs/wire.md, section 5, in units of 2^-288.
+  const beside = e * (one - q) - ((one - p) * whole(1));
+  const against = beside + others * (p * whole(1) - e * q);
+  const a = (one * beside) / against;
+  return a * BigInt(size) <= one ? 0 : Number((one - a + others - 1n) / others);
+}
+
+/** Return the number that a word makes of a value: the value itself, or one of the others, all with one chance. */
+const shifted = (value, word, { kept, run, size }) =>
+  word < kept ? value : (value + 1 + Math.floor((word - kept) / run)) % size;
+
+/**
+ * k-RR: the true value, or with a small chance another one, the same in every report (Wang et al., 2017).
+ *
+ * With `per_report`, every report perturbs that again, with noise of its own (Arcolezi et al., 2021).
+ */
 export class KRR {
   kind = "k-rr";
 
-  /** @param {{epsilon: number}} spec @param {number[]} sizes number of values of each attribute */
-  constructor({ epsilon, per_report: perReport }, sizes) {
-    if (perReport !== undefined) throw new CollectionError("this client does not speak k-rr with per_report");
-    if (!(epsilon > 0 && epsilon < Infinity)) throw new CollectionError("epsilon must be positive and finite");
-    this.spec = { kind: this.kind, epsilon };
+  /** @param {{epsilon: number, per_report?: number}} spec @param {number[]} sizes number of values of each attribute */
+  constructor({ epsilon, per_report }, sizes) {
+    const perReport = per_report ?? undefined;
+    if (!isPositive(epsilon)) throw new CollectionError("epsilon must be positive and finite");
+    if (perReport !== undefined && !(isPositive(perReport) && perReport < epsilon)) {
+      throw new CollectionError("per_report must be positive, and below epsilon");
+    }
+    this.spec = { kind: this.kind, epsilon, ...(perReport === undefined ? {} : { per_report: perReport }) };
     this.sizes = sizes;
-    this.runs = sizes.map((size) => Math.ceil(RESOLUTION / (Math.exp(epsilon) + size - 1)));
+    this.runs = sizes.map((size) => (epsilon > MOST_EPSILON ? 0 : runOf(epsilon, size)));
     this.kept = sizes.map((size, j) => RESOLUTION - (size - 1) * this.runs[j]);
-    if (sizes.some((size, j) => this.runs[j] * size >= RESOLUTION)) {
+    if (sizes.some((size, j) => !(this.runs[j] > 0 && this.runs[j] * size < RESOLUTION))) {
       throw new CollectionError("epsilon is beyond the resolution of 2^-32");
+    }
+    this.hasInstantaneous = perReport !== undefined;
+    if (this.hasInstantaneous) {
+      this.freshRuns = sizes.map((size, j) => freshRunOf(perReport, size, this.kept[j], this.runs[j]));
+      this.fresh = sizes.map((size, j) => RESOLUTION - (size - 1) * this.freshRuns[j]);
+      if (this.freshRuns.includes(0)) throw new CollectionError("per_report is beyond the resolution of 2^-32");
     }
     this.places = sizes.map((size) => 32 - Math.clz32(size - 1));
     this.bits = this.places.reduce((sum, count) => sum + count, 0);
@@ -125,7 +171,7 @@ export class KRR {
   }
 
   get meaning() {
-    return this.kept;
+    return this.hasInstantaneous ? this.kept.map((kept, j) => [kept, this.fresh[j]]) : this.kept;
   }
 
   get wordCounts() {
@@ -133,20 +179,28 @@ export class KRR {
   }
 
   noise(j) {
-    return ["k-rr", this.kept[j]];
+    return this.hasInstantaneous ? ["k-rr", this.kept[j], this.fresh[j]] : ["k-rr", this.kept[j]];
   }
 
-  /** Return the numbers of the values that are named. @param {number[]} values @param {number[][]} words */
-  sent(values, words) {
-    return values.map((value, j) => {
-      const beyond = words[j][0] - this.kept[j];
-      return beyond < 0 ? value : (value + 1 + Math.floor(beyond / this.runs[j])) % this.sizes[j];
-    });
+  /** Return the numbers of the values that are named for ever. @param {number[]} values @param {number[][]} words */
+  named(values, words) {
+    return values.map((value, j) =>
+      shifted(value, words[j][0], { kept: this.kept[j], run: this.runs[j], size: this.sizes[j] }),
+    );
   }
 
-  row(values, words) {
+  /** Return the numbers that a report sends. @param {number[]} named @param {number[]} words one for each attribute */
+  instantaneous(named, words) {
+    if (!this.hasInstantaneous) return named;
+    return named.map((number, j) =>
+      shifted(number, words[j], { kept: this.fresh[j], run: this.freshRuns[j], size: this.sizes[j] }),
+    );
+  }
+
+  /** Return the row of some numbers. @param {number[]} numbers @returns {Uint8Array} */
+  pack(numbers) {
     let start = 0;
-    const set = this.sent(values, words).flatMap((number, j) => {
+    const set = numbers.flatMap((number, j) => {
       const first = start;
       start += this.places[j];
       return Array.from({ length: this.places[j] }, (_, i) => i)
@@ -156,22 +210,38 @@ export class KRR {
     return packed(this.width, set);
   }
 
-  /** Return what all reports of one value of attribute `j` cost, however many, in nats. */
-  cost(j) {
-    return roundedUp(Math.log(this.kept[j] / this.runs[j]));
+  /** Return a report; see `RRLDP.row`. */
+  row(values, words, fresh) {
+    const drawn = fresh(this.hasInstantaneous ? this.sizes.length : 0);
+    return this.pack(this.instantaneous(this.named(values, words), drawn));
+  }
+
+  /** Return what `times` reports of one value of attribute `j` cost, in nats, never too little; Infinity for ever. */
+  cost(j, times) {
+    const others = this.sizes[j] - 1;
+    const p = this.kept[j] / RESOLUTION;
+    const q = this.runs[j] / RESOLUTION;
+    const x = this.hasInstantaneous ? (this.freshRuns[j] / this.fresh[j]) ** times : 0;
+    return roundedUp(Math.log((p + others * q * x) / (q + (p + (others - 1) * q) * x)));
   }
 }
 
+const isPositive = (number) => typeof number === "number" && number > 0 && number < Infinity;
+
 const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR };
+
+/** Require that a document's mechanism is one of those that are spoken. */
+export function checkKind(spec) {
+  if (typeof spec?.kind !== "string" || !Object.hasOwn(MECHANISMS, spec.kind)) {
+    throw new CollectionError(
+      `this client speaks collections of records, with the mechanisms ${Object.keys(MECHANISMS).join(" and ")}; it ` +
+        `does not speak ${JSON.stringify(spec?.kind)}`,
+    );
+  }
+}
 
 /** Make the mechanism that a collection's document names. */
 export function mechanismOf(spec, sizes) {
-  const known = Object.keys(MECHANISMS);
-  if (!known.includes(spec?.kind)) {
-    throw new CollectionError(
-      `this client speaks collections of records, with the mechanisms ${known.join(" and ")}; it does not speak ` +
-        `${JSON.stringify(spec?.kind)}`,
-    );
-  }
+  checkKind(spec);
   return new MECHANISMS[spec.kind](spec, sizes);
 }

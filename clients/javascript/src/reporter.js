@@ -1,7 +1,8 @@
 /** The reporter: it perturbs records, charges their users, and sends what is left of them. */
 
 import { HEADER_BYTES, MOST_BYTES, encodeBatch, shuffled } from "./batch.js";
-import { randomBytes, randomWords } from "./bytes.js";
+import { joined, randomBytes, randomWords } from "./bytes.js";
+import { PSEUDONYM_BYTES } from "./collection.js";
 import { LedgerError, ReportRefused } from "./errors.js";
 
 const BATCH_ID_BYTES = 16;
@@ -28,7 +29,7 @@ export class Reporter {
     this.#gateway = gateway;
     this.#collection = collection;
     this.#clock = clock;
-    this.#mostReports = Math.min(mostReports, Math.floor((MOST_BYTES - HEADER_BYTES) / collection.mechanism.width));
+    this.#mostReports = Math.min(mostReports, Math.floor((MOST_BYTES - HEADER_BYTES) / collection.width));
   }
 
   /**
@@ -94,7 +95,10 @@ export class Reporter {
     const words = fresh
       ? mechanism.wordCounts.map(randomWords)
       : this.#collection.permanentWords(ledger.secret, values);
-    return mechanism.row(values, words, randomWords);
+    const row = mechanism.row(values, words, randomWords);
+    return this.#collection.linkedMs === undefined
+      ? row
+      : joined(fresh ? randomBytes(PSEUDONYM_BYTES) : this.#collection.pseudonym(ledger.secret, timeMs), row);
   }
 
   #batch(rows, timeMs) {

@@ -168,14 +168,63 @@ test("with fresh noise no two reports share a permanent response", async () => {
   assert.ok((await rows(await user({ budget: 1e3, fresh: true }))) > 1, "all alike with probability below 1e-50");
 });
 
+test("reports are linked only if the user agrees, by one pseudonym a period, and not with fresh noise", async () => {
+  const linked = await Collection.of({ ...SURVEY, linked: 604_800_000 });
+  const ledger = await user({ budget: 100 });
+  const { gateway, sent } = gatewayOf({ collection: linked });
+  let timeMs = 0;
+  const reporter = new Reporter({ gateway, collection: linked, clock: () => timeMs });
+  await assert.rejects(reporter.report(RECORD, ledger), { name: "LinkingRefused" });
+  assert.equal(sent.length + (await ledger.spent()), 0);
+  await ledger.agree({ linked: true });
+  for (timeMs of [0, 604_799_999, 604_800_000]) await reporter.report(RECORD, ledger);
+  await ledger.agree({ fresh: true });
+  for (timeMs of [0, 0]) await reporter.report(RECORD, ledger);
+  const names = sent.map((batch) => toHex(batch.subarray(56, 64)));
+  assert.equal(names[0], toHex(linked.pseudonym(ledger.secret, 0)));
+  assert.equal(names[1], names[0]);
+  assert.equal(new Set(names).size, 4);
+  assert.ok(sent.every((batch) => batch.length === 56 + 9));
+});
+
+test("where a second report may cost more than the first, each value of several costs as for ever", async () => {
+  const attributes = [{ name: "one", values: Array.from({ length: 64 }, (_, i) => String(i)) }];
+  const mechanism = { kind: "k-rr", epsilon: 6, per_report: 1 };
+  const wide = await Collection.of({ ...SURVEY, attributes, mechanism });
+  assert.ok(wide.mechanism.cost(0, 2) > 2 * wide.mechanism.cost(0, 1));
+  const ledger = await user({ budget: 100, values: 2 });
+  await ledger.spend(wide, [0]);
+  await ledger.spend(wide, [1]);
+  assert.equal(await ledger.spent(), 2 * wide.mechanism.cost(0, Infinity));
+});
+
+test("without the system's randomness nothing is drawn from elsewhere", async () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+  Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
+  try {
+    await assert.rejects(user(), /crypto.getRandomValues is missing/);
+  } finally {
+    Object.defineProperty(globalThis, "crypto", own);
+  }
+});
+
+test("reports that are made at once take turns at the budget", async () => {
+  const ledger = await user({ budget: 4, fresh: true });
+  const { gateway, sent } = gatewayOf();
+  const reporter = new Reporter({ gateway, collection: survey });
+  const found = await Promise.allSettled(Array.from({ length: 20 }, () => reporter.report(RECORD, ledger)));
+  assert.equal(found.filter(({ status }) => status === "fulfilled").length, 1);
+  assert.equal(sent.length, 1);
+});
+
 test("terms that are left out stay as agreed, and a misspelt one is refused", async () => {
   const ledger = await user({ budget: 5, perDay: 1, values: 2 });
   await ledger.agree({ budget: 6 });
-  assert.deepEqual(await ledger.terms(), { budget: 6, perDay: 1, values: 2, fresh: false });
+  assert.deepEqual(await ledger.terms(), { budget: 6, perDay: 1, values: 2, fresh: false, linked: false });
   await ledger.agree({ perDay: Infinity });
   assert.equal((await ledger.terms()).perDay, Infinity);
   await assert.rejects(ledger.agree({ per_day: 1 }), { name: "LedgerError", message: /"per_day" is no part/ });
-  for (const wrong of [{ perDay: 0 }, { perDay: NaN }, { perDay: undefined }, { perDay: "1" }, { fresh: 1 }]) {
+  for (const wrong of [{ perDay: 0 }, { perDay: NaN }, { perDay: undefined }, { perDay: "1" }, { fresh: 1 }, { linked: 1 }]) {
     await assert.rejects(ledger.agree(wrong), { name: "LedgerError" });
   }
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { crc32, encodeBatch, shuffled } from "../src/batch.js";
 import { blake2b } from "../src/blake2b.js";
-import { fromHex, toHex } from "../src/bytes.js";
+import { fromHex, joined, toHex } from "../src/bytes.js";
 import { Collection } from "../src/collection.js";
 import { BY_NAME, K_RR, L_2, SURVEY, bits, golden } from "./golden.js";
 
@@ -58,8 +58,8 @@ test("k-RR makes the reports of the golden vectors", async () => {
     const values = collection.encode(each.record);
     const words = collection.permanentWords(fromHex(known.secret), values);
     assert.deepEqual(words.flat(), each.words);
-    assert.deepEqual(collection.mechanism.sent(values, words), each.sent);
-    assert.equal(toHex(collection.mechanism.row(values, words)), each.row);
+    assert.deepEqual(collection.mechanism.named(values, words), each.sent);
+    assert.equal(toHex(collection.mechanism.row(values, words, () => [])), each.row);
   }
 });
 
@@ -105,8 +105,60 @@ test("collections of other kinds are refused, and the message says which are spo
   }
 });
 
-test("a collection that links reports is refused, and not reported to without pseudonyms", async () => {
-  await assert.rejects(Collection.of({ ...SURVEY, linked: 604_800_000 }), /links the reports of a user by pseudonyms/);
+test("linked reports have the fingerprint and pseudonyms of the golden vectors", async () => {
+  const known = golden("linked");
+  const collection = await Collection.of({ ...SURVEY, linked: known.linked });
+  assert.equal(JSON.stringify(collection.meaning), known.canonical);
+  assert.equal(toHex(collection.fingerprint), known.fingerprint);
+  for (const { period, pseudonym } of known.pseudonyms) {
+    for (const timeMs of [period * known.linked, (period + 1) * known.linked - 1]) {
+      assert.equal(toHex(collection.pseudonym(fromHex(known.secret), timeMs)), pseudonym);
+    }
+  }
+  const { report, batch_id: batchId, time_ms: timeMs, bytes } = known.batch;
+  const name = collection.pseudonym(fromHex(known.secret), timeMs);
+  const rows = [joined(name, collection.mechanism.pack(bits(report)))];
+  const { fingerprint } = collection;
+  assert.equal(toHex(encodeBatch({ fingerprint, batchId: fromHex(batchId), timeMs, rows })), bytes);
+});
+
+test("a document that is wrong is refused, whatever is in it", async () => {
+  const [first, second] = SURVEY.attributes;
+  const attribute = (changed) => ({ ...SURVEY, attributes: [{ ...first, ...changed }, second] });
+  const mechanism = (changed) => ({ ...SURVEY, mechanism: { ...SURVEY.mechanism, ...changed } });
+  const wrong = [
+    undefined, null, 1, "x", [], {}, { ...SURVEY, collection: 3 }, { ...SURVEY, collection: "a\n" },
+    { ...SURVEY, mechanism: { kind: "constructor" } }, { ...SURVEY, mechanism: { kind: "__proto__" } },
+    { ...SURVEY, mechanism: { kind: ["rr-ldp"] } }, mechanism({ f: "0.25" }), mechanism({ f: NaN }),
+    mechanism({ p: 0.75, q: 0.25 }), mechanism({ q: null }), mechanism({ f: 1 }),
+    { ...SURVEY, attributes: {} }, { ...SURVEY, attributes: [] }, { ...SURVEY, attributes: [null] },
+    { ...SURVEY, attributes: [first, first] }, attribute({ name: "" }), attribute({ name: "\ud800" }),
+    attribute({ values: "no" }), attribute({ values: { length: 2 } }), attribute({ values: ["no", "no"] }),
+    attribute({ values: ["no", 1] }), attribute({ values: ["no"] }), attribute({ missing: "unknown" }),
+    attribute({ bins: [0, 1] }), attribute({ bins: [0, 2, 1] }), attribute({ bins: [0, "constructor", 1] }),
+    attribute({ values: Array.from({ length: 2 ** 19 }, (_, i) => String(i)) }),
+    { ...SURVEY, window: null }, { ...SURVEY, window: { size: 1.5 } }, { ...SURVEY, window: { size: 2 ** 60 } },
+    { ...SURVEY, window: { size: 60_000, time_precision: 0 } }, { ...SURVEY, window: { size: 9, time_precision: 10 } },
+    { ...SURVEY, sample: 0 }, { ...SURVEY, sample: "1" }, { ...SURVEY, sample: NaN },
+    { ...SURVEY, linked: 60_001 }, { ...SURVEY, linked: 0 }, { ...K_RR, linked: 60_000 },
+  ];
+  for (const document of wrong) {
+    await assert.rejects(Collection.of(document), { name: "CollectionError" }, JSON.stringify(document)?.slice(0, 200));
+  }
+  const names = JSON.parse('[{"name": "__proto__", "values": ["constructor", "toString"]}]');
+  const odd = await Collection.of({ ...SURVEY, attributes: names });
+  assert.deepEqual(odd.encode(JSON.parse('{"__proto__": "toString"}')), [1]);
+  assert.throws(() => odd.encode({}), { name: "DataError" });
+  assert.equal({}.values, undefined);
+});
+
+test("what is left out may be null", async () => {
+  const attributes = SURVEY.attributes.map((each) => ({ ...each, bins: null, missing: null }));
+  const absent = { ...SURVEY, attributes, sample: null, linked: null };
+  const window = { size: 60_000, hop: null, time_precision: null };
+  const [one, other] = [await Collection.of({ ...absent, window }), await Collection.of(SURVEY)];
+  assert.equal(toHex(one.fingerprint), toHex(other.fingerprint));
+  assert.throws(() => one.encode({ bathing: null, mobility: "some" }), /no value/);
 });
 
 test("a record that does not fit is refused without its value", async () => {
@@ -130,7 +182,33 @@ test("numbers go to their bins, and what is missing to its value", async () => {
   assert.throws(() => collection.encode({ age: 1, size: null }), /no value/);
 });
 
-test("k-rr with fresh noise in every report is refused, and not sent without it", async () => {
-  const fresh = { ...K_RR, mechanism: { kind: "k-rr", epsilon: 2, per_report: 1 } };
-  await assert.rejects(Collection.of(fresh), /does not speak k-rr with per_report/);
+test("k-RR perturbs what is named again as in the golden vectors", async () => {
+  const known = golden("k_rr_fresh");
+  const { epsilon, per_report } = known;
+  const collection = await Collection.of({ ...K_RR, mechanism: { kind: "k-rr", epsilon, per_report } });
+  const { mechanism } = collection;
+  assert.deepEqual([mechanism.kept, mechanism.fresh], [known.kept, known.fresh]);
+  assert.equal(toHex(collection.fingerprint), known.fingerprint);
+  for (const each of known.reports) {
+    const values = collection.encode(each.record);
+    const words = collection.permanentWords(fromHex(known.secret), values);
+    assert.deepEqual(words.flat(), each.words);
+    assert.deepEqual(mechanism.named(values, words), each.named);
+    assert.equal(toHex(mechanism.row(values, words, () => each.fresh_words)), each.row);
+  }
+  known.losses.reports.forEach((times, i) => {
+    for (const [j, name] of ["bathing", "mobility"].entries()) {
+      const found = mechanism.cost(j, times);
+      assert.ok(found >= known.losses[name][i] && found < known.losses[name][i] + 1e-9);
+    }
+  });
+});
+
+test("k-RR without noise that a report could have is refused", async () => {
+  for (const wrong of [{ per_report: 2 }, { per_report: 3 }, { per_report: 0 }, { per_report: NaN }, { per_report: "1" }]) {
+    await assert.rejects(Collection.of({ ...K_RR, mechanism: { ...K_RR.mechanism, ...wrong } }), /per_report/);
+  }
+  for (const epsilon of [0, -1, NaN, Infinity, "2", 100, 1e300, 1e-12]) {
+    await assert.rejects(Collection.of({ ...K_RR, mechanism: { kind: "k-rr", epsilon } }), /epsilon/);
+  }
 });

@@ -35,7 +35,7 @@ __all__ = ["AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
 _LEAST_PROBABILITY = 1e-12
 #: Retained shares below this one are taken for it: what reports say of such a function is less than nothing.
 _LEAST_RETAINED = 1e-12
-#: Least number of values for which the secular equation is solved faster than a dense matrix.
+#: Least number of values for which what reports of a single value allow is faster than a dense matrix.
 _WIDE = 200
 
 
@@ -72,7 +72,7 @@ class AttributeBasis:
 
     def scores(self, likelihoods: FloatArray) -> FloatArray:
         """Compute each function's posterior mean given each row of likelihoods, shape (rows, size)."""
-        scores = likelihoods @ (self.marginal[:, None] * self.functions)
+        scores = _products(likelihoods, self.marginal[:, None] * self.functions)
         # The constant's mean is that of the likelihood, by which all others are divided.
         scores /= scores[:, :1].copy()
         return scores
@@ -94,6 +94,21 @@ class AttributeBasis:
     def _inverse(self) -> FloatArray:
         inverse: FloatArray = (self.functions / np.maximum(self.retained, _LEAST_RETAINED)).T * self.marginal
         return inverse
+
+
+def _products(likelihoods: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Multiply rows of likelihoods with a matrix, without a dense product where each stands out in a single value."""
+    if likelihoods.shape[1] >= _WIDE and len(likelihoods):
+        lowest = likelihoods.min()
+        if (np.count_nonzero(likelihoods > lowest, axis=1) == 1).all():
+            named = likelihoods.argmax(axis=1)
+            more = likelihoods[np.arange(len(likelihoods)), named] - lowest
+            found: FloatArray = matrix[named]
+            found *= more[:, None]
+            found += lowest * matrix.sum(axis=0)
+            return found
+    dense: FloatArray = likelihoods @ matrix
+    return dense
 
 
 def _eigenfunctions(likelihood: Likelihood, root: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -144,3 +144,14 @@ def test_the_basis_of_named_values_is_that_of_any_other_likelihood(
             (dense.functions * each(dense.retained)) @ dense.functions.T,
             atol=1e-6,
         )
+
+
+def test_the_scores_of_named_values_are_those_of_any_other_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    basis = AttributeBasis.of(named([4, 3, 2, 1, 5], epsilon=2.0), np.array([0.4, 0.1, 0.2, 0.1, 0.2]))
+    low = 0.3
+    one_value = low + 0.7 * np.eye(5)[[3, 0, 3, 1]]
+    several = np.maximum(one_value, low + 0.7 * np.eye(5)[[1, 1, 2, 1]])
+    dense = [basis.scores(each) for each in (one_value, several)]
+    monkeypatch.setattr(basis_module, "_WIDE", 1)
+    for each, expected in zip((one_value, several), dense, strict=True):
+        np.testing.assert_allclose(basis.scores(each), expected, atol=1e-12)

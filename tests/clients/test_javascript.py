@@ -143,6 +143,18 @@ async def test_the_example_of_the_readme_reports() -> None:
         assert kafka.reports(collection.name) == 1
 
 
+@pytest.mark.skipif(NPM is None, reason="npm, which packs the client, is not installed")
+async def test_the_package_holds_its_sources_its_licence_and_nothing_stray() -> None:
+    process = await asyncio.create_subprocess_exec(
+        str(NPM), "pack", "--dry-run", "--json", cwd=CLIENT, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    (packed,) = json.loads(output)
+    sources = {f"src/{path.name}" for path in (CLIENT / "src").iterdir()}
+    assert {each["path"] for each in packed["files"]} == {"LICENSE", "README.md", "package.json", *sources}
+    assert (CLIENT / "LICENSE").read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
+
+
 TYPED = """
 import { Gateway, Ledger, MemoryStore, Reporter, type Store } from "stream-ldp-client";
 

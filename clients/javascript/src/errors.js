@@ -14,7 +14,7 @@ export class CollectionError extends StreamLDPError {}
 /** A record does not fit its collection. The message never repeats a value. */
 export class DataError extends StreamLDPError {}
 
-/** The ledger of a user is missing, damaged, or there already. */
+/** The ledger of a user is missing, damaged, or there already, or its store has failed. */
 export class LedgerError extends StreamLDPError {}
 
 /** The terms of a user do not allow a report. Nothing was sent, and nothing charged. */

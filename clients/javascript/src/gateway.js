@@ -8,6 +8,9 @@ import { CollectionError, GatewayError } from "./errors.js";
 const ATTEMPTS = 4;
 const FIRST_PAUSE_SECONDS = 1;
 
+/** Longest pause that a gateway may ask for: beyond 2^31 milliseconds, timers end at once. */
+const MOST_PAUSE_SECONDS = 3600;
+
 /** A gateway, by its address. */
 export class Gateway {
   #url;
@@ -52,7 +55,8 @@ export class Gateway {
    */
   async check(collection) {
     const { collections } = await this.#ask("GET", "/v1/collections");
-    const known = collections.find(({ name }) => name === collection.name);
+    if (!Array.isArray(collections)) throw this.#noGateway("/v1/collections");
+    const known = collections.find((each) => each?.name === collection.name);
     const own = toHex(collection.fingerprint);
     if (known?.fingerprint !== own) {
       const found = known === undefined ? "no such collection" : `one with the fingerprint ${known.fingerprint}`;
@@ -70,7 +74,14 @@ export class Gateway {
    */
   async send(name, batch) {
     const path = `/v1/collections/${encodeURIComponent(name)}/batches`;
-    return (await this.#ask("POST", path, batch)).reports;
+    const { reports } = await this.#ask("POST", path, batch);
+    if (!Number.isSafeInteger(reports)) throw this.#noGateway(path, batch);
+    return reports;
+  }
+
+  #noGateway(path, batch) {
+    const detail = `${this.#url}${path} does not answer as a gateway does`;
+    return new GatewayError({ reason: "no_gateway", detail, batch });
   }
 
   async #ask(method, path, batch) {
@@ -102,10 +113,16 @@ export class Gateway {
       reason: found?.reason ?? "no_gateway",
       detail: found?.detail ?? `${this.#url}${path} answers with status ${response.status}, and not as a gateway does`,
       status: response.status,
-      retryAfter: Number(response.headers.get("Retry-After")) || undefined,
+      retryAfter: pauseOf(response.headers.get("Retry-After")),
       batch,
     });
   }
+}
+
+/** Return the seconds of a Retry-After, or undefined where it has none. */
+function pauseOf(header) {
+  const seconds = Number(header);
+  return seconds > 0 ? Math.min(seconds, MOST_PAUSE_SECONDS) : undefined;
 }
 
 function jsonOf(text) {

@@ -2,7 +2,14 @@
 
 import { blake2b } from "./blake2b.js";
 import { fromHex, joined, randomBytes, toHex, u32 } from "./bytes.js";
-import { BudgetExceeded, DayBudgetExceeded, LedgerError, LinkingRefused, TooManyValues } from "./errors.js";
+import {
+  BudgetExceeded,
+  DayBudgetExceeded,
+  LedgerError,
+  LinkingRefused,
+  StreamLDPError,
+  TooManyValues,
+} from "./errors.js";
 import { mechanismOf, mostRounding } from "./mechanisms.js";
 
 const SECRET_BYTES = 32;
@@ -112,6 +119,16 @@ function parsed(text, key) {
   throw new LedgerError(`the ledger "${key}" is damaged, or of another version: nothing may be reported with it`);
 }
 
+/** Wait for a store; what goes wrong there is the ledger's error, and its message, which may hold a text, the cause's. */
+async function answered(promise, key) {
+  try {
+    return await promise;
+  } catch (cause) {
+    if (cause instanceof StreamLDPError) throw cause;
+    throw new LedgerError(`the store of the ledger "${key}" has failed: nothing was sent`, { cause });
+  }
+}
+
 /** A ledger, which has one secret. Made by `Ledger.create` and `Ledger.open`. */
 export class Ledger {
   #secret;
@@ -139,10 +156,11 @@ export class Ledger {
   static async create({ store, key = "user", ...agreed }) {
     const terms = checked({ ...NEW_USER, ...agreed });
     const secret = randomBytes(SECRET_BYTES);
-    await store.update(key, (text) => {
+    const begin = (text) => {
       if (text !== undefined) throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it`);
       return JSON.stringify({ version: VERSION, secret: toHex(secret), ...terms, days: [], accounts: [] });
-    });
+    };
+    await answered(store.update(key, begin), key);
     return new Ledger(store, key, secret);
   }
 
@@ -154,7 +172,7 @@ export class Ledger {
    * @throws {LedgerError} it is missing or damaged; it does not begin anew by itself
    */
   static async open({ store, key = "user" }) {
-    return new Ledger(store, key, fromHex(parsed(await store.get(key), key).secret));
+    return new Ledger(store, key, fromHex(parsed(await answered(store.get(key), key), key).secret));
   }
 
   /** The user's secret, 32 bytes, which is never sent. */
@@ -164,12 +182,12 @@ export class Ledger {
 
   /** Return what was spent, in nats. @returns {Promise<number>} */
   async spent() {
-    return costOf(parsed(await this.store.get(this.key), this.key).accounts);
+    return costOf((await this.#state()).accounts);
   }
 
   /** Return the terms to which the user has agreed. @returns {Promise<Terms>} */
   async terms() {
-    const { budget, perDay, values, fresh, linked } = parsed(await this.store.get(this.key), this.key);
+    const { budget, perDay, values, fresh, linked } = await this.#state();
     return { budget, perDay, values, fresh, linked };
   }
 
@@ -232,12 +250,19 @@ export class Ledger {
     return charged;
   }
 
+  async #state() {
+    return parsed(await answered(this.store.get(this.key), this.key), this.key);
+  }
+
   async #update(change) {
-    await this.store.update(this.key, (text) => {
+    const changed = (text) => {
       const state = parsed(text, this.key);
-      if (state.secret !== toHex(this.#secret)) throw new LedgerError(`the ledger "${this.key}" has another secret now`);
+      if (state.secret !== toHex(this.#secret)) {
+        throw new LedgerError(`the ledger "${this.key}" has another secret now`);
+      }
       return JSON.stringify(change(state));
-    });
+    };
+    await answered(this.store.update(this.key, changed), this.key);
   }
 
   #shown(collection, attribute, position, values) {

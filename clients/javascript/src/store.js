@@ -81,6 +81,9 @@ export class IndexedDBStore {
   }
 
   #open() {
+    if (globalThis.indexedDB === undefined) {
+      return Promise.reject(new Error("IndexedDB is missing: only pages and their workers have it"));
+    }
     return new Promise((resolve, reject) => {
       const request = indexedDB.open(this.#name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(TABLE);

@@ -65,7 +65,10 @@ test("what the store does not keep is not sent", async () => {
     throw new Error("the disk is full");
   };
   const { gateway, sent } = gatewayOf();
-  await assert.rejects(new Reporter({ gateway, collection: survey }).report(RECORD, ledger), /disk is full/);
+  await assert.rejects(new Reporter({ gateway, collection: survey }).report(RECORD, ledger), (error) => {
+    assert.deepEqual([error.name, error.cause.message], ["LedgerError", "the disk is full"]);
+    return true;
+  });
   assert.equal(sent.length, 0);
 });
 
@@ -298,6 +301,36 @@ test("of many users, those whose ledger refuses are told, and all others report"
   assert.equal(found, 2);
   assert.deepEqual(refused, [[1, "BudgetExceeded"]]);
   assert.equal(sent[0].length, 56 + 2);
+});
+
+test("of many users, a store that fails loses no report that is paid for", async () => {
+  const broken = await user();
+  broken.store.update = async () => {
+    throw new Error("the disk is full");
+  };
+  const users = [await user(), broken, await user()].map((ledger) => ({ record: RECORD, ledger }));
+  const { gateway, sent } = gatewayOf({ answers: [[200, { reports: 2 }]] });
+  await assert.rejects(new Reporter({ gateway, collection: survey }).reportMany(users), { name: "LedgerError" });
+  assert.equal(sent[0].length, 56 + 2);
+});
+
+test("what is no gateway is told so, and asks for no pause without end", async () => {
+  const ledger = await user({ budget: 100 });
+  for (const answer of [{}, { reports: "1" }, []]) {
+    const { gateway } = gatewayOf({ answers: [[200, answer]] });
+    const found = new Reporter({ gateway, collection: survey }).report(RECORD, ledger);
+    await assert.rejects(found, { name: "GatewayError", reason: "no_gateway" });
+  }
+  for (const body of ["{}", '{"collections": null}', '{"collections": [null]}']) {
+    const gateway = new Gateway("http://gateway", { fetch: async () => new Response(body) });
+    await assert.rejects(gateway.check(survey), { name: /GatewayError|CollectionError/ });
+  }
+  for (const [asked, kept] of [["1e12", 3600], ["-5", 1], ["soon", 1]]) {
+    const answers = [[503, { reason: "busy", detail: "" }], [200, { reports: 1 }]];
+    const { gateway, pauses } = gatewayOf({ answers, headers: { "Retry-After": asked } });
+    await new Reporter({ gateway, collection: survey }).report(RECORD, ledger);
+    assert.deepEqual(pauses, [kept]);
+  }
 });
 
 test("many users fill several batches, each with an id of its own", async () => {

@@ -96,4 +96,4 @@ def plan(
         if times:
             show_solve_times(collection, times)
         else:
-            typer.echo(f"How long a solve takes is not measured for {kind_of(collection).name}.")
+            typer.echo("How long a solve takes is not measured for this kind of collection.")

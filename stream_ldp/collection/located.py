@@ -284,10 +284,16 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
             return f"{spot.kind} has no {key}: leave it out"
         case "extra_forbidden":
             return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
+        case "tuple_type" if _field(spot.model, key) is None:
+            return f"expected a list, each with {_keys(spot.model)}"
         case "model_type" | "model_attributes_type":
-            return f"expected keys such as {' and '.join(f'`{known}:`' for known in keys_of(spot.model)[:2])}"
+            return f"expected {_keys(spot.model)}"
         case _:
             return _right_value(problem)
+
+
+def _keys(model: type[BaseModel]) -> str:
+    return f"keys such as {' and '.join(f'`{known}:`' for known in keys_of(model)[:2])}"
 
 
 def _right_value(problem: Any) -> str:

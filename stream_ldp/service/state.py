@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CollectionState", "SourceState", "UndecidedWindow", "read_state", "read_windows"]
 
+#: Most times that the windows are read while workers come and go; a worker has started within seconds.
+MOST_READS = 3
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceState:
@@ -82,24 +85,44 @@ class CollectionState:
     held: tuple[Unread, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Workers:
+    """The workers of a collection, and how far they have counted."""
+
+    members: int
+    sources: tuple[SourceState, ...]
+
+    @property
+    def owners(self) -> tuple[int | None, ...]:
+        """Who counts: it changes as workers come and go, and not as they count."""
+        return (
+            self.members,
+            *(None if each.checkpoint is None else each.checkpoint.generation for each in self.sources),
+        )
+
+
 async def read_state(settings: Settings, collection: Collection, partitions: Mapping[str, int]) -> CollectionState:
     """Read the state of a collection; nothing is written.
+
+    Workers write what they have counted before they commit it, so windows that are read after the commits hold at
+    least what these say. If workers have come or gone meanwhile, both are read again, at most MOST_READS times.
 
     partitions: number of partitions of every topic, as the preflight finds them.
 
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.
     """
-    topic, group = settings.topic_names.reports(collection.name), settings.ingest_group(collection.name)
-    places = [TopicPartition(topic, number) for number in range(partitions[topic])]
-    async with Cluster.connect(settings) as cluster:
-        members, commits = await cluster.members(group), await cluster.commits(group, places)
-    bounds = await bounds_of(settings, places)
-    merge, passed, held = await read_windows(settings, collection, partitions)
+    workers = await _read_workers(settings, collection, partitions)
+    for _ in range(MOST_READS):
+        merge, passed, held = await read_windows(settings, collection, partitions)
+        now = await _read_workers(settings, collection, partitions)
+        if now.owners == workers.owners:
+            break
+        workers = now
     newest = {answer.series: answer for answer in merge.decided}
     return CollectionState(
-        members=members,
-        sources=tuple(_source(place, bounds[place], commits.get(place)) for place in places),
+        members=workers.members,
+        sources=workers.sources,
         watermark_ms=merge.watermark_ms,
         undecided=tuple(
             UndecidedWindow(
@@ -113,6 +136,17 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
         finals=tuple(newest.values()),
         passed=tuple(passed),
         held=tuple(held),
+    )
+
+
+async def _read_workers(settings: Settings, collection: Collection, partitions: Mapping[str, int]) -> _Workers:
+    topic, group = settings.topic_names.reports(collection.name), settings.ingest_group(collection.name)
+    places = [TopicPartition(topic, number) for number in range(partitions[topic])]
+    async with Cluster.connect(settings) as cluster:
+        members, commits = await cluster.members(group), await cluster.commits(group, places)
+    bounds = await bounds_of(settings, places)
+    return _Workers(
+        members=members, sources=tuple(_source(place, bounds[place], commits.get(place)) for place in places)
     )
 
 

@@ -53,6 +53,11 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
         ("survey", "a" * 64, f"1:13: collection: {NAMES}"),
         ("name: both", "name: both/2", f"8:12: estimates.0.name: {NAMES}"),
         ("[no, yes]", "no", "4:29: attributes.0.values: expected a list, such as [no, yes]"),
+        (
+            "estimates:\n",
+            "estimates: all\n# ",
+            "7:12: estimates: expected a list, each with keys such as `name:` and `of:`",
+        ),
         ("[no, yes]", "[no]", "4:29: attributes.0.values: at least 2 needed"),
         ("[no, yes]", "[[no], yes]", "4:30: attributes.0.values.0: expected text"),
         ("[no, yes]", '["", yes]', "4:30: attributes.0.values.0: String should have at least 1 character"),

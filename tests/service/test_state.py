@@ -6,8 +6,11 @@ import pytest
 from aiokafka import TopicPartition
 
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Unread
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.service import state
 from stream_ldp.service.state import SourceState, _source, read_state
 from tests.service.lived import BEHIND, PARTITION, live
 from tests.service.test_preflight import CARE
@@ -29,14 +32,34 @@ def test_a_commit_that_no_worker_has_made_is_told_and_ends_nothing() -> None:
     assert "metadata that no worker wrote" in source.fault
 
 
+async def test_a_worker_that_starts_meanwhile_and_the_windows_are_told_of_one_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collection, settings = JointCollection.parse(CARE), Settings.load(brokers="nowhere:1")
+    partitions = {settings.topic_names.reports(collection.name): 1}
+    reads: list[str] = []
+
+    async def workers(*_: object) -> state._Workers:
+        return state._Workers(members=min(len(reads), 1), sources=())
+
+    async def windows(*_: object) -> tuple[Merge, list[Unread], list[Unread]]:
+        reads.append("windows")
+        return Merge(collection, partitions=1), [], []
+
+    monkeypatch.setattr(state, "_read_workers", workers)
+    monkeypatch.setattr(state, "read_windows", windows)
+    assert (await read_state(settings, collection, partitions)).members == 1
+    assert len(reads) == 2, "the windows are those of the worker that is told"
+
+
 async def test_the_state_of_a_collection_is_what_its_log_says(settings: Settings) -> None:
     collection = JointCollection.parse(CARE)
     lived = await live(settings, collection, now_ms=NOW_MS)
-    state = await read_state(settings, collection, lived.partitions)
-    assert state.members == 0
-    assert [each.behind for each in state.sources] == [BEHIND if each == PARTITION else 0 for each in range(4)]
-    (final,), (window,) = state.finals, state.undecided
+    found = await read_state(settings, collection, lived.partitions)
+    assert found.members == 0
+    assert [each.behind for each in found.sources] == [BEHIND if each == PARTITION else 0 for each in range(4)]
+    (final,), (window,) = found.finals, found.undecided
     assert (final.window.start_ms, window.bounds.start_ms) == (lived.start_ms, final.window.end_ms)
     assert (window.reports, window.closed) == (2, False)
-    assert state.watermark_ms == final.window.end_ms + collection.window.grace_ms
-    assert (state.passed, state.held) == ((), ())
+    assert found.watermark_ms == final.window.end_ms + collection.window.grace_ms
+    assert (found.passed, found.held) == ((), ())

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
+from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
-from stream_ldp.records.bit_selection import BitSelection, Pieces
-from stream_ldp.records.estimators import estimator
+from stream_ldp.records.bit_selection import BitSelection, Pieces, selected
+from stream_ldp.records.estimators import estimator, hidden_factor
 from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.solve import supported
 from tests.benchmarks.speed import before
 from tests.benchmarks.speed.measuring import Comparison, Work
 from tests.records.estimators.examples import latent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.records.estimators import FloatArray
 
@@ -36,6 +38,8 @@ def comparisons(scale: float) -> Iterator[Comparison]:
         if len(sizes) <= 3:
             yield from _estimates(counts, mechanism, joint)
     yield _all_pairs(round(scale * 1_000_000))
+    yield _among(round(scale * 4_000))
+    yield _named(round(scale * 30_000))
 
 
 def _evaluation(counts: RowCounts, mechanism: RRLDP, joint: FloatArray) -> Comparison:
@@ -98,6 +102,53 @@ def _all_pairs(reports: int) -> Comparison:
         unit="s",
         now=Work(run=lambda: [certified.estimate(each, sizes=(8, 8), supports=supports) for each in counted]),
         against={"one evaluation each": Work(run=lambda: [each.score(uniform) for each in likelihoods])},
+    )
+
+
+def _among(reports: int) -> Comparison:
+    """Compare pairs that have a factor of more attributes in common, learnt once, with pairs by themselves."""
+    mechanism = RRLDP(sizes=(2,) * 16, f=0.5, p=0.5, q=0.75)
+    rng = np.random.default_rng(1)
+    hidden = rng.random((reports, 1)) < 0.4
+    values = np.where(rng.random((reports, 16)) < 0.8, hidden, ~hidden).astype(np.int64)
+    rows = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(1)), bits=mechanism.bits)
+    pairs = [(place, place + 1) for place in range(0, 16, 2)]
+    counted = [selected(rows, mechanism.columns(pair)) for pair in pairs]
+    certified = estimator("em", stop="certificate", delta=1e-3)
+    supports = mechanism.supports
+
+    def solve(factor: Sequence[FloatArray] | None) -> None:
+        for pair, counts in zip(pairs, counted, strict=True):
+            own = None if factor is None else [factor[place] for place in pair]
+            certified.estimate(counts, sizes=(2, 2), supports=supports[:2], factor=own)
+
+    def learn() -> Sequence[FloatArray] | None:
+        return hidden_factor(Likelihood.of(rows, sizes=mechanism.sizes, supports=supports))
+
+    return Comparison(
+        work=f"8 pairs among 16 x 2 values, {reports:,} reports, and the factor that they share",
+        unit="ms",
+        now=Work(run=lambda: solve(learn())),
+        against={"the factor alone": Work(run=learn), "the pairs without it": Work(run=lambda: solve(None))},
+    )
+
+
+def _named(reports: int) -> Comparison:
+    """Compare the estimate of two attributes of many values, of which k-RR names one, with one evaluation."""
+    sizes = (250, 300)
+    mechanism = KRR(sizes=sizes, attribute_epsilon=5.0)
+    rng = np.random.default_rng(1)
+    values = np.stack([np.minimum(rng.zipf(1.5, size=reports), size) - 1 for size in sizes], axis=1)
+    rows = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(1)), bits=mechanism.bits)
+    counts = supported(rows, mechanism, range(2))
+    certified = estimator("em", stop="certificate", delta=1e-3)
+    likelihood = Likelihood.of(counts, sizes=sizes, supports=mechanism.supports)
+    uniform = np.full(sizes, 1 / np.prod(sizes))
+    return Comparison(
+        work=f"250 x 300 values, k-RR, {reports:,} reports, to the certificate",
+        unit="ms",
+        now=Work(run=lambda: certified.estimate(counts, sizes=sizes, supports=mechanism.supports)),
+        against={"one evaluation": Work(run=lambda: likelihood.score(uniform))},
     )
 
 

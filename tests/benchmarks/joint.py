@@ -2,8 +2,8 @@
 
 python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
 some minutes, and then writes; without a directory it only writes what was measured. Parts that are named behind the
-directory (windows, windows-among, single, reordered, among, generated, linked) are measured alone. "generated" needs
-no data: any directory will do.
+directory (windows, windows-drawn, windows-among, single, reordered, among, generated, linked) are measured alone.
+"generated" needs no data: any directory will do.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from stream_ldp.records.evaluation import average_variation_distance, coverage, 
 from stream_ldp.records.solve import factor_of, supported
 from stream_ldp.records.window_evaluation import Stream, WindowScore, window_scores, window_trials
 from tests.benchmarks.families import FAMILIES, generate
+from tests.benchmarks.joint_coverage import LEAST, MOST
 from tests.paths import REPOSITORY
 
 __all__ = ["MEASURED", "PAGE", "PLOT", "measure", "overall", "plot", "tables"]
@@ -58,6 +59,9 @@ STREAMS = (
     ("nltcs", "bathing,traveling,managing_money", None),
 )
 OF_STREAMS = ("f = 0.5", "f = 0.1, both stages")
+#: Numbers of attributes of streams that are drawn at random, each with a further column that drifts, how many of them
+#: are drawn from a table, and their noises.
+OF_DRAWN, DRAWN, NOISES_OF_DRAWN = (2, 3), 8, ("f = 0.5", "f = 0.1, both stages", "f = 0.5, both stages")
 #: Streams of users who report all attributes of a table, which tell of one hidden factor.
 AMONG = (
     ("nltcs", "bathing,traveling", "grocery_shopping"),
@@ -97,6 +101,7 @@ def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
     rows_of_tables = [(name, k, noise) for name, sizes in SIZES.items() for k in sizes for noise in NOISES]
     of: dict[str, tuple[Callable[..., dict[str, Any]], list[tuple[Any, ...]]]] = {
         "windows": (_stream, list(product(STREAMS, OF_STREAMS, SHARES))),
+        "windows-drawn": (_stream_drawn, list(product(SIZES, OF_DRAWN, range(DRAWN), NOISES_OF_DRAWN))),
         "windows-among": (_stream_among, list(product(AMONG, OF_AMONG))),
         "single": (_single, rows_of_tables),
         "reordered": (_reordered, [row for row in rows_of_tables if row[0] == REORDERED]),
@@ -147,6 +152,13 @@ def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, re
         "avd": {prior: round(each.avd, 5) for prior, each in scores.items()},
         "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
     }
+
+
+def _stream_drawn(directory: Path, name: str, k: int, number: int, noise: str) -> dict[str, Any]:
+    """Estimate the windows of new users, of attributes and a drift that nobody has chosen."""
+    usable = _usable(directory, name)
+    *of, drift_by = np.random.default_rng([SEED, k, number]).choice(usable, k + 1, replace=False).tolist()
+    return {"k": k} | _stream(directory, (name, ",".join(of), drift_by), noise, 0.0)
 
 
 def _stream_among(directory: Path, stream: tuple[str, str, str | None], noise: str) -> dict[str, Any]:
@@ -348,6 +360,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
     }
     for share in SHARES:
         made[f"windows {share:g}"] = _windows_table(measured["windows"], share)
+    made["windows drawn"] = _windows_drawn_table(measured["windows-drawn"])
     made["windows among"] = _windows_among_table(measured["windows-among"])
     made["linked"] = _linked_table(measured["linked"])
     return made
@@ -388,6 +401,26 @@ def _windows_table(windows: list[dict[str, Any]], share: float) -> str:
         lines.append(f"| {_named(each)} | {alone:.4f} | {temporal:.4f} | {ratios[-1]:.2f} | {covered} |")
     lines.append(f"| mean | | | {np.mean(ratios):.2f} | | |")
     return "\n".join(lines)
+
+
+def _windows_drawn_table(windows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| table, attributes | rows | ratio | worst | alone covered below 0.92 | to 0.98 | above | lowest "
+        "| temporal covered below 0.92 | to 0.98 | above | lowest |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, k in dict.fromkeys((each["data"], each["k"]) for each in windows):
+        of = [each for each in windows if (each["data"], each["k"]) == (name, k)]
+        ratios = [each["avd"]["temporal"] / each["avd"]["window"] for each in of]
+        covered = " | ".join(_spread([each["coverage"][prior] for each in of]) for prior in ("window", "temporal"))
+        lines.append(f"| {_title(name)}, {k} | {len(of)} | {np.mean(ratios):.2f} | {max(ratios):.2f} | {covered} |")
+    return "\n".join(lines)
+
+
+def _spread(coverage: list[float]) -> str:
+    """Write how many of some shares are below 0.92, up to 0.98 and above, and the lowest."""
+    below, above = sum(each < LEAST for each in coverage), sum(each > MOST for each in coverage)
+    return f"{below} | {len(coverage) - below - above} | {above} | {min(coverage):.2f}"
 
 
 def _windows_among_table(windows: list[dict[str, Any]]) -> str:

@@ -19,7 +19,8 @@ The errors about the users who reported, not the population, are
     a_k' = (1 - K_k)^2 (V_k + (1 - r) / N) + K_k^2 (1 - pi_k) R_k + b_k'^2 pi_k R_k.
 
 How far the first window's prior was from the truth is known to it by a mean v alone, and it may be much more (see
-`Evidence.doubtful_variance`). The gains take the mean; errors have the difference w_k besides, as far as it is left:
+`Evidence.expected_errors`). The gains take the mean, and so does the choice between this prior and the window's own;
+the errors that are told have the difference w_k besides, as far as it is left:
 
     w_k' = (1 - K_k)^2 w_k.
 
@@ -103,7 +104,7 @@ def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence
         joint=joint,
         variances=(1.0 - gain) ** 2 * spread + gain**2 * (noise.fresh + noise.sampling),
         permanent=gain,
-        doubt=(1.0 - gain) ** 2 * prior.doubt,
+        doubt=np.maximum(prior.cautious_errors - prior.errors(prior.variances - prior.doubt), 0.0),
         evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
 
@@ -170,11 +171,12 @@ class TemporalPrior(Prior):
 
         By chance, a window shows less dependence than there is, and its own estimate would seem the better one; with
         it all would be lost that is known from the windows before. So its prior variances are taken to be no smaller
-        than those about the past.
+        than those about the past. The doubt is left out on both sides: it would speak for whatever forgets it.
         """
         varying = self.basis.order > 0
-        alone = window.errors(np.maximum(window.variances, self.variances + self.doubt))
-        return not self.jumped and float(self.cautious_errors[varying].sum()) < float(alone[varying].sum())
+        own = self.cautious_errors - (1.0 - self.resolved) ** 2 * self.doubt
+        alone = window.errors(np.maximum(window.variances - window.doubt, self.variances))
+        return not self.jumped and float(own[varying].sum()) < float(alone[varying].sum())
 
     def past(self, joint: FloatArray) -> Past:
         """Return what the next window takes from this one.

@@ -94,6 +94,17 @@ def test_the_errors_cover_the_population_that_stays(steady: tuple[list[Solution]
     assert np.mean(within) >= 0.90
 
 
+def test_dependence_that_no_window_has_seen_stays_in_the_errors() -> None:
+    """Two fair coins and whether they agree: in 5 windows of 4 series, 2 % were covered before."""
+    parity = np.where(np.indices((2, 2, 2)).sum(axis=0) % 2 == 0, 0.25, 0.0)
+    within = [
+        np.abs(solution.joint - parity) <= 1.96 * solution.standard_error
+        for seed in range(4)
+        for solution in follow([parity] * 8, seed=seed, users=16_000)[3:]
+    ]
+    assert np.mean(within) >= 0.90
+
+
 def test_a_window_that_shows_little_dependence_by_chance_does_not_lose_the_past() -> None:
     """Judged by its own reports alone, one of the first 16 windows seems to err less than the past tells."""
     solutions = follow([latent((4, 4), seed=0)] * 16, seed=0, users=1_000)

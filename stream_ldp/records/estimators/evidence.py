@@ -34,7 +34,7 @@ _GROUPS, _SAMPLES = 64, 999
 _SEED = 20220731
 #: Entries of the largest array that is formed for several v at once: 2 MB as float64 stay in a core's cache.
 _LARGEST = 2**18
-#: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
+#: Retained shares up to this one are 0 but for rounding.
 _LEAST_RETAINED = 1e-12
 #: Probability that a simulation shows a statistic as large as the observed one, below which none is run.
 _NEVER = 1e-6
@@ -101,11 +101,12 @@ class Evidence:
 
             g_k = N lambda_k a / (1 - lambda_k + N lambda_k a),    a = v + 1 / N.
 
-        An estimate with a gain of G_k is thus wrong by (G_k - g_k)^2 (r_k / lambda_k)^2 besides. Both are averaged
-        over v (the law of total variance), which may as well be large as small: its prior is flat up to the ceiling,
-        for intervals that cover what they should whatever v is (Morris, 1983). With the prior of `variance`, most
-        coefficients are small, and intervals would cover only those. What is usual does not matter: a dependence of
-        high order alone can be believed.
+        An estimate with a gain of G_k is thus wrong by (G_k - g_k)^2 (r_k / lambda_k)^2 besides, where both gains are
+        in proportion to lambda_k, so that nothing is divided by it. Where lambda_k is 0 but for rounding, r_k is
+        rounding too, and both gains are 0. Both errors are averaged over v (the law of total variance), which may as
+        well be large as small: its prior is flat up to the ceiling, for intervals that cover what they should
+        whatever v is (Morris, 1983). With the prior of `variance`, most coefficients are small, and intervals would
+        cover only those. What is usual does not matter: a dependence of high order alone can be believed.
 
         strength: that of the estimate's Dirichlet prior, in users; None for the mean of g_k over v as the gain.
         ceiling: the largest possible v, if it is smaller than that of the coefficients.
@@ -113,23 +114,26 @@ class Evidence:
         Returns:
             Shape (coefficients,), those of the lowest order and above in the basis' order.
         """
-        N, retained = self._reports, np.maximum(self._retained, _LEAST_RETAINED)
+        N, retained = self._reports, self._retained
         likely = np.where(self._variances <= max(ceiling, self._variances[0]), self._log_ratio, -math.inf)
         # Flat in v, by the trapezoidal rule on a grid that is even in ln v.
         posterior = np.exp(likely - likely.max()) * self._variances
         posterior[[0, -1]] *= 0.5
         posterior /= posterior.sum()
-        drawn, squared, known = np.zeros((3, len(retained)))
+        response, squared, known = np.zeros((3, len(retained)))
         for part in self._parts:
             a = self._variances[part, None] + 1.0 / N
-            share = (1.0 - retained) / (1.0 - retained + N * retained * a)
-            drawn += posterior[part] @ share
-            squared += posterior[part] @ share**2
-            known += posterior[part] @ (a * share)
-        doubt = np.maximum(squared - drawn**2, 0.0)
+            left = 1.0 - retained + N * retained * a
+            # g_k / lambda_k.
+            each = N * a / left
+            response += posterior[part] @ each
+            squared += posterior[part] @ each**2
+            known += posterior[part] @ (a * (1.0 - retained) / left)
+        doubt = np.maximum(squared - response**2, 0.0)
         if strength is not None:
-            doubt = doubt + (strength / (N * retained + strength) - drawn) ** 2
-        errors: FloatArray = known + doubt * np.maximum(self._residuals, 0.0) / (N * retained**2)
+            doubt = doubt + (N / (N * np.maximum(retained, _LEAST_RETAINED) + strength) - response) ** 2
+        shown = np.where(retained > _LEAST_RETAINED, np.maximum(self._residuals, 0.0), 0.0)
+        errors: FloatArray = known + doubt * shown / N
         return errors
 
     @property
@@ -144,9 +148,8 @@ class Evidence:
         share: of v that is believed, in [0, 1].
 
         Their joint differs from the population's by sampling, which adds 1 / N to v; the reports' noise about it is
-        (1 - lambda_k) / N instead of lambda_k / N. So
-        s = (1 - lambda) / (v + 1 / N) makes the mode of the
-        posterior shrink each coefficient as it should; lambda is averaged with weights lambda.
+        (1 - lambda_k) / N instead of lambda_k / N. So s = (1 - lambda) / (v + 1 / N) makes the mode of the posterior
+        shrink each coefficient as it should; lambda is averaged with weights lambda.
         """
         return (1.0 - self._usual_retained) / (share * self.variance + 1.0 / self._reports)
 

@@ -11,6 +11,9 @@ variance is larger by the ratio of its noise that the reports show (`ProductBasi
 A cell may have more users than the reports show, and more noise with them: one that the window's own prior has drawn
 to nearly nothing would have no error. So it is taken for half of its own error larger. Under a temporal prior it is
 not: what the windows before have shown is not drawn to nothing.
+
+No error is larger than the distance from the estimate to 0 or 1, whichever is further. All of the above is linear,
+and goes far beyond where a few reports say nearly nothing of a cell.
 """
 
 from __future__ import annotations
@@ -45,4 +48,4 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
         square = square + _LARGER * np.sqrt(square) * product * share
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
-    return np.sqrt(square)
+    return np.minimum(np.sqrt(square), np.maximum(fit.joint, 1.0 - fit.joint))

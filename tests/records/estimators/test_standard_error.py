@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
+from stream_ldp.mechanisms import RRLDP, KRRSpec, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.estimators.em import CertifiedEM
@@ -93,6 +93,29 @@ def test_the_error_of_a_cell_that_is_estimated_as_nothing_is_finite() -> None:
     problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
     fit = CertifiedEM().fit(problem, None)
     assert standard_error(problem, fit._replace(joint=np.eye(3) / 3 + 1e-300)).max() < 0.5
+
+
+@pytest.mark.parametrize("seen", [(0, 0, 0, 1, 0, 0, 0), (3, 0, 0, 0, 0, 0, 0), (0, 100, 0, 0), (1, 0, 2, 0, 0)])
+@pytest.mark.parametrize("epsilon", [1.0, 2.17, 6.5])
+def test_errors_of_few_reports_are_possible_ones_and_the_same_in_any_order_of_the_values(
+    seen: tuple[int, ...], epsilon: float
+) -> None:
+    """Rounding was taken for what reports say of values that nobody has named: errors have been above 30,000."""
+    sizes, channel = (len(seen),), KRRSpec(kind="k-rr", epsilon=epsilon).of(sizes=(len(seen),)).supports[0]
+
+    def solved(order: NDArray[np.intp]) -> Solution:
+        rows, counts = np.eye(len(seen), dtype=np.uint8), np.array(seen)[order]
+        named = RowCounts(
+            bits=len(seen),
+            rows=np.packbits(rows[counts > 0], axis=1, bitorder="little"),
+            counts=counts[counts > 0],
+        )
+        return solve("em", "certificate", named, channel, sizes)
+
+    order = np.random.default_rng(1).permutation(len(seen))
+    one, other = solved(np.arange(len(seen))), solved(order)
+    assert (one.standard_error <= np.maximum(one.joint, 1.0 - one.joint)).all()
+    np.testing.assert_allclose(other.standard_error, one.standard_error[order], atol=1e-6)
 
 
 @pytest.mark.parametrize(

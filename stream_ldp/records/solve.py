@@ -179,12 +179,18 @@ def _own(collection: JointCollection, spec: EstimateSpec, counted: RowCounts) ->
 
 
 def _factor(collection: JointCollection, spec: EstimateSpec, counted: RowCounts) -> list[NDArray[np.float64]] | None:
-    """Learn what each value of an estimate's attributes has of the factor of those among which they are."""
+    """Learn what each value of an estimate's attributes has of the factor of those among which they are.
+
+    Of all estimates of a window that are among the same attributes, the first one waits for it: it is kept.
+    """
     if spec.among is None:
         return None
     mechanism = collection.mechanism
     informative = _informative(counted, mechanism, reports_per_user=collection.window.reports_per_user)
-    found = factor_of(informative, mechanism, collection.positions_of(spec.among))
+    positions = collection.positions_of(spec.among)
+    found = _FACTORS.of(
+        (mechanism, tuple(positions), _digest(informative)), lambda: factor_of(informative, mechanism, positions)
+    )
     return None if found is None else [found[spec.among.index(name)] for name in spec.of]
 
 
@@ -193,20 +199,14 @@ def factor_of(
 ) -> tuple[NDArray[np.float64], ...] | None:
     """Learn the hidden factor of some attributes from the rows that users report of them; see `hidden_factor`.
 
-    Of all estimates of a window that are among the same attributes, the first one waits for it: it is kept.
-
     counts: counts of rows whose bits are the mechanism's `columns` of these attributes. None is learnt of nobody.
     """
-
-    def learn() -> tuple[NDArray[np.float64], ...] | None:
-        likelihood = Likelihood.of(
-            supported(counts, mechanism, attributes),
-            sizes=tuple(mechanism.sizes[attribute] for attribute in attributes),
-            supports=[mechanism.supports[attribute] for attribute in attributes],
-        )
-        return hidden_factor(likelihood) if likelihood.reports else None
-
-    return _FACTORS.of((mechanism, tuple(attributes), _digest(counts)), learn)
+    likelihood = Likelihood.of(
+        supported(counts, mechanism, attributes),
+        sizes=tuple(mechanism.sizes[attribute] for attribute in attributes),
+        supports=[mechanism.supports[attribute] for attribute in attributes],
+    )
+    return hidden_factor(likelihood) if likelihood.reports else None
 
 
 def _digest(counts: RowCounts) -> bytes:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RRLDP, Support
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records import solve
 from stream_ldp.records.estimators import (
     Estimator,
     FloatArray,
     Independence,
+    Likelihood,
     Method,
     Past,
     Recurrence,
@@ -166,6 +168,31 @@ def test_seconds_are_those_of_the_estimate_alone() -> None:
     ticks = iter([1.0, 1.5, 7.0, 9.0])
     result = _trials([Fixed(np.full((2, 3), 1 / 6))], repeats=2, clock=lambda: next(ticks))
     assert [each.seconds for each in result] == [0.5, 2.0]
+
+
+def test_every_estimator_learns_the_hidden_factor_in_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second estimator found that of the first, and its seconds were without it."""
+    learnt: list[float] = []
+
+    def learn(likelihood: Likelihood) -> None:
+        learnt.append(likelihood.reports)
+
+    monkeypatch.setattr(solve, "hidden_factor", learn)
+    joint = Fixed(np.full((2, 3), 1 / 6))
+    people = np.column_stack([PEOPLE, PEOPLE[:, 0]])
+    mechanism = RRLDP(sizes=(2, 3, 2), f=NOISELESS)
+    told = trials(
+        people,
+        mechanism=mechanism,
+        users=10,
+        repeats=1,
+        seed=0,
+        estimators=[joint, joint],
+        clock=lambda: 0.0,
+        among=1,
+    )
+    assert len(list(told)) == 2
+    assert learnt == [10.0, 10.0]
 
 
 def _trial(avd: float, *, method: Method = Method.EM, certified: bool = True, iterations: int = 1) -> Trial:

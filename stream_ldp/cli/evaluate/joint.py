@@ -165,8 +165,8 @@ def joint(
     if every repeat was; seconds are those of an estimate alone. Coverage is the share of the cells with at least 1 %
     of the users that are within 1.96 standard errors.
 
-    With --among, users report more attributes than are estimated, and the estimate is drawn to what one hidden factor
-    of all of them makes of its own, where it can be seen (by em if no method is named).
+    With --among, users report more attributes than are estimated, and the method is em if none is named. Where the
+    reports show one hidden factor of all attributes, the estimate is drawn to the dependence that it makes.
 
     With --windows, every repeat is a series of windows, estimated by one method (em if none is named) with each
     prior. Means are over the last three quarters of the windows, and over the last windows alone; coverage is that of
@@ -309,6 +309,8 @@ def _attributes(of: str, among: str | None, *, linked: bool, methods: str, stop:
     others = [name for name in distinct(among, "attribute") if name not in names]
     if not 3 <= len(names) + len(others) <= MOST_AMONG:
         fail(f"--of and --among are 3 to {MOST_AMONG} attributes together, got {len(names) + len(others)}", code=2)
+    if not others:
+        fail("--among names no further column than --of: add what else users report, or leave it out", code=2)
     for method in distinct(methods, "method"):
         if not has_prior(method, stop):
             fail(f"--among needs --methods em or lremh, and --stop certificate, got {method} and {stop}", code=2)
@@ -420,9 +422,10 @@ def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
     console = Console(highlight=False)
     report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
+    among = f" among {', '.join(settings['among'])}" if "among" in settings else ""
     console.print(
-        f"{settings['data']}: {', '.join(settings['of'])}: {settings['cells']:,} cells; {settings['users']:,} users"
-        f"{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
+        f"{settings['data']}: {', '.join(settings['of'])}{among}: {settings['cells']:,} cells; "
+        f"{settings['users']:,} users{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
         f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
         markup=False,
     )

@@ -419,6 +419,18 @@ def test_further_attributes_that_tell_nothing_end_the_command(
     assert told in result.stderr
 
 
+def test_among_the_estimated_attributes_alone_there_is_nothing_further_to_report(of_one_factor: Path) -> None:
+    """They were estimated as if nothing had been said."""
+    result = _run(of_one_factor, "--among", "a1,a0", of="a0,a1,a2")
+    assert result.exit_code == 2
+    assert "--among names no further column than --of" in result.stderr
+
+
+def test_the_text_names_the_further_attributes_whose_reports_cost_epsilon_too(of_one_factor: Path) -> None:
+    result = _run(of_one_factor, "--among", "a2,a3", "--users", "50", "--repeats", "1", of="a0,a1")
+    assert "a0, a1 among a2, a3: 4 cells" in result.stdout
+
+
 @pytest.mark.parametrize("flags", [("--wanted", "0"), ("--wanted", "1.5"), (*WINDOWS, "--wanted", "0.1")])
 def test_a_wanted_distance_that_is_none_ends_the_command(table: Path, flags: tuple[str, ...]) -> None:
     result = _run(table, *flags)

@@ -79,7 +79,8 @@ class Frequencies(NamedTuple):
         count = np.ones(len(frequency))
         if len(frequency) > _BINS:
             low, high = float(frequency.min()), float(frequency.max())
-            place = np.minimum(((frequency - low) * (_BINS / (high - low))).astype(np.intp), _BINS - 1)
+            # All are equal where a few reports support none of them.
+            place = np.minimum(((frequency - low) * (_BINS / max(high - low, _TINY))).astype(np.intp), _BINS - 1)
             count = np.bincount(place, minlength=_BINS).astype(np.float64)
             held = count > 0.0
             count, frequency, error = (

@@ -52,6 +52,12 @@ def test_estimates_far_below_0_and_far_beyond_all_others_have_finite_means() -> 
     assert drawn.mean[3] == pytest.approx(80.0, abs=1.0)
 
 
+def test_more_estimates_than_bins_may_all_be_equal() -> None:
+    """As those of 5,000 items are where no report supports any: that was a division by zero."""
+    few, many = (Frequencies.learn(np.full(n, -0.1), np.full(n, 0.1)) for n in (10, 5_000))
+    np.testing.assert_allclose(many.weights, few.weights)
+
+
 def test_where_there_are_no_estimates_all_shares_are_as_likely() -> None:
     nothing = np.zeros(0)
     drawn = Frequencies.learn(nothing, nothing).drawn(np.array([0.5]), np.array([0.01]))

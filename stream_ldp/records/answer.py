@@ -57,7 +57,9 @@ class Fit(MessagePart):
 
     method: str = Field(description="em, lasso, lremh or views")
     stop: str = Field(description="the stopping rule: certificate or paper; sweeps for views")
-    start: str = Field(description="what the iteration started from: uniform, independence, pairs, lasso or previous")
+    start: str = Field(
+        description="what the iteration started from: uniform, independence, pairs, factor, lasso or previous"
+    )
     iterations: int = Field(ge=0, description="evaluations of the EM map")
     certificate: Finite = Field(
         description="upper bound, in nats, of what the objective could still gain; for views, the last sweep's change"
@@ -71,7 +73,7 @@ class Fit(MessagePart):
     )
     prior_centre: str | None = Field(
         default=None,
-        description="centre of the prior: uniform, independence, pairs or previous; null without a prior",
+        description="centre of the prior: uniform, independence, pairs, factor or previous; null without a prior",
     )
 
 
@@ -95,7 +97,8 @@ class Filter(MessagePart):
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
     doubt: list[Any] | None = Field(
-        default=None, description="how much larger each variance may well be, nested likewise; null in older finals"
+        default=None,
+        description="how much larger each variance may well be, nested likewise; older finals are without it",
     )
 
 

@@ -42,7 +42,7 @@ __all__ = [
     "warm_start",
 ]
 
-#: The factors that windows have had last: a worker has hardly more among which it answers at a time.
+#: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
 _FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
 
 

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
 
-__all__ = ["AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
+__all__ = ["LEAST_RETAINED", "AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12
-#: Retained shares below this one are taken for it: what reports say of such a function is less than nothing.
-_LEAST_RETAINED = 1e-12
+#: Retained shares below this one are taken for it: they are 0 but for rounding, and what reports say of such a
+#: function is less than nothing.
+LEAST_RETAINED = 1e-12
 #: Least number of values for which what reports of a single value allow is faster than a dense matrix.
 _WIDE = 200
 
@@ -87,12 +88,12 @@ class AttributeBasis:
     @property
     def unshrunk_squares(self) -> FloatArray:
         """The mean square of `unshrunk` for users who are distributed as the marginal, shape (size,)."""
-        squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, _LEAST_RETAINED)
+        squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, LEAST_RETAINED)
         return squares
 
     @property
     def _inverse(self) -> FloatArray:
-        inverse: FloatArray = (self.functions / np.maximum(self.retained, _LEAST_RETAINED)).T * self.marginal
+        inverse: FloatArray = (self.functions / np.maximum(self.retained, LEAST_RETAINED)).T * self.marginal
         return inverse
 
 

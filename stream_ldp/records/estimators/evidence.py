@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.records.estimators.basis import LEAST_RETAINED
+
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.basis import Moments, ProductBasis
     from stream_ldp.records.estimators.likelihood import FloatArray
@@ -34,8 +36,6 @@ _GROUPS, _SAMPLES = 64, 999
 _SEED = 20220731
 #: Entries of the largest array that is formed for several v at once: 2 MB as float64 stay in a core's cache.
 _LARGEST = 2**18
-#: Retained shares up to this one are 0 but for rounding.
-_LEAST_RETAINED = 1e-12
 #: Probability that a simulation shows a statistic as large as the observed one, below which none is run.
 _NEVER = 1e-6
 
@@ -131,8 +131,8 @@ class Evidence:
             known += posterior[part] @ (a * (1.0 - retained) / left)
         doubt = np.maximum(squared - response**2, 0.0)
         if strength is not None:
-            doubt = doubt + (N / (N * np.maximum(retained, _LEAST_RETAINED) + strength) - response) ** 2
-        shown = np.where(retained > _LEAST_RETAINED, np.maximum(self._residuals, 0.0), 0.0)
+            doubt = doubt + (N / (N * np.maximum(retained, LEAST_RETAINED) + strength) - response) ** 2
+        shown = np.where(retained > LEAST_RETAINED, np.maximum(self._residuals, 0.0), 0.0)
         errors: FloatArray = known + doubt * shown / N
         return errors
 

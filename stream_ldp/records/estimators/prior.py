@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis, Scored
+from stream_ldp.records.estimators.basis import LEAST_RETAINED, AttributeBasis, Moments, ProductBasis, Scored
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
 from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios
 from stream_ldp.records.estimators.factor import Factor
@@ -47,8 +47,6 @@ __all__ = ["INDEPENDENCE_LEVEL", "Prior", "hidden_factor"]
 _FIT, _PASSES = 0.01, 100
 #: Level of the test of independence.
 INDEPENDENCE_LEVEL = 0.05
-#: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
-_LEAST_RETAINED = 1e-12
 #: A dependence that is linear may leave less than nothing to a cell, which then has this share of the product's.
 _LEAST_SHARE = 0.02
 #: Nats by which a factor has to be likelier than no dependence at all, since it is then believed in full: ten times
@@ -69,7 +67,7 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
-    doubt: how much of each is the doubt.
+    mean_variances: the same without the doubt, the posterior mean.
     cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
         the reports leave open; see `Evidence.expected_errors`.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
@@ -83,7 +81,7 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
-    doubt: FloatArray
+    mean_variances: FloatArray
     cautious_errors: FloatArray
     p_value: float
     centre_kind: Start
@@ -113,13 +111,13 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
-        variances, doubt = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.doubt)
+        variances, means = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.mean_variance)
         errors = np.zeros(likelihood.sizes)
         if len(attributes) >= 3:
             errors[basis.order >= 3] = joint.errors(last=True)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
             place = _varying(len(attributes), *which)
-            variances[place], doubt[place] = level.variance, level.doubt
+            variances[place], means[place] = level.variance, level.mean_variance
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
         return cls(
             basis=basis,
@@ -127,7 +125,7 @@ class Prior:
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
-            doubt=doubt,
+            mean_variances=means,
             cautious_errors=errors,
             dependence=dependence,
             p_value=p_value,
@@ -311,9 +309,9 @@ class _Level:
         return self.evidence.doubtful_variance
 
     @property
-    def doubt(self) -> float:
-        """How much of the prior variance is the doubt about it."""
-        return self.evidence.doubtful_variance - self.evidence.variance
+    def mean_variance(self) -> float:
+        """Prior variance of the coefficients without the doubt."""
+        return self.evidence.variance
 
     def errors(self, *, last: bool) -> FloatArray:
         """Compute the cautious errors of the coefficients; see `Evidence.expected_errors`.
@@ -336,7 +334,7 @@ class _Pair(NamedTuple):
 
     @property
     def retained(self) -> FloatArray:
-        return np.maximum(self.basis.retained[1:, 1:], _LEAST_RETAINED)
+        return np.maximum(self.basis.retained[1:, 1:], LEAST_RETAINED)
 
     @property
     def estimates(self) -> FloatArray:
@@ -390,7 +388,7 @@ class _AllPairs(NamedTuple):
     def factor(self) -> _ValuesOfFactor:
         """Learn what each value has of one factor of all attributes."""
         each = np.concatenate([attribute.retained[1:] for attribute in self.attributes])
-        retained = np.maximum(np.outer(each, each), _LEAST_RETAINED)
+        retained = np.maximum(np.outer(each, each), LEAST_RETAINED)
         of = np.repeat(np.arange(len(self.attributes)), self._sizes)
         weight = np.where(of[:, None] == of, 0.0, self.moments.reports * retained)
         factor = Factor.of(self.moments.means / retained, weight, sizes=self._sizes)
@@ -489,7 +487,7 @@ def _with_dependence(basis: ProductBasis, dependence: FloatArray) -> FloatArray:
     """
     joint = np.maximum(1.0 + dependence, _LEAST_SHARE) * basis.product
     marginals: dict[tuple[int, ...], FloatArray] = {(j,): each.marginal for j, each in enumerate(basis.attributes)}
-    return _proportional_fit(joint / joint.sum(), marginals, tolerance=_LEAST_RETAINED)
+    return _proportional_fit(joint / joint.sum(), marginals, tolerance=LEAST_RETAINED)
 
 
 def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.pipeline.local_level import DRIFTS, Drift, Errors, Noise
+from stream_ldp.records.estimators.basis import LEAST_RETAINED
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.solution import Past, Start
 
@@ -47,8 +48,6 @@ __all__ = ["Recurrence", "TemporalPrior", "first_past", "fits"]
 
 #: The strengths that are tried, in users, each 1.26 times the one before.
 _STRENGTHS = np.geomspace(1e-3, 1e9, 120)
-#: Retained shares below this one are taken for it: what reports say of such a coefficient is less than nothing.
-_LEAST_RETAINED = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +76,7 @@ def _noise(prior: Prior, recurrence: Recurrence) -> Noise:
     The permanent responses alone retain the share mu = lambda + c (1 - lambda) of an attribute's function, c the
     permanent share of its noise, and for a product of functions the product of their mu.
     """
-    N, retained = prior.moments.reports, np.maximum(prior.basis.retained, _LEAST_RETAINED)
+    N, retained = prior.moments.reports, np.maximum(prior.basis.retained, LEAST_RETAINED)
     of_permanent: FloatArray = reduce(
         np.multiply.outer,
         [each.retained + recurrence.permanent * (1.0 - each.retained) for each in prior.basis.attributes],
@@ -99,12 +98,12 @@ def first_past(prior: Prior, joint: FloatArray, recurrence: Recurrence, evidence
     """
     noise, gain = _noise(prior, recurrence), prior.resolved
     # Users who return are the population; those who happen to report are as far from the prior's centre as any.
-    spread = prior.variances - prior.doubt + recurrence.returning / prior.moments.reports
+    spread = prior.mean_variances + recurrence.returning / prior.moments.reports
     return Past(
         joint=joint,
         variances=(1.0 - gain) ** 2 * spread + gain**2 * (noise.fresh + noise.sampling),
         permanent=gain,
-        doubt=np.maximum(prior.cautious_errors - prior.errors(prior.variances - prior.doubt), 0.0),
+        doubt=np.maximum(prior.cautious_errors - prior.errors(prior.mean_variances), 0.0),
         evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
 
@@ -118,6 +117,7 @@ class TemporalPrior(Prior):
     population_errors: s_k', see the module; shape of the joint. Its `cautious_errors` are a_k' + w_k', which have
         the doubt about the drift too.
     permanent: b_k'.
+    doubt: w_k'.
     evidence: about the drift, as in `Past`, with this window's unless it jumped.
     """
 
@@ -125,6 +125,7 @@ class TemporalPrior(Prior):
     jumped: bool
     population_errors: FloatArray
     permanent: FloatArray
+    doubt: FloatArray
     evidence: FloatArray
 
     @classmethod
@@ -147,15 +148,16 @@ class TemporalPrior(Prior):
         squares = [float(errors.about_users(weight / (weight + each))[varying].sum()) for each in _STRENGTHS]
         strength = float(_STRENGTHS[int(np.argmin(squares))])
         gain = weight / (weight + strength)
-        users = errors.about_users(gain) + (1.0 - gain) ** 2 * past.doubt
+        doubt = (1.0 - gain) ** 2 * past.doubt
         return cls(
             basis=basis,
             moments=window.moments,
             centre=centre,
             strength=strength,
             variances=variances,
-            doubt=past.doubt,
-            cautious_errors=np.where(varying, users, 0.0),
+            mean_variances=variances,
+            doubt=doubt,
+            cautious_errors=np.where(varying, errors.about_users(gain) + doubt, 0.0),
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,
@@ -174,8 +176,8 @@ class TemporalPrior(Prior):
         than those about the past. The doubt is left out on both sides: it would speak for whatever forgets it.
         """
         varying = self.basis.order > 0
-        own = self.cautious_errors - (1.0 - self.resolved) ** 2 * self.doubt
-        alone = window.errors(np.maximum(window.variances - window.doubt, self.variances))
+        own = self.cautious_errors - self.doubt
+        alone = window.errors(np.maximum(window.mean_variances, self.variances))
         return not self.jumped and float(own[varying].sum()) < float(alone[varying].sum())
 
     def past(self, joint: FloatArray) -> Past:
@@ -187,7 +189,7 @@ class TemporalPrior(Prior):
             joint=joint,
             variances=self.population_errors,
             permanent=self.permanent,
-            doubt=(1.0 - self.resolved) ** 2 * self.doubt,
+            doubt=self.doubt,
             evidence=self.evidence,
         )
 
@@ -210,7 +212,7 @@ def _distances(
     """Return what `Drift.learn` needs to know of the coefficients of one window."""
     varying = window.basis.order > 0
     N, means, squares = window.moments
-    retained = np.maximum(window.basis.retained, _LEAST_RETAINED)
+    retained = np.maximum(window.basis.retained, LEAST_RETAINED)
     # A report's product with itself enters as its expectation: see `Evidence`.
     residuals = N * (means - retained * window.basis.coefficients(centre)) ** 2 - (squares - means**2) + retained
     known = past.variances + noise.fresh + noise.sampling + (1.0 - past.permanent) ** 2 * noise.permanent

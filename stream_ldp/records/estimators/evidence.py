@@ -12,6 +12,7 @@ A Dirichlet prior worth s users gives the coefficients the variance v = 1 / s.
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from stream_ldp.records.estimators.basis import LEAST_RETAINED
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.basis import Moments, ProductBasis
+    from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis
     from stream_ldp.records.estimators.likelihood import FloatArray
 
 __all__ = ["Evidence", "log_mean_ratios"]
@@ -66,12 +67,30 @@ class Evidence:
         open_ = basis.order >= lowest
         self._residuals: FloatArray = _residuals(moments, basis.retained, basis.coefficients(centre))[open_]
         self._retained: FloatArray = basis.retained[open_]
+        self._spread: FloatArray = np.ones_like(self._retained)
         self._reports = N
         self._variances = _variances(N, ceiling)
         self._log_prior = -2.0 * np.log(np.maximum(self._variances / (usual or ceiling), 1.0))
         step = max(1, _LARGEST // max(1, len(self._retained)))
         self._parts = [slice(begin, begin + step) for begin in range(0, _GRID, step)]
         self._log_ratio = np.concatenate([self._log_ratios(self._variances[part]) for part in self._parts])
+
+    def in_basis(self, attribute: AttributeBasis, moments: Moments) -> Evidence:
+        """Return the same evidence of v, whose expected errors are those of the coefficients in another basis.
+
+        The coefficients of an attribute whose variance is v in the basis of its centre C have the variance
+        v Var_C phi_k in another one: more, if phi_k is large at a value that is rarer there than in C.
+
+        attribute: the other basis of the evidence's one attribute.
+        moments: moments of its functions but the constant, shape (size - 1,).
+        """
+        functions = attribute.functions[:, 1:]
+        own = self.centre @ functions
+        other = copy(self)
+        other._retained = attribute.retained[1:]
+        other._residuals = _residuals(moments, other._retained, own)
+        other._spread = self.centre @ functions**2 - own**2
+        return other
 
     def _log_ratios(self, variances: FloatArray) -> FloatArray:
         """Compute l(v) for some v."""
@@ -114,7 +133,7 @@ class Evidence:
         Returns:
             Shape (coefficients,), those of the lowest order and above in the basis' order.
         """
-        N, retained = self._reports, self._retained
+        N, retained, spread = self._reports, self._retained, self._spread
         likely = np.where(self._variances <= max(ceiling, self._variances[0]), self._log_ratio, -math.inf)
         # Flat in v, by the trapezoidal rule on a grid that is even in ln v.
         posterior = np.exp(likely - likely.max()) * self._variances
@@ -122,7 +141,7 @@ class Evidence:
         posterior /= posterior.sum()
         response, squared, known = np.zeros((3, len(retained)))
         for part in self._parts:
-            a = self._variances[part, None] + 1.0 / N
+            a = self._variances[part, None] * spread + 1.0 / N
             left = 1.0 - retained + N * retained * a
             # g_k / lambda_k.
             each = N * a / left
@@ -131,7 +150,7 @@ class Evidence:
             known += posterior[part] @ (a * (1.0 - retained) / left)
         doubt = np.maximum(squared - response**2, 0.0)
         if strength is not None:
-            doubt = doubt + (N / (N * np.maximum(retained, LEAST_RETAINED) + strength) - response) ** 2
+            doubt = doubt + (N / (N * np.maximum(retained, LEAST_RETAINED) + strength * spread) - response) ** 2
         shown = np.where(retained > LEAST_RETAINED, np.maximum(self._residuals, 0.0), 0.0)
         errors: FloatArray = known + doubt * shown / N
         return errors

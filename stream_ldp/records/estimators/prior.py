@@ -119,6 +119,11 @@ class Prior:
             place = _varying(len(attributes), *which)
             variances[place], means[place] = level.variance, level.mean_variance
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
+        for j, level in enumerate(marginals):
+            place = _varying(len(attributes), j)
+            own = Moments(moments.reports, moments.means[place], moments.squares[place])
+            fitted = replace(level, evidence=level.evidence.in_basis(basis.attributes[j], own))
+            errors[place] = fitted.errors(last=level is joint)
         return cls(
             basis=basis,
             moments=moments,
@@ -136,6 +141,15 @@ class Prior:
     def marginals(self) -> tuple[FloatArray, ...]:
         """The fitted marginal of each attribute."""
         return tuple(each.marginal for each in self.basis.attributes)
+
+    def share_variance(self, attribute: int) -> float:
+        """Prior variance of the share of each of an attribute's values, with the doubt about it.
+
+        That of its coefficients in the basis of the uniform distribution is the same for all of them.
+        """
+        size = self.variances.shape[attribute]
+        coefficients = self.variances[_varying(self.variances.ndim, attribute)]
+        return float(coefficients[0]) * float(size - 1) / float(size**2)
 
     @property
     def spread(self) -> FloatArray:

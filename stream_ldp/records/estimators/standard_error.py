@@ -12,8 +12,11 @@ A cell may have more users than the reports show, and more noise with them: one 
 to nearly nothing would have no error. So it is taken for half of its own error larger. Under a temporal prior it is
 not: what the windows before have shown is not drawn to nothing.
 
-No error is larger than the distance from the estimate to 0 or 1, whichever is further. All of the above is linear,
-and goes far beyond where a few reports say nearly nothing of a cell.
+All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
+it (rare_values.py): the error of a cell is no less than that leaves open, and no more than if all of these users were
+in the cell, or all who may have other values in others.
+
+No error is larger than the distance from the estimate to 0 or 1, whichever is further.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.records.estimators.rare_values import RareValues
 from stream_ldp.records.estimators.temporal import TemporalPrior
 
 if TYPE_CHECKING:
@@ -44,8 +48,10 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     product = prior.basis.product
     share = prior.basis.variances(prior.cautious_errors)
     square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood), 1.0)
+    rare = RareValues.of(problem.likelihood, prior, fit.joint)
     if not isinstance(prior, TemporalPrior):
-        square = square + _LARGER * np.sqrt(square) * product * share
+        square = np.maximum(square + _LARGER * np.sqrt(square) * product * share, rare.least)
+    square = np.minimum(square, rare.most)
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.minimum(np.sqrt(square), np.maximum(fit.joint, 1.0 - fit.joint))

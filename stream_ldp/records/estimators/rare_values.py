@@ -1,0 +1,85 @@
+"""How many users may have a value that few reports or none show, where errors that are linear in reports fail.
+
+At a share x of users more than the estimate's, all others losing in proportion, the log-likelihood of N reports of
+one attribute is about N (g - 1) x - N (h - 2 g + 1) x^2 / 2, with g and h the means of L / z and its square, L the
+likelihood of the value and z that of the estimate. Where the estimate has drawn a value to nearly nothing, g is
+below 1. With a flat prior, x is then exponential, and its 95 % bound is three times its mean: without noise, 3 / N
+(the rule of three; Hanley and Lippman-Hand, 1983). Where g is 1, x is normal. In both cases its mean square is about
+
+    m = 1 / (N (h - 2 g + 1) + N^2 (1 - g)^2 / 2 + 1 / V),
+
+with V the prior variance of a share. That is about the population. Which of the users who reported have the value,
+their reports leave open for the share k = g - P h of them, P the estimated share. So the mean square distance of the
+estimate to their share is
+
+    k^2 m + k sqrt(P^2 + m) / N.
+
+With k-RR at p / q = e^epsilon where all name another value, k is e^-epsilon, and this is about the mean square of a
+geometric number of users, each more of them e^-epsilon times as likely.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+    from stream_ldp.records.estimators.prior import Prior
+
+__all__ = ["RareValues"]
+
+
+class RareValues(NamedTuple):
+    """What the values of each attribute, by themselves, say of the errors of cells; squares, shape of the joint.
+
+    least: of the values whose share may well be more than twice the estimated one, by as much as that is more.
+    most: of a cell that holds nobody, or all who have one of its values.
+    """
+
+    least: FloatArray
+    most: FloatArray
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, prior: Prior, joint: FloatArray) -> Self:
+        """Compute both for an estimate.
+
+        likelihood: that of at least one report.
+        prior: learnt from the same reports.
+        joint: the estimate.
+        """
+        shares = prior.marginals
+        distances = [
+            _mean_square_distances(likelihood.select(j), share, variance=prior.share_variance(j))
+            for j, share in enumerate(shares)
+        ]
+        beyond = [np.maximum(each - share**2, 0.0) for each, share in zip(distances, shares, strict=True)]
+        largest = [np.sqrt(share**2 + each) for each, share in zip(distances, shares, strict=True)]
+        least = joint**2 * sum(float(each.sum()) for each in beyond)
+        all_have, others_have = np.full(joint.shape, np.inf), np.zeros(joint.shape)
+        for j in range(joint.ndim):
+            # Nothing is known of the other attributes of users who have a rare value.
+            least = least + reduce(
+                np.multiply.outer, [beyond[j] if i == j else each for i, each in enumerate(shares)]
+            )
+            along = [-1 if i == j else 1 for i in range(joint.ndim)]
+            all_have = np.minimum(all_have, largest[j].reshape(along))
+            others_have = others_have + (largest[j].sum() - largest[j]).reshape(along)
+        most = np.minimum(joint**2 + all_have**2, (1.0 - joint) ** 2 + others_have**2)
+        return cls(least=least, most=most)
+
+
+def _mean_square_distances(likelihood: Likelihood, share: FloatArray, *, variance: float) -> FloatArray:
+    """Compute those of the estimated shares of one attribute's values, shape (size,).
+
+    variance: V, that of a share.
+    """
+    N = likelihood.reports
+    g = likelihood.mean_products([lambda L: L / (L @ share)[:, None]])
+    h = likelihood.mean_products([lambda L: np.square(L / (L @ share)[:, None])])
+    untold = np.clip(g - share * h, 0.0, 1.0)
+    more = 1.0 / (N * np.maximum(h - 2.0 * g + 1.0, 0.0) + 0.5 * (N * np.maximum(1.0 - g, 0.0)) ** 2 + 1.0 / variance)
+    distances: FloatArray = untold**2 * more + untold * np.sqrt(share**2 + more) / N
+    return distances

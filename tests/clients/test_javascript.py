@@ -21,6 +21,8 @@ from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.mechanisms.k_rr import KRRSpec
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
+from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.reports import attribute_reports
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
@@ -227,6 +229,49 @@ async def test_costs_are_those_of_the_ledger_of_this_package_and_never_below() -
     exact = [spec.responses_loss(responses=1, reports=times) for spec, times in asked]
     assert found == pytest.approx(exact, rel=1e-9)
     assert all(cost >= loss for cost, loss in zip(found, exact, strict=True))
+
+
+LEDGERS = """
+import { Collection, Ledger, MemoryStore } from "./src/index.js";
+const collection = await Collection.of(DOCUMENT);
+const ledger = await Ledger.create({ store: new MemoryStore(), budget: 1000, values: 9 });
+const spent = [];
+for (const [bathing, mobility] of RECORDS) {
+  const record = { bathing, mobility };
+  await ledger.spend(collection, collection.encode(record));
+  spent.push(await ledger.spent());
+}
+console.log(JSON.stringify(spent));
+"""
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}",
+        "{kind: k-rr, epsilon: 1.5}",
+        "{kind: k-rr, epsilon: 0.1}",
+        "{kind: k-rr, epsilon: 1.5, per_report: 0.5}",
+    ],
+)
+async def test_both_ledgers_charge_the_same_reports_alike(mechanism: str) -> None:
+    collection = JointCollection.parse(SURVEY.format(mechanism=mechanism))
+    records = [("no", "some"), ("no", "some"), ("yes", "full"), ("yes", "none"), ("no", "some")]
+    spending, exact = Spending(), []
+    for bathing, mobility in records:
+        values = collection.encode({"bathing": bathing, "mobility": mobility})
+        spending = spending.after(attribute_reports(collection, [values], tag_key=bytes(32)))
+        exact.append(spending.epsilon)
+    document = {
+        "collection": collection.name,
+        "mechanism": collection.mechanism_spec.model_dump(exclude_none=True),
+        "attributes": [{"name": each.name, "values": list(each.values)} for each in collection.attributes],
+        "window": {"size": 60_000},
+    }
+    script = LEDGERS.replace("DOCUMENT", json.dumps(document)).replace("RECORDS", json.dumps(records))
+    found = json.loads(await node("--input-type=module", script=script))
+    assert found == pytest.approx(exact, rel=1e-11)
+    assert all(cost >= loss - 1e-15 for cost, loss in zip(found, exact, strict=True))
 
 
 async def test_k_rr_has_the_chances_of_this_package_for_any_epsilon() -> None:

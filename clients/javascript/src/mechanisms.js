@@ -216,12 +216,17 @@ export class KRR {
     return this.pack(this.instantaneous(this.named(values, words), drawn));
   }
 
-  /** Return what `times` reports of one value of attribute `j` cost, in nats, never too little; Infinity for ever. */
+  /**
+   * Return what `times` reports of one value of attribute `j` cost, in nats, never too little; Infinity for ever.
+   *
+   * Without `per_report` that is the epsilon which the file states.
+   */
   cost(j, times) {
+    if (!this.hasInstantaneous) return this.spec.epsilon;
     const others = this.sizes[j] - 1;
     const p = this.kept[j] / RESOLUTION;
     const q = this.runs[j] / RESOLUTION;
-    const x = this.hasInstantaneous ? (this.freshRuns[j] / this.fresh[j]) ** times : 0;
+    const x = (this.freshRuns[j] / this.fresh[j]) ** times;
     return roundedUp(Math.log((p + others * q * x) / (q + (p + (others - 1) * q) * x)));
   }
 }

@@ -11,12 +11,15 @@ from stream_ldp.pipeline.answer import Finite, MessagePart
 from stream_ldp.pipeline.local_level import DRIFTS, Level, Noise, follow, follow_known
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from numpy.typing import NDArray
 
+    from stream_ldp.collection import Prior, Window
     from stream_ldp.pipeline.local_level import Updated
     from stream_ldp.pipeline.shrinkage import Frequencies
 
-__all__ = ["Filter", "Learnt", "learn"]
+__all__ = ["Filter", "Learnt", "learn", "places_among", "repeating", "updated"]
 
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -108,6 +111,18 @@ class Learnt(MessagePart):
         )
 
 
+def repeating(window: Window, prior: Prior | None) -> float | None:
+    """Return the share of users who repeat one answer in every window, if windows learn from those before.
+
+    Returns:
+        None where nothing can be learnt: windows share reports, the file wants a window by itself, or all users
+        return, who say nothing new. As long as the file does not say how many return, all may.
+    """
+    if not window.can_learn(prior) or window.returning == 1.0:
+        return None
+    return window.returning
+
+
 def learn(
     before: Learnt | None,
     found: NDArray[np.float64],
@@ -126,16 +141,49 @@ def learn(
     All of the noise of a user who returns is then permanent, and only new users say anything new.
 
     before: what the final before has learnt; None if there was none.
+    returning: share of the users who report in every window, see `repeating`.
+    final: whether the next window learns from this one.
+
+    The others are those of `updated`.
+    """
+    after = updated(
+        None if before is None else before.level,
+        found,
+        errors,
+        permanent=returning,
+        reports=reports,
+        elapsed=elapsed,
+        spread=spread,
+        places=places,
+        prior=prior,
+    )
+    return Learnt.of(after, final=final)
+
+
+def updated(
+    past: Level | None,
+    found: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    *,
+    permanent: float,
+    reports: float,
+    elapsed: int = 1,
+    spread: NDArray[np.float64] | None = None,
+    places: NDArray[np.intp] | None = None,
+    prior: Frequencies | None = None,
+) -> Updated:
+    """Estimate numbers of a window with those before it, where one share of all noise is permanent.
+
+    past: what the window before leaves; None if there was none.
     found: unbiased estimates of the window alone, shape (numbers,).
     errors: their standard errors, of noise and of the sampling of users.
-    returning: share of the users who report in every window.
+    permanent: the share of their squares that is the same in every window.
     reports: number of reports that the estimates are made of, positive.
     elapsed: number of windows since the one before, at least 1.
     spread: variance of each number among users; None for shares of them.
-    places: the place of each number in `before`, -1 for one that has no past; None if it has the same numbers.
+    places: the place of each number in the past, -1 for one that has none; None if it has the same numbers.
     prior: the distribution of the numbers, if those here were chosen by their estimates.
     """
-    past = None if before is None else before.level
     if places is None:
         places = np.full(len(found), -1) if past is None else np.arange(len(found))
     if spread is None:
@@ -146,11 +194,14 @@ def learn(
         spread = np.maximum(share * (1.0 - share), 1.0 / reports)
     variance = np.maximum(errors**2, _LEAST * spread)
     noise = Noise(
-        sampling=np.zeros(len(variance)), fresh=(1.0 - returning) * variance, permanent=returning * variance
+        sampling=np.zeros(len(variance)), fresh=(1.0 - permanent) * variance, permanent=permanent * variance
     )
     if past is None:
-        return Learnt.of(follow(None, found, noise, scale=spread, reports=reports), final=final)
-    return Learnt.of(
-        follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior),
-        final=final,
-    )
+        return follow(None, found, noise, scale=spread, reports=reports)
+    return follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior)
+
+
+def places_among(names: Sequence[Hashable], past: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Find the place of each number among those of the past, by their names; -1 for one that has no past."""
+    places = {name: place for place, name in enumerate(past)}
+    return np.array([places.get(name, -1) for name in names], dtype=np.intp)

@@ -136,11 +136,6 @@ class PlaceCollection(CollectionOfRecords):
             raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
         return self
 
-    @property
-    def is_temporal(self) -> bool:
-        """Whether the counts of one window are the prior of the next."""
-        return self.window.can_learn(self.prior)
-
     @cached_property
     def tree(self) -> PlaceTree:
         """The public tree of regions."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn
+from stream_ldp.pipeline.learnt import learn, repeating
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,11 +35,11 @@ def learnt(
     errors: their standard errors, about the users who have reported.
 
     Returns:
-        The shares, in the order of the places. None where nothing can be learnt: windows share reports, all users
-        return, or nobody has reported.
+        The shares, in the order of the places. None where nothing can be learnt, see `repeating`, or nobody has
+        reported.
     """
-    returning, reports = collection.window.returning, question.reports
-    if not collection.is_temporal or returning is None or returning == 1.0 or not reports:
+    returning, reports = repeating(collection.window, collection.prior), question.reports
+    if returning is None or not reports:
         return None
     shares, noise = counts / reports, errors / reports
     # The errors of counts are about the users who have reported, those of shares about all users.

@@ -119,11 +119,6 @@ class SampledCollection(AskingCollection):
         """See `AskingCollection.questions`."""
         return self.mechanism_spec.questions(self.attributes)
 
-    @property
-    def is_temporal(self) -> bool:
-        """Whether the estimates of one window are the prior of the next."""
-        return self.window.can_learn(self.prior)
-
     @cached_property
     def series(self) -> tuple[WindowSeries, ...]:
         """The only series."""

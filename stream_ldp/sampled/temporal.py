@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn
+from stream_ldp.pipeline.learnt import learn, repeating
 from stream_ldp.sampled.answer import Frequencies, Numbers
 
 if TYPE_CHECKING:
@@ -39,13 +39,11 @@ def learnt(
     reports: number of answers about the attribute in the window.
 
     Returns:
-        The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt:
-        windows share reports, all users return, or the candidates are only those that stand out in this window.
+        The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt,
+        see `repeating`, or the candidates are only those that stand out in this window.
     """
-    returning = collection.window.returning
-    if not collection.is_temporal or returning is None or returning == 1.0:
-        return None
-    if isinstance(found, Frequencies) and found.dropped:
+    returning = repeating(collection.window, collection.prior)
+    if returning is None or (isinstance(found, Frequencies) and found.dropped):
         return None
     estimates, errors, spread = _numbers(found)
     return learn(

@@ -68,11 +68,6 @@ class StringCollection(CollectionOfRecords):
         """The method, with its questions."""
         return self.mechanism_spec.made(self.string)
 
-    @property
-    def is_temporal(self) -> bool:
-        """Whether the ranking of one window is the prior of the next."""
-        return self.window.can_learn(self.prior)
-
     @cached_property
     def series(self) -> tuple[WindowSeries, ...]:
         """The only series."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn
+from stream_ldp.pipeline.learnt import learn, places_among, repeating
 from stream_ldp.strings.answer import LearntStrings
 from stream_ldp.strings.method import LEAST_SCORE, told
 
@@ -57,8 +57,8 @@ def follow(
     windows: the answers of the window, and of remembered ones, with their weights.
     """
     method, k = collection.method, collection.mechanism_spec.k
-    returning = collection.window.returning
-    if not collection.is_temporal or returning is None or returning == 1.0:
+    returning = repeating(collection.window, collection.prior)
+    if returning is None:
         return Followed(method.find(windows, k=k), {}, None)
     past = None if question.earlier is None else question.earlier.learnt
     tried = method.candidates(windows, k=k)
@@ -71,8 +71,7 @@ def follow(
     symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
     names += others
     supports = method.supports(windows, symbols)
-    places = {} if past is None else {name: place for place, name in enumerate(past.strings)}
-    of_past = np.array([places.get(name, -1) for name in names], dtype=np.intp)
+    places = places_among(names, () if past is None else past.strings)
     shares = learn(
         None if past is None else past.shares,
         supports.frequency,
@@ -81,11 +80,11 @@ def follow(
         reports=float(np.mean(supports.reports)) if names else float(question.reports),
         elapsed=1 if past is None else max(1, (question.window_ms - past.start_ms) // collection.window.size_ms),
         final=question.final,
-        places=of_past,
+        places=places,
         prior=tried.prior,
     )
     estimate, error = np.array(shares.estimate), np.array(shares.standard_error)
-    measured = np.flatnonzero(of_past >= 0)
+    measured = np.flatnonzero(places >= 0)
     alone = tried.prior.drawn(supports.frequency[measured], supports.standard_error[measured]).mean
     kept = _best(estimate, error, most=_KEPT * k)
     return Followed(
@@ -95,13 +94,13 @@ def follow(
             prior=tried.prior,
             candidates=tried.tried + len(others),
             k=k,
-            again=of_past >= 0,
+            again=places >= 0,
         ),
         dict(zip([names[number] for number in measured.tolist()], alone.tolist(), strict=True)),
         LearntStrings(
             strings=tuple(names[number] for number in kept.tolist()),
             shares=shares.taken(kept),
-            found=tuple(names[number] for number in kept.tolist() if of_past[number] < 0) if question.final else (),
+            found=tuple(names[number] for number in kept.tolist() if places[number] < 0) if question.final else (),
             start_ms=question.window_ms,
         ),
     )

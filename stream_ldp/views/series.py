@@ -36,10 +36,6 @@ class ViewEstimateSpec(Part):
         require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
         return self
 
-    def is_temporal(self, window: Window) -> bool:
-        """Decide whether the estimate of one window is the prior of the next."""
-        return window.can_learn(self.prior)
-
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the sums of the answers to all questions, the same for all estimates."""
         return STATISTIC

@@ -8,13 +8,14 @@ alone. A user is asked about one view for ever and repeats the answer, so that o
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn
+from stream_ldp.pipeline.learnt import learn, places_among, repeating
 from stream_ldp.records.answer import LearntMarginals
 from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.variance import contrast_noise
@@ -76,35 +77,34 @@ def follow(
     fit: that of the window alone, made of `tables`.
 
     Returns:
-        None where nothing can be learnt: windows share reports, all users return, or nobody has reported.
+        None where nothing can be learnt, see `repeating`, or nobody has reported.
     """
     spec, window = question.series, collection.window
-    returning = window.returning
-    if not spec.is_temporal(window) or returning is None or returning == 1.0:
+    returning, asked = repeating(window, spec.prior), sorted(collection.positions_of(spec.of))
+    parts = [] if returning is None else list(_parts(tables, fit, asked))
+    if returning is None or not parts:
         return None
-    parts = list(_parts(tables, fit, sorted(collection.positions_of(spec.of))))
-    if not parts:
-        return None
-    names = tuple(tuple(collection.attributes[place].name for place in part.of) for part in parts)
-    before, elapsed = _before(question), question.elapsed(window.size_ms)
-    variance, spread = (np.concatenate([each[field] for each in parts]) for field in (2, 3))
-    reports = sum(table.reports for table in tables if not set(table.of).isdisjoint(collection.positions_of(spec.of)))
+    of = tuple(tuple(collection.attributes[place].name for place in part.of) for part in parts)
+    before = _before(question)
+    variance = np.concatenate([part.variance for part in parts])
+    spread = np.concatenate([part.spread for part in parts])
+    reports = sum(table.reports for table in tables if not set(table.of).isdisjoint(asked))
     learnt = learn(
         None if before is None else before.coefficients,
         np.concatenate([part.found for part in parts]),
         np.sqrt(variance),
         returning=returning,
         reports=reports,
-        elapsed=elapsed,
+        elapsed=question.elapsed(window.size_ms),
         final=question.final,
         spread=spread,
-        places=None if before is None else _places(before, names, [len(part.found) for part in parts], collection),
+        places=None if before is None else places_among(_names(of, collection), _names(before.of, collection)),
     )
     if learnt.weight:
         fit = fit.with_told(_told(fit, parts, learnt))
     return Followed(
         fit,
-        LearntMarginals(of=names, coefficients=learnt),
+        LearntMarginals(of=of, coefficients=learnt),
         users=learnt.weight * float(spread.mean()) / (reports * float(variance.mean())),
     )
 
@@ -176,24 +176,10 @@ def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
     return told
 
 
-def _places(
-    before: LearntMarginals,
-    names: Sequence[tuple[str, ...]],
-    lengths: Sequence[int],
-    collection: ViewsCollection,
-) -> NDArray[np.intp]:
-    """Find the place of each coefficient among those of the window before, -1 for those of what was not told then."""
-    starts, end = {}, 0
-    sizes = {attribute.name: len(attribute.labels) - 1 for attribute in collection.attributes}
-    for of in before.of:
-        starts[of] = end
-        end += int(np.prod([sizes[name] for name in of]))
-    return np.concatenate(
-        [
-            starts[of] + np.arange(length) if of in starts else np.full(length, -1)
-            for of, length in zip(names, lengths, strict=True)
-        ]
-    )
+def _names(of: Sequence[tuple[str, ...]], collection: ViewsCollection) -> list[tuple[tuple[str, ...], int]]:
+    """Name each coefficient of some attributes and pairs, all of one after all of another: by them and its number."""
+    free = {attribute.name: len(attribute.labels) - 1 for attribute in collection.attributes}
+    return [(names, number) for names in of for number in range(math.prod(free[name] for name in names))]
 
 
 def _contrasts(size: int) -> NDArray[np.float64]:

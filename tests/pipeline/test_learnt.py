@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from stream_ldp.pipeline.learnt import Learnt, learn
+from stream_ldp.collection import Prior, Window
+from stream_ldp.pipeline.learnt import Learnt, learn, places_among, repeating
 from stream_ldp.pipeline.local_level import Noise, Updated, follow
 
 
@@ -68,3 +69,26 @@ def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
     (last,) = learnt.taken(np.array([1])).estimate
     assert last == learnt.estimate[1]
     assert learnt.taken(np.array([1, 0])).taken(np.array([1, 0])) == learnt
+
+
+@pytest.mark.parametrize(
+    ("window", "prior", "share"),
+    [
+        ({"returning": 0}, None, 0.0),
+        ({"returning": 0.5}, "temporal", 0.5),
+        ({"returning": 0.5}, "window", None),
+        ({"returning": 1}, None, None),
+        ({}, None, None),
+        ({"returning": 0.5, "memory": 0.5}, None, None),
+        ({"returning": 0.5, "hop": "5s"}, None, None),
+    ],
+)
+def test_answers_that_are_repeated_tell_of_the_next_window_only_as_far_as_users_are_new(
+    window: dict[str, object], prior: Prior | None, share: float | None
+) -> None:
+    assert repeating(Window.model_validate({"size": "10s", **window}), prior) == share
+
+
+def test_a_number_is_found_in_the_past_by_its_name_and_one_without_a_past_is_nowhere() -> None:
+    assert places_among(["c", "d", "a"], ["a", "b", "c"]).tolist() == [2, -1, 0]
+    assert places_among([], ["a"]).shape == (0,)

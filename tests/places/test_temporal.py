@@ -67,10 +67,11 @@ def test_nothing_is_learnt_where_windows_share_reports_or_all_users_return(windo
 
 
 def test_a_prior_can_be_left_out_and_is_refused_where_windows_share_reports() -> None:
+    alone = collection_of(window=", returning: 0").model_copy(update={"prior": "window"})
+    assert windows(alone, seed=1, starts=(0, 1))[1].learnt is None
     text = (
-        "{{collection: v, mechanism: {{kind: places, epsilon: [1]}}, levels: [2], prior: {}, "
-        "window: {{size: 10s{}}}}}"
+        "{collection: v, mechanism: {kind: places, epsilon: [1]}, levels: [2], prior: temporal, "
+        "window: {size: 10s, hop: 5s}}"
     )
-    assert not PlaceCollection.parse(text.format("window", ", returning: 0")).is_temporal
     with pytest.raises(CollectionError, match="leave out hop and memory"):
-        PlaceCollection.parse(text.format("temporal", ", hop: 5s"))
+        PlaceCollection.parse(text)

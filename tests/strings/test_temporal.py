@@ -180,7 +180,8 @@ def test_windows_of_which_half_return_take_less_from_the_past_than_new_ones() ->
 
 
 def test_a_prior_can_be_left_out_and_is_refused_where_windows_share_reports() -> None:
-    assert not collection_of(window=", returning: 0", more="prior: window").is_temporal
+    alone = collection_of(window=", returning: 0", more="prior: window")
+    assert windows(alone, seed=1, starts=(0, 1), count=3_000)[1].learnt is None
     with pytest.raises(CollectionError, match="leave out hop and memory"):
         collection_of(window=", hop: 5s", more="prior: temporal")
 

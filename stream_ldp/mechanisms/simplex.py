@@ -15,9 +15,16 @@ __all__ = ["on_simplex"]
 def on_simplex(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Find the nearest distribution in Euclidean distance (Duchi et al., 2008); norm-sub in Wang et al. (2020).
 
-    weights: shape (n,), n at least 1.
+    weights: finite, shape (n,), n at least 1.
+
+    Returns:
+        Shares in [0, 1], shape (n,), whose sum is 1 to rounding.
     """
     descending = np.sort(weights)[::-1]
+    if descending[0] - 1.0 == descending[0]:
+        # So large that 1 less is the same number. What all have in common makes no difference to where they end.
+        return on_simplex(weights - descending[0])
     excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(weights) + 1)
     threshold = float(excess[np.flatnonzero(descending > excess)[-1]])
-    return np.maximum(weights - threshold, 0.0)
+    # Without a bound, one that gets all would be above 1 by rounding.
+    return np.clip(weights - threshold, 0.0, 1.0)

@@ -87,6 +87,8 @@ def equations(questions: Sequence[BucketQuestion], candidates: Sequence[str], *,
 def are_told_apart(design: NDArray[np.float64]) -> bool:
     """Decide whether the equations determine all frequencies."""
     cohorts, buckets, unknowns = design.shape
+    if not unknowns:
+        return True
     rows = design.reshape(-1, unknowns)
     # k-RR gives one equation less for each cohort but one, since the shares of its buckets sum to 1.
     if unknowns > cohorts * (buckets - 1) + 1:
@@ -203,12 +205,13 @@ def solve_candidates(
     kept = np.ones(unknowns, dtype=np.bool_)
     if not are_told_apart(design):
         kept = _selected(design, estimates, oracle, reports=reports, others=others)
-        raw, errors = solve_cohorts(design[:, :, kept], estimates, oracle, reports=reports)
-        least = NormalDist().inv_cdf(1 - _FALSE / unknowns)
-        stands_out = raw > least * errors
-        if others:
-            stands_out[-1] = True
-        kept[kept] = stands_out
+        if kept.any():
+            raw, errors = solve_cohorts(design[:, :, kept], estimates, oracle, reports=reports)
+            least = NormalDist().inv_cdf(1 - _FALSE / unknowns)
+            stands_out = raw > least * errors
+            if others:
+                stands_out[-1] = True
+            kept[kept] = stands_out
     found = CandidateEstimate(raw=np.zeros(unknowns), standard_error=np.zeros(unknowns), kept=kept)
     if kept.any():
         found.raw[kept], found.standard_error[kept] = solve_cohorts(

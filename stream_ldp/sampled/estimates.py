@@ -160,7 +160,8 @@ def estimate_outputs(answers: Sequence[Answers]) -> tuple[NDArray[np.float64], N
 def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> FrequencyEstimate:
     """Solve for the frequencies of candidates; a cohort that nobody has answered has no equations.
 
-    If the cohorts that are left do not tell the candidates apart, those that do not stand out have no estimate.
+    If the cohorts that are left do not tell the candidates apart, those that do not stand out have no estimate, which
+    may be all of them.
     """
     questions = [question for _, question in answers]
     (attribute,), oracle = questions[0].attributes, questions[0].randomizer
@@ -173,7 +174,8 @@ def _from_cohorts(answers: Sequence[tuple[Answers, BucketQuestion]]) -> Frequenc
         others=is_open,
     )
     projected = np.zeros(len(found.raw))
-    projected[found.kept] = on_simplex(found.raw[found.kept])
+    if found.kept.any():
+        projected[found.kept] = on_simplex(found.raw[found.kept])
     count = len(attribute.labels)
     return FrequencyEstimate(
         raw=found.raw[:count],

@@ -8,6 +8,7 @@ import pytest
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sampled.answer import Frequencies, Numbers
+from stream_ldp.sampled.collection import SampledCollection
 from tests.sampled.examples import collection_of, marginals_of, rows_of, solved, sums_of, users
 
 
@@ -51,3 +52,26 @@ def test_the_privacy_is_that_of_the_questions() -> None:
     marginals = marginals_of(collection_of("epsilon: 1.5"))
     assert 1.5 - 1e-7 < marginals.privacy.per_report <= 1.5
     assert marginals.privacy.for_ever == marginals.privacy.per_report
+
+
+def test_a_window_whose_few_answers_show_no_value_is_answered_without_any() -> None:
+    """Of 5 users in 64 cohorts, noise alone is seen; that none of the values stands out is no failure."""
+    collection = collection_of("epsilon: 0.01, oracle: o-rr")
+    found = [
+        solved(collection, (1.0, sums_of(collection, rows_of(collection, users(5, seed), seed)))).of("diet").estimate
+        for seed in range(8)
+    ]
+    shown = [each for each in found if isinstance(each, Frequencies)]
+    assert any(each.values == () and each.dropped == ("meat", "fish", "plants") for each in shown)
+    assert all(sum(each.projected) == pytest.approx(1.0) for each in shown if each.values)
+
+
+def test_a_value_that_gets_all_has_a_share_of_1_whatever_the_noise() -> None:
+    collection = SampledCollection.parse(
+        "{collection: diets, mechanism: {kind: sampled, epsilon: 0.1, oracle: rappor}, "
+        "attributes: [{name: diet, values: [meat, fish, plants]}], window: {size: 10s}}"
+    )
+    sums = ReportSums(reports=18, values=np.array([18, 7, 0, 0]))
+    diet = solved(collection, (1.0, sums)).of("diet").estimate
+    assert isinstance(diet, Frequencies)
+    assert diet.projected == (1.0, 0.0, 0.0)

@@ -21,7 +21,14 @@ from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, Tw
 from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
-from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
+from stream_ldp.mechanisms.privacy_loss import (
+    PRECISION,
+    NotCovered,
+    PrivacyLoss,
+    Values,
+    likelihood_ratio,
+    round_up,
+)
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.repeated import fresh_chance, repeated_loss
 from stream_ldp.mechanisms.support import Support
@@ -352,7 +359,7 @@ class KRR(Mechanism):
 def _run(size: int, epsilon: float) -> int:
     """Return the least P(a given other value) whose loss is at most epsilon, in units of 2^-32; 0 if below one."""
     with localcontext(PRECISION):
-        exact = RESOLUTION / (Decimal(epsilon).exp() + size - 1)
+        exact = RESOLUTION / (likelihood_ratio(epsilon) + size - 1)
         return int(exact.to_integral_value(ROUND_CEILING)) if exact >= 1 else 0
 
 

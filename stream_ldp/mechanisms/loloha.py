@@ -15,7 +15,7 @@ from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import unpack
-from stream_ldp.mechanisms.privacy_loss import PRECISION
+from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.repeated import repeated_loss
 
@@ -187,7 +187,7 @@ def _fresh_epsilon(permanent: int, *, epsilon: float) -> float:
         ParameterError: no multiple of 2^-32 is such a chance.
     """
     with localcontext(PRECISION):
-        ratio, odds = Decimal(epsilon).exp(), Decimal(permanent) / (RESOLUTION - permanent)
+        ratio, odds = likelihood_ratio(epsilon), Decimal(permanent) / (RESOLUTION - permanent)
         if ratio >= odds:
             raise ParameterError(f"epsilon={epsilon} is so near for_ever that their difference is below 2^-32")
         odds = (ratio * odds - 1) / (odds - ratio)

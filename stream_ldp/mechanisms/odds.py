@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 __all__ = ["kept_inside", "loss_of", "would_do"]
@@ -28,7 +28,7 @@ def kept_inside(epsilon: float, *, inside: int = 1, outside: int) -> int:
     # The chance lies between that of outcomes which are all alike, and certainty, both excluded.
     least, most = RESOLUTION * inside // (inside + outside) + 1, RESOLUTION - 1
     with localcontext(PRECISION):
-        odds = inside * Decimal(epsilon).exp()
+        odds = inside * likelihood_ratio(epsilon)
         kept = int(RESOLUTION * odds / (odds + outside))
     if kept < least or epsilon > loss_of(most, inside=inside, outside=outside):
         lowest, highest = (loss_of(each, inside=inside, outside=outside) for each in (least, most))

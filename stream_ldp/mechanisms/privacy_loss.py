@@ -17,6 +17,7 @@ __all__ = [
     "NotCovered",
     "PrivacyLoss",
     "Values",
+    "likelihood_ratio",
     "round_up",
     "shown_epsilon",
     "shown_guess",
@@ -30,6 +31,10 @@ UNCHANGED_SET = "a user's set does not change, and all reports show the same per
 #: The decimal context in which losses are computed. 50 digits are more than thirty beyond those of a float64, so that
 #: only the last rounding shows; the exponents are wide enough for powers of a probability.
 PRECISION = Context(prec=50, Emin=-(10**12), Emax=10**12)
+
+#: Nats for which all larger losses are taken: a larger exponential may be no number, and no chance in units of 2^-32
+#: has odds near either.
+_MOST = 1_000
 
 
 class Values(StrEnum):
@@ -81,6 +86,14 @@ def round_up(value: Decimal | Fraction) -> float:
     nearest = float(value)
     below = Decimal(nearest) < value if isinstance(value, Decimal) else Fraction(nearest) < value
     return math.nextafter(nearest, math.inf) if below else nearest
+
+
+def likelihood_ratio(epsilon: float | Decimal) -> Decimal:
+    """Return e^epsilon, the largest ratio of likelihoods that a loss of epsilon nats allows, in the current context.
+
+    Far beyond the resolution of probabilities, it is one number for every epsilon.
+    """
+    return Decimal(min(epsilon, _MOST)).exp()
 
 
 def surest_guess(epsilon: float) -> float:

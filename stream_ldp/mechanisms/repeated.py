@@ -14,7 +14,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.odds import kept_inside, loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -60,7 +60,7 @@ def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
     """
     others = size - 1
     with localcontext(PRECISION):
-        p, odds = Decimal(kept) / RESOLUTION, Decimal(epsilon).exp()
+        p, odds = Decimal(kept) / RESOLUTION, likelihood_ratio(epsilon)
         q = (1 - p) / others
         # The largest a with p a + (1 - p) b <= e^epsilon (q a + (1 - q) b), b = (1 - a) / (k - 1).
         beside = odds * (1 - q) - (1 - p)

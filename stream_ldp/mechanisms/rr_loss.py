@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import loss_of, would_do
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 __all__ = ["rr_epsilon", "rr_parameters"]
@@ -77,7 +77,7 @@ def rr_parameters(
         raise ParameterError(f"one report is one of all: per_report={per_report} must not exceed for_ever={for_ever}")
     with localcontext(PRECISION):
         # All roundings go towards more noise, in each of f, p and q: a target is never exceeded.
-        inverted = _multiple(1 / (1 + (Decimal(for_ever) / (2 * neighbours)).exp()), ROUND_CEILING)
+        inverted = _multiple(1 / (1 + likelihood_ratio(Decimal(for_ever) / (2 * neighbours))), ROUND_CEILING)
         if 2 * inverted >= 1:
             least = 2 * neighbours * loss_of(RESOLUTION // 2 + 1, outside=1)
             raise ParameterError(
@@ -86,7 +86,7 @@ def rr_parameters(
         f = float(2 * inverted)
         kept = 1 - inverted
         limit = kept / inverted
-        odds = None if per_report is None else (Decimal(per_report) / neighbours).exp()
+        odds = None if per_report is None else likelihood_ratio(Decimal(per_report) / neighbours)
         if odds is None or odds >= limit**2:
             return f, None, None
         if (odds + 1) / 2 <= limit:

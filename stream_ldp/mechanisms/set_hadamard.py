@@ -13,7 +13,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of, hashes_of
 from stream_ldp.mechanisms.odds import would_do
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -253,7 +253,7 @@ class SetHadamardResponse(FrequencyOracle):
     def _largest(self) -> int:
         """Return the largest p whose loss is at most epsilon, in units of 2^-32."""
         with localcontext(PRECISION):
-            odds = Decimal(self.epsilon).exp()
+            odds = likelihood_ratio(self.epsilon)
             kept: int = int(RESOLUTION * odds / (self._hashes - self.slots + self.slots * odds))
         if not RESOLUTION // self._hashes < kept or not kept * self.slots < RESOLUTION:
             lowest, highest = map(self._loss_with, (RESOLUTION // self._hashes + 1, (RESOLUTION - 1) // self.slots))

@@ -25,6 +25,9 @@ __all__ = ["MAX_SIZE", "SubsetResponse"]
 #: Most values: a report has a bit for each, here 512 bytes.
 MAX_SIZE = 2**12
 
+#: Nats, far beyond the resolution of probabilities, above which the best subset has one member; e^710 is no float64.
+_MOST = 700.0
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SubsetResponse(FrequencyOracle):
@@ -67,7 +70,7 @@ class SubsetResponse(FrequencyOracle):
     @classmethod
     def near_best(cls, size: int, *, epsilon: float) -> list[Self]:
         """Return the oracles of which one has the least variance: w = k / (e^epsilon + 1), and one more or less."""
-        middle = size / (math.exp(epsilon) + 1)
+        middle = size / (math.exp(min(epsilon, _MOST)) + 1)
         found = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
         return [cls(size=size, epsilon=epsilon, members=members) for members in sorted(found)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.views.design import Design, ranked
@@ -135,7 +136,10 @@ def _perturbed(
 ) -> Relation:
     """Work out RR-LDP, which shares the epsilon of a record out among its attributes."""
     whole = epsilon if equal == "record" else epsilon * len(sizes)
-    information = rr_information(sizes, epsilon=whole)
+    try:
+        information = rr_information(sizes, epsilon=whole)
+    except ParameterError:
+        information = {}  # Shared out, it is so little that reports would say nothing.
     return Relation(
         mechanism="rr-ldp",
         equal=equal,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms import RRLDP, SubsetResponse
 from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.mechanisms.loloha import SignResponse
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
@@ -53,6 +53,30 @@ def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[floa
         made(epsilon)
     for number in re.findall(r"([0-9][0-9.e-]*) (?:to|or|would)", str(refused.value)):
         made(float(number))
+
+
+@pytest.mark.parametrize("epsilon", [800.0, 1e300])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda epsilon: kept_inside(epsilon, outside=1),
+        lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon),
+        lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon / 2, for_ever=epsilon),
+        lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2),
+        lambda epsilon: SignResponse(epsilon=epsilon / 2, for_ever=epsilon),
+        lambda epsilon: SubsetResponse.near_best(8, epsilon=epsilon),
+    ],
+)
+def test_an_epsilon_of_which_no_exponential_is_a_number_is_refused_like_any_other_that_is_too_large(
+    epsilon: float, made: Callable[[float], object]
+) -> None:
+    with pytest.raises(ParameterError, match=r"beyond the resolution of 2\^-32"):
+        made(epsilon)
+
+
+def test_rr_ldp_gives_no_more_than_it_can_for_an_epsilon_however_large() -> None:
+    most = RRLDP.with_epsilon(sizes=(2, 3), for_ever=1_000.0, per_report=500.0)
+    assert RRLDP.with_epsilon(sizes=(2, 3), for_ever=1e300, per_report=1e299) == most
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

@@ -34,3 +34,8 @@ def test_a_plan_states_what_reports_cost() -> None:
     # A byte for the number of the view, and a value or subset of at most 6 cells.
     assert 8 < planned.bits <= 14
     assert planned.state_bytes == 8 * planned.counters == 8 * sum(1 + cells for cells in (4, 6, 4, 6, 4, 6))
+
+
+def test_rr_ldp_tells_nothing_of_an_epsilon_that_is_too_little_to_share() -> None:
+    planned = plan(collection_of("epsilon: 3e-9, ask: pairs, oracle: k-rr"), populations=[20_000])
+    assert planned.relations[0].avd == ((20_000, 1.0),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from stream_ldp.collection import (
     require_distinct,
 )
 from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.values import text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.sets.methods import AnyMethodSpec
@@ -29,8 +31,6 @@ from stream_ldp.sets.schedule import Epochs, Schedule
 from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from stream_ldp.sets.phases import Method, Phase
 
 __all__ = ["ItemCollection", "Items"]
@@ -73,12 +73,13 @@ class Items(Part):
         """Return the name of an item, given by its number."""
         return str(item) if self.names is None else self.names[item]
 
-    def number(self, name: str) -> int:
-        """Return the number of the item with this name.
+    def number(self, name: Any) -> int:
+        """Return the number of the item with this name, in text; a number stands for its text.
 
         Raises:
             DataError: no item has this name. The message never repeats it, since a user may hold the item.
         """
+        name = text_of(name) or ""
         if self._positions is not None:
             if name in self._positions:
                 return self._positions[name]
@@ -209,12 +210,15 @@ class ItemCollection(Collection):
             self.epochs.value,
         ]
 
-    def encode(self, items: Iterable[str]) -> list[int]:
+    def encode(self, items: Iterable[Any]) -> list[int]:
         """Convert a set to the numbers of its distinct items, ascending.
 
         Raises:
-            DataError: an item is not one of the collection's. The message never repeats it.
+            DataError: these are no items, or one of them is not the collection's. The message never repeats it.
         """
+        # Text would be taken for a set of its letters.
+        if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+            raise DataError(f"a set is given as a list of its items, and this is a {type(items).__name__}")
         return sorted({self.items.number(name) for name in items})
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from typing import cast
 
 import pytest
 
 from stream_ldp.collection.located import CollectionError
+from stream_ldp.errors import DataError
 from stream_ldp.kinds import parse_collection
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.methods.spec import MAX_DOMAIN
@@ -212,6 +214,26 @@ def test_a_set_of_items_is_encoded_as_sorted_distinct_numbers() -> None:
     assert named.encode(["no", "7"]) == [0, 2]
     assert [named.items.name(item) for item in range(3)] == ["7", "b", "no"]
     assert ItemCollection.parse(TEXT).encode([]) == []
+
+
+def test_an_item_may_be_given_as_a_number_and_anything_else_that_is_no_item_is_refused() -> None:
+    numbered = ItemCollection.parse(TEXT)
+    assert numbered.encode([7, "0", 15.0]) == [0, 7, 15]
+    named = ItemCollection.parse(TEXT.replace("{size: 16}", "{names: ['7', b, no, d, e]}"))
+    assert named.encode([7, "no"]) == [0, 2]
+    for item in (16, -1, 1.5, None, True, ["1"], float("nan")):
+        with pytest.raises(DataError, match="an item of the set is not"):
+            numbered.encode([item])
+        with pytest.raises(DataError, match="an item of the set is not"):
+            named.encode([item])
+
+
+@pytest.mark.parametrize("items", ["12", b"12", None, 3])
+def test_a_set_that_is_no_list_is_refused_and_text_is_not_taken_for_its_letters(items: object) -> None:
+    with pytest.raises(
+        DataError, match=f"a set is given as a list of its items, and this is a {type(items).__name__}"
+    ):
+        ItemCollection.parse(TEXT).encode(cast("list[str]", items))
 
 
 @pytest.mark.parametrize("name", ["007", "16", "-1", "1.0", " 1", "²", "1" * 5_000])

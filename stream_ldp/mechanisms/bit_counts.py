@@ -93,13 +93,13 @@ def batch_scores(
     *,
     sizes: Sequence[int],
     channel: Support,
-    design_effect: float = 1.0,
+    design_effect: float | NDArray[np.float64] = 1.0,
 ) -> NDArray[np.float64]:
     """Score how far the set bits of each of many batches are from the channel's expectation, shape (batches,).
 
     rows: packed reports of all batches one after another, uint8, shape (n, ceil(sum of sizes / 8)).
     counts: reports of each batch, int64, shape (batches,), each at least 1, their sum n.
-    design_effect: as for `check`; it matters most where a batch holds one user's reports.
+    design_effect: as for `check`, of all batches or of each; it matters most where a batch holds one user's reports.
 
     A positive score means too many bits, a negative one too few; beyond `BATCH_LIMIT` a batch is implausible. With S
     set bits, known mean M and known variance V, the score is (S - M) / sqrt(V + |S - M| / 3): a z score, widened so

@@ -326,7 +326,7 @@ class KRR(Mechanism):
         rows: NDArray[np.uint8],  # noqa: ARG002
         counts: NDArray[np.int64],
         *,
-        reports_per_user: float,  # noqa: ARG002
+        reports_per_user: float | NDArray[np.float64],  # noqa: ARG002
     ) -> NDArray[np.bool_]:
         """See `Mechanism.implausible`: no batch is, as in `plausibility`."""
         return np.zeros(len(counts), dtype=np.bool_)

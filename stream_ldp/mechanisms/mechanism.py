@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 from pydantic import model_validator
@@ -251,20 +251,27 @@ class Mechanism(ABC):
 
     @abstractmethod
     def implausible(
-        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
+        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float | NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Decide which batches no honest client sends, bool, shape (batches,).
 
         rows: packed reports of all batches, one after another.
         counts: number of reports of each batch, int64, shape (batches,).
-        reports_per_user: as for `plausibility`.
+        reports_per_user: as for `plausibility`, of all batches or of each.
         """
 
-    def design_effect(self, *, reports_per_user: float) -> float:
+    @overload
+    def design_effect(self, *, reports_per_user: float) -> float: ...
+
+    @overload
+    def design_effect(self, *, reports_per_user: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+    def design_effect(self, *, reports_per_user: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
         """Bound from above how much the variance of counts grows because users report more than once.
 
         reports_per_user: sum m^2 / sum m for users with m reports each in what is checked: how many reports the user
-            of an average report has sent. Reports do not say, but the operator of the clients knows their interval.
+            of an average report has sent; or several such numbers. Reports do not say, but the operator of the
+            clients knows their interval.
 
         The reports of a user share the permanent response and are otherwise independent. For a function h of
         a report, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last
@@ -273,7 +280,7 @@ class Mechanism(ABC):
         Raises:
             ValueError: fewer than one report per user.
         """
-        if reports_per_user < 1:
+        if np.any(np.less(reports_per_user, 1)):
             raise ValueError(
                 f"a user who is counted has sent at least 1 report, got reports_per_user={reports_per_user}"
             )

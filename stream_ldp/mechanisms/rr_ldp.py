@@ -328,7 +328,7 @@ class RRLDP(Mechanism):
         )
 
     def implausible(
-        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
+        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float | NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """See `Mechanism.implausible`: test the numbers of set bits; see `bit_counts.batch_scores`."""
         scores = batch_scores(

@@ -59,12 +59,10 @@ class JointLayout:
         if not self._pseudonym_bytes:
             return found
         # A batch of one user's reports is no wonder: they share their permanent noise, and say that they are one's.
-        ends = np.cumsum(counts)
-        for batch in np.flatnonzero(found):
-            part = slice(ends[batch] - counts[batch], ends[batch])
-            found[batch] = self._mechanism.implausible(
-                reports[part], counts[batch : batch + 1], reports_per_user=reports_per_user(rows[part])
-            )[0]
+        suspects, theirs = counts[found], np.repeat(found, counts)
+        if len(suspects):
+            of_users = reports_per_user(rows[theirs], suspects)
+            found[found] = self._mechanism.implausible(reports[theirs], suspects, reports_per_user=of_users)
         return found
 
     def _without_pseudonyms(self, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:

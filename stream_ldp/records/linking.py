@@ -96,10 +96,18 @@ def each_user_once(window: RowCounts) -> RowCounts:
     return counts.mapped(window.rows[:, PSEUDONYM_BYTES:], bits=window.bits - PSEUDONYM_BITS)
 
 
-def reports_per_user(rows: NDArray[np.uint8]) -> float:
-    """Compute sum m^2 / sum m over the users of some rows with pseudonyms, with m of them each."""
-    _, reports = np.unique(_pseudonyms(rows), return_counts=True)
-    return _mean_of_reports(reports)
+def reports_per_user(rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compute sum m^2 / sum m over the users of each batch, with m of its reports each, shape (batches,).
+
+    rows: with pseudonyms, of all batches one after another.
+    counts: number of rows of each batch, at least 1.
+    """
+    named, batch = _pseudonyms(rows), np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((named, batch))
+    named, batch = named[order], batch[order]
+    firsts = np.flatnonzero(np.append(True, (named[1:] != named[:-1]) | (batch[1:] != batch[:-1])))
+    squares = np.square(np.diff(firsts, append=len(named)))
+    return np.bincount(batch[firsts], weights=squares, minlength=len(counts)) / counts
 
 
 def users_of(parts: Sequence[RowCounts]) -> int:

@@ -82,3 +82,16 @@ def test_a_batch_of_one_users_linked_reports_is_plausible_and_one_of_crafted_rep
     batches = [np.concatenate(each, axis=1) for each in ((one, own), (others, own), (others, crafted))]
     found = layout.implausible(np.concatenate(batches), np.array([200, 200, 200]))
     assert found.tolist() == [False, True, True]
+
+
+def test_linked_batches_are_judged_together_as_they_are_one_by_one() -> None:
+    collection = JointCollection.parse(f"{TEXT}linked: 1h\n")
+    layout, rng = JointLayout(collection), np.random.default_rng(2)
+    batches = []
+    for users in (1, 3, 40, 1, 200):
+        names = rng.integers(256, size=(users, 8), dtype=np.uint8)[rng.integers(users, size=200)]
+        batches += [np.concatenate([names, np.full((200, 1), bits, np.uint8)], axis=1) for bits in (0b11111, 0b00111)]
+    one_by_one = [layout.implausible(batch, np.array([200])).item() for batch in batches]
+    together = layout.implausible(np.concatenate(batches), np.full(len(batches), 200))
+    assert together.tolist() == one_by_one
+    assert {True, False} == set(one_by_one)

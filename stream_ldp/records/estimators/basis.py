@@ -91,6 +91,17 @@ class AttributeBasis:
         squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, LEAST_RETAINED)
         return squares
 
+    def mean_unshrunk_squares(self, moments: Moments) -> FloatArray:
+        """Compute the mean square of `unshrunk` over the reports of which these are the moments, shape (size,).
+
+        The mean product of the scores of two functions but the constant is 0, since the functions are eigenfunctions
+        of the information of the same reports.
+        """
+        constant, *_ = inverse = self._inverse
+        squares: FloatArray = moments.squares @ np.square(inverse)
+        squares += 2.0 * constant * (moments.means[1:] @ inverse[1:])
+        return squares
+
     @property
     def _inverse(self) -> FloatArray:
         inverse: FloatArray = (self.functions / np.maximum(self.retained, LEAST_RETAINED)).T * self.marginal
@@ -172,13 +183,18 @@ class ProductBasis:
         """
         return transformed(by_product, [each.functions**2 for each in self.attributes])
 
-    def noise_ratios(self, likelihood: Likelihood) -> FloatArray:
+    def noise_ratios(self, likelihood: Likelihood, moments: Moments) -> FloatArray:
         """Compute how noisy each cell is, relative to the same cell of independent attributes.
 
         A cell's noise is that of its own users, who may look like others, and of those who may look like them. It is
         measured as the mean square of the cell's unshrunk estimate over the reports, of which there is at least one.
+
+        moments: those of the same reports.
         """
-        squares = likelihood.mean_products([_unshrunk_squares(each) for each in self.attributes])
+        if len(self.attributes) == 1:
+            squares = self.attributes[0].mean_unshrunk_squares(moments)
+        else:
+            squares = likelihood.mean_products([_unshrunk_squares(each) for each in self.attributes])
         independent: FloatArray = reduce(np.multiply.outer, [each.unshrunk_squares for each in self.attributes])
         return squares / independent
 

@@ -7,7 +7,8 @@ Let row i have the likelihood L_j[i, v] of value v of attribute j. Both passes o
 and an attribute of few values has few distinct rows of L_j, its patterns. A `PatternTable` has an entry for each
 combination of patterns, so its cost does not depend on the number of reports. Where most combinations never occur, a
 `PrefixTree` contracts one attribute after another, once for all rows that share the patterns of the attributes so
-far. Neither ever forms the product of rows and cells.
+far. Neither ever forms the product of rows and cells. Where each row supports a single one of an attribute's many
+values, `NamedValues` needs no table at all.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "Contraction",
     "Feature",
     "FloatArray",
+    "NamedValues",
     "PatternTable",
     "Patterns",
     "PrefixTree",
@@ -132,7 +134,11 @@ class Patterns:
         """Select rows; the patterns remain, unless nearly each row has its own."""
         if self.size <= _NARROW_BITS:
             return replace(self, codes=self.codes[rows])
-        return replace(self, support=self.support[self.codes[rows]], codes=np.arange(len(rows)))
+        return self.of_patterns(self.codes[rows])
+
+    def of_patterns(self, which: NDArray[np.intp]) -> Self:
+        """Select patterns, with a row for each."""
+        return replace(self, support=self.support[which], codes=np.arange(len(which)))
 
     def likelihoods(self, feature: Feature | None = None) -> FloatArray:
         """Compute the relative likelihood of each value given each pattern, shape (patterns, size).
@@ -161,13 +167,22 @@ class Patterns:
 
         Its likelihoods are then L = r + (1 - r) e_v, so that L L' = (1 - r)^2 e_v e_v' and such terms.
         """
-        if len(self.levels) != 2 or not (self.support.sum(axis=1) == 1).all():
+        named = self.named
+        if named is None:
             return None
-        named, (zero, one) = self.support.argmax(axis=1), self.levels
+        zero, one = self.levels
         mean = zero * marginal.sum() + (one - zero) * marginal[named]
         weights = np.bincount(self.codes, weights=counts, minlength=len(self)) / mean**2
         diagonal: FloatArray = (one - zero) ** 2 * np.bincount(named, weights=weights, minlength=self.size)
         return diagonal
+
+    @cached_property
+    def named(self) -> NDArray[np.intp] | None:
+        """The value that each pattern supports, shape (patterns,), if each of them supports one; else None."""
+        if len(self.levels) != 2 or not (self.support.sum(axis=1) == 1).all():
+            return None
+        named: NDArray[np.intp] = self.support.argmax(axis=1)
+        return named
 
     @cached_property
     def _table(self) -> FloatArray:
@@ -210,7 +225,7 @@ def arrange(patterns: Sequence[Patterns], counts: FloatArray) -> Contraction:
     patterns: those of each attribute.
     counts: how often each row came, shape (rows,).
     """
-    return PatternTable.of(patterns, counts) or PrefixTree(patterns, counts)
+    return PatternTable.of(patterns, counts) or NamedValues.of(patterns, counts) or PrefixTree(patterns, counts)
 
 
 class PatternTable:
@@ -258,6 +273,45 @@ class PatternTable:
             reduce(_all_products, tables[: self._half], one),
             reduce(_all_products, tables[self._half :], one),
         )
+
+
+class NamedValues:
+    """Rows of one attribute of which each supports a single value: no product with a row for each value is formed."""
+
+    def __init__(self, patterns: Patterns, named: NDArray[np.intp], counts: FloatArray) -> None:
+        self._patterns, self._named = patterns, named
+        self.counts: FloatArray = _table([patterns], counts)
+
+    @classmethod
+    def of(cls, patterns: Sequence[Patterns], counts: FloatArray) -> Self | None:
+        """Count rows by the value that they support; return None if there are other attributes or other rows."""
+        if len(patterns) > 1 or patterns[0].named is None:
+            return None
+        return cls(patterns[0], patterns[0].named, counts)
+
+    def forward(self, joint: FloatArray) -> FloatArray:
+        """See `Contraction.forward`."""
+        zero, one = self._patterns.levels
+        z: FloatArray = zero * joint.sum() + (one - zero) * joint[self._named]
+        return z
+
+    def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
+        """See `Contraction.backward`."""
+        (feature,), (zero, one) = features, self._patterns.levels
+        if feature is None:
+            of_value = np.bincount(self._named, weights=weights, minlength=self._patterns.size)
+            gradient: FloatArray = zero * weights.sum() + (one - zero) * of_value
+            return gradient
+        step = max(1, _LARGEST_ARRAY // self._patterns.size)
+        sums = np.zeros(self._patterns.size)
+        for begin in range(0, len(self._patterns), step):
+            rows = np.arange(begin, min(begin + step, len(self._patterns)))
+            sums += weights[rows] @ self._patterns.of_patterns(rows).likelihoods(feature)
+        return sums
+
+    def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:  # noqa: ARG002
+        """See `Contraction.select`: there is one attribute."""
+        return _every_combination([self._patterns]), self.counts
 
 
 class PrefixTree:

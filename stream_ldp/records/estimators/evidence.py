@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis
     from stream_ldp.records.estimators.likelihood import FloatArray
 
-__all__ = ["Evidence", "log_mean_ratios"]
+__all__ = ["Evidence", "log_mean_ratios", "tied_means"]
 
 #: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100
@@ -125,7 +125,8 @@ class Evidence:
         rounding too, and both gains are 0. Both errors are averaged over v (the law of total variance), which may as
         well be large as small: its prior is flat up to the ceiling, for intervals that cover what they should
         whatever v is (Morris, 1983). With the prior of `variance`, most coefficients are small, and intervals would
-        cover only those. What is usual does not matter: a dependence of high order alone can be believed.
+        cover only those. What is usual does not matter: a dependence of high order alone can be believed. Functions
+        with one lambda may be rotated, so each has the mean of their r_k^2, which no order of the values changes.
 
         strength: that of the estimate's Dirichlet prior, in users; None for the mean of g_k over v as the gain.
         ceiling: the largest possible v, if it is smaller than that of the coefficients.
@@ -133,7 +134,7 @@ class Evidence:
         Returns:
             Shape (coefficients,), those of the lowest order and above in the basis' order.
         """
-        N, retained, spread = self._reports, self._retained, self._spread
+        N, retained, spread = self._reports, self._retained, tied_means(self._spread, self._retained)
         likely = np.where(self._variances <= max(ceiling, self._variances[0]), self._log_ratio, -math.inf)
         # Flat in v, by the trapezoidal rule on a grid that is even in ln v.
         posterior = np.exp(likely - likely.max()) * self._variances
@@ -151,7 +152,7 @@ class Evidence:
         doubt = np.maximum(squared - response**2, 0.0)
         if strength is not None:
             doubt = doubt + (N / (N * np.maximum(retained, LEAST_RETAINED) + strength * spread) - response) ** 2
-        shown = np.where(retained > LEAST_RETAINED, np.maximum(self._residuals, 0.0), 0.0)
+        shown = np.where(retained > LEAST_RETAINED, np.maximum(tied_means(self._residuals, retained), 0.0), 0.0)
         errors: FloatArray = known + doubt * shown / N
         return errors
 
@@ -271,6 +272,16 @@ def _residuals(moments: Moments, retained: FloatArray, centre: FloatArray) -> Fl
     alone = squares - means**2
     residuals: FloatArray = N * (means - retained * centre) ** 2 - alone + retained
     return residuals
+
+
+def tied_means(numbers: FloatArray, retained: FloatArray) -> FloatArray:
+    """Give each coefficient the mean of those that have its lambda, to rounding."""
+    order = np.argsort(retained)
+    group = np.cumsum(np.diff(retained[order], prepend=0.0) > LEAST_RETAINED)
+    means = np.bincount(group, weights=numbers[order]) / np.maximum(np.bincount(group), 1)
+    tied = np.empty_like(numbers)
+    tied[order] = means[group]
+    return tied
 
 
 def _log_ratios(x: FloatArray, residuals: FloatArray, retained: FloatArray) -> FloatArray:

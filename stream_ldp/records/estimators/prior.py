@@ -29,9 +29,10 @@ import numpy as np
 
 from stream_ldp.records.estimators.basis import LEAST_RETAINED, AttributeBasis, Moments, ProductBasis, Scored
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
-from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios
+from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios, tied_means
 from stream_ldp.records.estimators.factor import Factor
 from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.rare_values import ShareErrors
 from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
 
@@ -70,6 +71,7 @@ class Prior:
     mean_variances: the same without the doubt, the posterior mean.
     cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
         the reports leave open; see `Evidence.expected_errors`.
+    share_errors: those of `marginals`, one an attribute.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
     centre_kind: what the centre is.
@@ -83,6 +85,7 @@ class Prior:
     variances: FloatArray
     mean_variances: FloatArray
     cautious_errors: FloatArray
+    share_errors: tuple[ShareErrors, ...]
     p_value: float
     centre_kind: Start
 
@@ -119,11 +122,15 @@ class Prior:
             place = _varying(len(attributes), *which)
             variances[place], means[place] = level.variance, level.mean_variance
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
-        for j, level in enumerate(marginals):
+        of_shares = []
+        for j, (level, own) in enumerate(zip(marginals, basis.attributes, strict=True)):
             place = _varying(len(attributes), j)
-            own = Moments(moments.reports, moments.means[place], moments.squares[place])
-            fitted = replace(level, evidence=level.evidence.in_basis(basis.attributes[j], own))
-            errors[place] = fitted.errors(last=level is joint)
+            of_own = Moments(moments.reports, moments.means[place], moments.squares[place])
+            fitted = replace(level, evidence=level.evidence.in_basis(own, of_own))
+            of_shares.append(ShareErrors.of(level.objective.likelihood, own.marginal, variance=level.variance))
+            # Where few reports show a value, what is linear in them leaves more open than there can be.
+            most = tied_means(of_shares[j].most(own.functions[:, 1:]), own.retained[1:])
+            errors[place] = np.minimum(fitted.errors(last=level is joint), most)
         return cls(
             basis=basis,
             moments=moments,
@@ -132,6 +139,7 @@ class Prior:
             variances=variances,
             mean_variances=means,
             cautious_errors=errors,
+            share_errors=tuple(of_shares),
             dependence=dependence,
             p_value=p_value,
             centre_kind=_kind(len(attributes), factor),
@@ -141,15 +149,6 @@ class Prior:
     def marginals(self) -> tuple[FloatArray, ...]:
         """The fitted marginal of each attribute."""
         return tuple(each.marginal for each in self.basis.attributes)
-
-    def share_variance(self, attribute: int) -> float:
-        """Prior variance of the share of each of an attribute's values, with the doubt about it.
-
-        That of its coefficients in the basis of the uniform distribution is the same for all of them.
-        """
-        size = self.variances.shape[attribute]
-        coefficients = self.variances[_varying(self.variances.ndim, attribute)]
-        return float(coefficients[0]) * float(size - 1) / float(size**2)
 
     @property
     def spread(self) -> FloatArray:

@@ -26,10 +26,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
-    from stream_ldp.records.estimators.prior import Prior
+    from collections.abc import Sequence
 
-__all__ = ["RareValues"]
+    from numpy.typing import NDArray
+
+    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+
+__all__ = ["RareValues", "ShareErrors"]
 
 
 class RareValues(NamedTuple):
@@ -43,20 +46,11 @@ class RareValues(NamedTuple):
     most: FloatArray
 
     @classmethod
-    def of(cls, likelihood: Likelihood, prior: Prior, joint: FloatArray) -> Self:
-        """Compute both for an estimate.
-
-        likelihood: that of at least one report.
-        prior: learnt from the same reports.
-        joint: the estimate.
-        """
-        shares = prior.marginals
-        distances = [
-            _mean_square_distances(likelihood.select(j), share, variance=prior.share_variance(j))
-            for j, share in enumerate(shares)
-        ]
+    def of(cls, joint: FloatArray, shares: Sequence[FloatArray], errors: Sequence[ShareErrors]) -> Self:
+        """Compute both for an estimate, from the estimated shares of each attribute's values and their errors."""
+        distances = [each.squares for each in errors]
         beyond = [np.maximum(each - share**2, 0.0) for each, share in zip(distances, shares, strict=True)]
-        largest = [np.sqrt(share**2 + each) for each, share in zip(distances, shares, strict=True)]
+        largest = [np.hypot(share, np.sqrt(each)) for each, share in zip(distances, shares, strict=True)]
         least = joint**2 * sum(float(each.sum()) for each in beyond)
         all_have, others_have = np.full(joint.shape, np.inf), np.zeros(joint.shape)
         for j in range(joint.ndim):
@@ -71,15 +65,34 @@ class RareValues(NamedTuple):
         return cls(least=least, most=most)
 
 
-def _mean_square_distances(likelihood: Likelihood, share: FloatArray, *, variance: float) -> FloatArray:
-    """Compute those of the estimated shares of one attribute's values, shape (size,).
+class ShareErrors(NamedTuple):
+    """How far the shares of an attribute's values may be from those of the users who reported, shape (size,).
 
-    variance: V, that of a share.
+    squares: mean square distances.
+    rare: whether the reports say that a value is rarer than what the estimate draws it to.
     """
-    N = likelihood.reports
-    g = likelihood.mean_products([lambda L: L / (L @ share)[:, None]])
-    h = likelihood.mean_products([lambda L: np.square(L / (L @ share)[:, None])])
-    untold = np.clip(g - share * h, 0.0, 1.0)
-    more = 1.0 / (N * np.maximum(h - 2.0 * g + 1.0, 0.0) + 0.5 * (N * np.maximum(1.0 - g, 0.0)) ** 2 + 1.0 / variance)
-    distances: FloatArray = untold**2 * more + untold * np.sqrt(share**2 + more) / N
-    return distances
+
+    squares: FloatArray
+    rare: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, share: FloatArray, *, variance: float) -> Self:
+        """Compute it from at least one report of one attribute.
+
+        share: P, the estimated shares.
+        variance: prior variance of each coefficient in the basis of the uniform distribution, so that shares have
+            V = variance (size - 1) / size^2.
+        """
+        N, size = likelihood.reports, len(share)
+        g = likelihood.mean_products([lambda L: L / (L @ share)[:, None]])
+        h = likelihood.mean_products([lambda L: np.square(L / (L @ share)[:, None])])
+        untold = np.clip(g - share * h, 0.0, 1.0)
+        within, below = N * np.maximum(h - 2.0 * g + 1.0, 0.0), 0.5 * (N * np.maximum(1.0 - g, 0.0)) ** 2
+        more = 1.0 / (within + below + size**2 / ((size - 1) * variance))
+        squares = untold**2 * more + untold * np.sqrt(share**2 + more) / N
+        return cls(squares=squares, rare=below > within)
+
+    def most(self, functions: FloatArray) -> FloatArray:
+        """Bound the expected squared error of the coefficients of some functions, shape (size, functions)."""
+        bound: FloatArray = np.where(self.rare, self.squares, 1.0) @ np.square(functions)
+        return bound

@@ -47,8 +47,8 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     prior = problem.prior
     product = prior.basis.product
     share = prior.basis.variances(prior.cautious_errors)
-    square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood), 1.0)
-    rare = RareValues.of(problem.likelihood, prior, fit.joint)
+    square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
+    rare = RareValues.of(fit.joint, prior.marginals, prior.share_errors)
     if not isinstance(prior, TemporalPrior):
         square = np.maximum(square + _LARGER * np.sqrt(square) * product * share, rare.least)
     square = np.minimum(square, rare.most)

@@ -158,6 +158,7 @@ class TemporalPrior(Prior):
             mean_variances=variances,
             doubt=doubt,
             cautious_errors=np.where(varying, errors.about_users(gain) + doubt, 0.0),
+            share_errors=window.share_errors,
             dependence=window.dependence,
             p_value=window.p_value,
             centre_kind=Start.PREVIOUS,

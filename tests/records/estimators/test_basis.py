@@ -99,13 +99,23 @@ def test_the_noise_of_every_cell_of_independent_attributes_has_the_ratio_1(
     joint = 0.9 * data.draw(joints(sizes)) + 0.1 / np.prod(sizes)
     product, _ = basis_of(joint, channel)
     basis, subject = basis_of(product.product, channel)
-    np.testing.assert_allclose(basis.noise_ratios(subject), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(basis.noise_ratios(subject, basis.moments(subject)), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("counts", [[10, 0, 0], [7, 2, 1], [3, 3, 3, 3]])
+def test_the_noise_of_one_attribute_is_the_mean_square_of_its_unshrunk_estimates(counts: list[int]) -> None:
+    subject = named(counts, epsilon=1.0)
+    attribute = AttributeBasis.of(subject, np.arange(1.0, len(counts) + 1.0))
+    basis = ProductBasis([attribute])
+    squares = subject.mean_products([lambda likelihoods: attribute.unshrunk(likelihoods) ** 2])
+    found = basis.noise_ratios(subject, basis.moments(subject))
+    np.testing.assert_allclose(found, squares / attribute.unshrunk_squares, rtol=1e-9, atol=1e-12)
 
 
 def test_without_noise_the_noise_of_a_cell_is_its_share_of_the_users() -> None:
     joint = np.array([[0.4, 0.1], [0.1, 0.4]])
     basis, subject = basis_of(joint, Support.of_bits(one=1.0 - 1e-6, zero=1e-6))
-    np.testing.assert_allclose(basis.noise_ratios(subject), joint / 0.25, rtol=1e-3)
+    np.testing.assert_allclose(basis.noise_ratios(subject, basis.moments(subject)), joint / 0.25, rtol=1e-3)
 
 
 def named(counts: list[int], *, epsilon: float) -> Likelihood:

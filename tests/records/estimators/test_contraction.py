@@ -10,13 +10,13 @@ import pytest
 
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import contraction
-from stream_ldp.records.estimators.contraction import Patterns, PatternTable, PrefixTree, arrange
+from stream_ldp.records.estimators.contraction import NamedValues, Patterns, PatternTable, PrefixTree, arrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.records.estimators import FloatArray
-    from stream_ldp.records.estimators.contraction import Contraction
+    from stream_ldp.records.estimators.contraction import Contraction, Feature
 
 RATIOS = (0.2, 0.0, 0.5, 0.9, 0.1)
 SHAPES = [(3,), (2, 2), (8, 8), (3, 5, 2), (2, 2, 2, 2, 2), (18, 3), (3, 18, 2), (17, 17)]
@@ -119,3 +119,29 @@ def test_the_information_of_patterns_is_that_of_rows(monkeypatch: pytest.MonkeyP
         expected = (scores * counts.counts[:, None]).T @ scores
         found = patterns.information(counts.counts.astype(np.float64), marginal)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [2**22, 60], ids=["whole", "in-blocks"])
+def test_rows_that_name_a_value_are_summed_as_a_table_does(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, named = 30, np.array([4, 4, 7, 0, 29, 7])
+    patterns = Patterns(support=np.eye(size, dtype=np.uint8)[named], codes=np.arange(6), levels=np.array([0.2, 1.0]))
+    counts = np.array([3.0, 1.0, 2.0, 5.0, 1.0, 4.0])
+    dense = table([patterns], counts)
+    monkeypatch.setattr(contraction, "_LARGEST_ARRAY", largest)
+    found = NamedValues.of([patterns], counts)
+    assert found is not None
+    joint = np.random.default_rng(1).dirichlet(np.ones(size))
+    np.testing.assert_allclose(found.forward(joint), dense.forward(joint).ravel())
+    features: tuple[Feature | None, ...] = (None, lambda likelihoods: likelihoods**2)
+    for feature in features:
+        np.testing.assert_allclose(
+            found.backward(found.counts, [feature]), dense.backward(dense.counts, [feature]).ravel()
+        )
+    chosen, of_each = found.select([0])
+    assert (len(chosen), chosen[0].codes.tolist(), of_each.tolist()) == (1, list(range(6)), counts.tolist())
+
+
+def test_reports_of_many_named_values_take_no_dense_product() -> None:
+    size = 2_100
+    patterns = Patterns(support=np.eye(size, dtype=np.uint8), codes=np.arange(size), levels=np.array([0.2, 1.0]))
+    assert isinstance(arrange([patterns], np.ones(size)), NamedValues)

@@ -70,5 +70,6 @@ def test_reports_without_noise_leave_nothing_open() -> None:
     )
     supports = KRRSpec(kind="k-rr", epsilon=20.0).of(sizes=(3,)).supports
     likelihood = Likelihood.of(counts, sizes=(3,), supports=supports)
-    rare = RareValues.of(likelihood, Prior.learn(likelihood), np.array([0.9, 0.1, 0.0]))
+    prior = Prior.learn(likelihood)
+    rare = RareValues.of(np.array([0.9, 0.1, 0.0]), prior.marginals, prior.share_errors)
     assert (np.sqrt(rare.least) < 1e-5).all()

@@ -62,7 +62,10 @@ def test_the_error_of_a_cell_is_larger_by_the_ratio_of_its_noise() -> None:
     likelihood = Likelihood.of(counts, sizes=(4, 4), supports=supports)
     problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
     fit, basis = CertifiedEM().fit(problem, None), problem.prior.basis
-    ratio, share = basis.noise_ratios(likelihood), basis.variances(problem.prior.cautious_errors)
+    ratio, share = (
+        basis.noise_ratios(likelihood, problem.prior.moments),
+        basis.variances(problem.prior.cautious_errors),
+    )
     assert (ratio.max() > 2.0, ratio.min() < 1.0) == (True, True)
     square = basis.product**2 * np.maximum(ratio, 1.0) * share
     expected = square + 0.5 * np.sqrt(square) * basis.product * share
@@ -166,3 +169,26 @@ def test_intervals_of_few_users_cover_the_cells_that_the_prior_draws_to_nearly_n
         within = np.abs(solution.joint - users) <= 1.96 * solution.standard_error
         covered += within[users >= 0.01].tolist()
     assert np.mean(covered) > 0.93
+
+
+@pytest.mark.parametrize(("sizes", "users"), [((40, 2), 200), ((7,), 20), ((5, 3, 2), 5)])
+def test_another_order_of_the_values_changes_no_estimate_and_no_error(sizes: tuple[int, ...], users: int) -> None:
+    """Many values are named as often as others, and any rotation of their functions is an eigenfunction."""
+    rng = np.random.default_rng(1)
+    mechanism = KRRSpec(kind="k-rr", epsilon=5.0).of(sizes=sizes)
+    named = [rng.integers(size, size=users) for size in sizes]
+    orders = [rng.permutation(size) for size in sizes]
+
+    def estimate(values: list[NDArray[np.intp]]) -> Solution:
+        bits = [np.eye(size, dtype=np.uint8)[each] for size, each in zip(sizes, values, strict=True)]
+        rows = np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
+        counts = RowCounts.of(rows, bits=sum(sizes))
+        return estimator("em", stop="certificate", delta=0.001).estimate(
+            counts, sizes=sizes, supports=mechanism.supports
+        )
+
+    first = estimate(named)
+    second = estimate([np.argsort(order)[each] for order, each in zip(orders, named, strict=True)])
+    place = np.ix_(*orders)
+    np.testing.assert_allclose(second.joint, first.joint[place], atol=1e-12)
+    np.testing.assert_allclose(second.standard_error, first.standard_error[place], atol=1e-7)

@@ -30,6 +30,8 @@ _SEED = 1940
 _SWEEPS = 3
 #: Weight of the product of the margins in what the repeats are fitted from: a cell that noise put to 0 may be more.
 _SMOOTHING = 0.05
+#: Least probability of a cell of a pair in a repeat whose pairs would leave no cell of the joint otherwise.
+_LEAST = 1e-9
 #: Standard deviation, in units of the product of the margins, of the dependence that nobody has told: with it, the
 #: mean AVD to the product is `DEPENDENCE`, since the mean of |x| is sqrt(2 / pi) for a standard normal x.
 _UNTOLD = 2 * DEPENDENCE / math.sqrt(2 / math.pi)
@@ -118,12 +120,28 @@ def _fitted(
         middle = np.outer(fit.margin(order[axes[0]]), fit.margin(order[axes[1]]))
         smooth = (1 - _SMOOTHING) * pair + _SMOOTHING * middle
         targets.append((others, np.expand_dims(np.maximum(smooth, 0.0), others)))
+    fitted = _swept(found, targets)
+    totals = fitted.sum(axis=tuple(range(1, fitted.ndim)))
+    if not totals.all():
+        # Noise has put pairs to 0 so that together they leave these repeats no cell at all.
+        lost = totals == 0.0
+        fitted[lost] = _swept(found, [(others, np.maximum(target[lost], _LEAST)) for others, target in targets])
+        totals = fitted.sum(axis=tuple(range(1, fitted.ndim)))
+    return np.asarray(fitted / totals.reshape(-1, *(1 for _ in range(start.ndim))))
+
+
+def _swept(
+    found: NDArray[np.float64], targets: Sequence[tuple[tuple[int, ...], NDArray[np.float64]]]
+) -> NDArray[np.float64]:
+    """Fit a distribution to each repeat of the pairs, in a few sweeps, shape (repeats, ...).
+
+    targets: the axes that are summed over, and what the sums are to be.
+    """
     for _ in range(_SWEEPS):
         for others, target in targets:
             sums = found.sum(axis=others, keepdims=True)
             found = found * (target / np.where(sums > 0, sums, 1.0))
-    totals = found.sum(axis=tuple(range(1, found.ndim)), keepdims=True)
-    return np.asarray(found / totals)
+    return found
 
 
 def _anything(size: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -58,3 +58,14 @@ def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
 def test_an_attribute_that_nobody_told_may_be_anything() -> None:
     fit = Fit([], sizes=(2,))
     assert standard_error(fit, [], fit.margin(0), of=(0,)) == pytest.approx(np.full(2, 1 / np.sqrt(12)), rel=0.2)
+
+
+@pytest.mark.parametrize("count", [1, 10, 30])
+def test_the_errors_of_a_few_noisy_answers_are_numbers_and_large(count: int) -> None:
+    """Noise puts so many cells of pairs to 0 that some repeats of three attributes had no cell left: all was NaN."""
+    questions = collection_of("epsilon: 1, ask: pairs, oracle: hadamard").questions
+    tables = view_tables(questions, [(1.0, sums_of(questions, users(count)))])
+    fit = Fit(tables, sizes=SIZES)
+    error = standard_error(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2))
+    assert error.min() > 0.05
+    assert error.max() < 1

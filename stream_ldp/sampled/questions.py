@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stream_ldp.mechanisms import RESOLUTION, HalfSpaceResponse, PiecewiseResponse, Randomizer, RepeatedResponse
+from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse, Randomizer, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import rounded
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.randomness.allocation import Allocation
 from stream_ldp.sampled.cost import AnswerCost, RepeatedCost
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
@@ -122,7 +125,7 @@ class SignsQuestion(Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionSet:
+class QuestionSet(Allocation):
     """All questions of a collection, and the reports that answer one of them each.
 
     A row is the number of its question, in no byte, one or two, as many as the numbers need, and then the answer,
@@ -149,16 +152,10 @@ class QuestionSet:
         """Length of the vector of sums."""
         return int(self._starts[-1])
 
-    @cached_property
-    def ends(self) -> tuple[int, ...]:
-        """For each question, where the words of its users end; they begin where those of the question before end."""
-        weights = np.cumsum([each.weight for each in self.questions])
-        return tuple(round(float(each) * RESOLUTION) for each in weights / weights[-1])
-
     @property
-    def shares(self) -> NDArray[np.float64]:
-        """The probability that a user is asked each question, shape (questions,)."""
-        return np.diff(self.ends, prepend=0) / RESOLUTION
+    def weights(self) -> Sequence[float]:
+        """See `Allocation.weights`."""
+        return [each.weight for each in self.questions]
 
     @property
     def epsilon(self) -> float:
@@ -190,10 +187,6 @@ class QuestionSet:
             randomizer = self.questions[members[0]].randomizer
             sent[users, self.number_bytes : end] = randomizer.instantaneous(answers, entropy=entropy)
         return sent
-
-    def numbers(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the numbers of the questions that users with these words are asked, int64, shape (n,)."""
-        return np.searchsorted(np.array(self.ends), words.astype(np.int64), side="right")
 
     def perturb(self, numbers: NDArray[np.int64], table: Table, *, entropy: Entropy) -> NDArray[np.uint8]:
         """Make one report for each of many users: packed rows, uint8, shape (n, ceil(bits / 8)), unused bits 0.

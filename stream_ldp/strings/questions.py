@@ -6,17 +6,18 @@ import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.hashing import SEED_BYTES
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.mechanisms.randomness.allocation import Allocation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, Randomizer
@@ -82,7 +83,7 @@ class StringAnswers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StringQuestions:
+class StringQuestions(Allocation):
     """All questions of a collection of strings, of which each user answers one, by the same randomizers.
 
     A row is the number of the question, u8, the seed, u32 little-endian, and the rows of the randomizers. The number
@@ -104,25 +105,15 @@ class StringQuestions:
         *before, last = self.randomizers
         return 8 * (_HEAD + sum(-(-each.bits // 8) for each in before)) + last.bits
 
-    @cached_property
-    def ends(self) -> tuple[int, ...]:
-        """For each question, where the words of its users end; they begin where those of the question before end."""
-        weights = np.cumsum([each.weight for each in self.questions])
-        return tuple(round(float(each) * RESOLUTION) for each in weights / weights[-1])
-
     @property
-    def shares(self) -> NDArray[np.float64]:
-        """The probability that a user is asked each question, shape (questions,)."""
-        return np.diff(self.ends, prepend=0) / RESOLUTION
+    def weights(self) -> Sequence[float]:
+        """See `Allocation.weights`."""
+        return [each.weight for each in self.questions]
 
     @property
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two strings; never rounded down."""
         return round_up(sum((Fraction(each.epsilon) for each in self.randomizers), Fraction()))
-
-    def numbers(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the numbers of the questions that users with these words are asked, int64, shape (n,)."""
-        return np.searchsorted(np.array(self.ends), words.astype(np.int64), side="right")
 
     def inputs(
         self, numbers: NDArray[np.int64], seeds: NDArray[np.uint32], symbols: NDArray[np.integer]

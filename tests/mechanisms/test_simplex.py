@@ -26,7 +26,8 @@ def test_no_share_is_beyond_0_and_1_however_large_the_noise_is(
 ) -> None:
     projected = on_simplex(weights)
     assert projected.min() >= 0
-    assert 0 < projected.max() <= 1
+    assert projected.max() <= 1
+    assert projected.sum() == pytest.approx(1, abs=1e-9)
 
 
 def test_a_share_of_all_is_1_and_not_more_by_rounding() -> None:

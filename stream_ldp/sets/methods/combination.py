@@ -180,7 +180,7 @@ def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> _Scaled:
     mean = weight * x + (1.0 - weight) * y
     # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
     clear = mean > _CLEAR * np.hypot(s_x, s_y)
-    share = np.clip(mean / max(float(mean.max()), np.finfo(np.float64).tiny), 0.0, 1.0)
+    share = np.maximum(mean, 0.0) / max(float(mean.max()), np.finfo(np.float64).tiny)
     parts = 1.0 - _LOSSES[:, None, None] * (1.0 - _TILTS[:, None] * share)
     of_clear = parts[..., clear]
     squares = (x[clear] - of_clear * y[clear]) ** 2 / (s_x[clear] ** 2 + (of_clear * s_y[clear]) ** 2)

@@ -48,6 +48,13 @@ def test_an_estimate_without_reports_has_no_weight() -> None:
     assert (both.frequency.tolist(), both.standard_error.tolist()) == ([0.2, 0.9], [0.1, 0.2])
 
 
+def test_estimates_that_are_all_below_0_are_combined_as_any_others() -> None:
+    """Of two reports at a small epsilon, every frequency may be -250; the warning of an overflow fails this test."""
+    low = _estimate([3, 7], [-250.0, -250.0], [300.0, 300.0])
+    both, _ = combined_estimate(low, low, combine=Combine.VARIANCE, set_size=4)
+    assert both.frequency == pytest.approx([-250.0, -250.0])
+
+
 @pytest.mark.parametrize("later", [0.5, 1.0, 2.0, 20.0])
 def test_luck_in_the_choice_of_the_best_items_does_not_count(later: float) -> None:
     """The best 20 of 400 items that nobody holds, 100 times: their earlier estimates are far above 0, all of them.

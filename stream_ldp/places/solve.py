@@ -12,7 +12,7 @@ from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.weighted_sums import WeightedReports, weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.temporal import learnt
 from stream_ldp.sampled.oracles import mean_variance
@@ -126,7 +126,7 @@ class _Group:
     """The reports of one region at one epsilon.
 
     reports: of the current window.
-    effective: of all windows, (sum w n)^2 / (sum w^2 n) for n reports of weight w (Kish, 1965).
+    effective: of all windows, see `WeightedReports`.
     frequencies: of the region's places.
     """
 
@@ -139,14 +139,13 @@ class _Group:
 def _group(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[np.int64]]], number: int) -> _Group:
     oracle = collection.oracles[number]
     parts = [(weight, *collection.questions.part(sums, number)) for weight, sums in windows]
-    weighted = sum(weight * float(reports) for weight, reports, _ in parts)
-    squared = sum(weight**2 * float(reports) for weight, reports, _ in parts)
+    weighted = WeightedReports.of((weight, float(reports)) for weight, reports, _ in parts)
     sums = np.sum([weight * each.astype(np.float64) for weight, _, each in parts], axis=0)
     return _Group(
         oracle=oracle,
         reports=int(parts[0][1]),
-        effective=weighted**2 / squared if squared else 0.0,
-        frequencies=frequencies(oracle, sums, reports=weighted),
+        effective=weighted.effective,
+        frequencies=frequencies(oracle, sums, reports=weighted.total),
     )
 
 

@@ -13,6 +13,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
@@ -119,8 +120,8 @@ def users(collection: JointCollection, question: Question[EstimateSpec, Estimate
 def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
     """Add up all counts of a question with their weights, scaled to sum to the effective number of reports.
 
-    That number is (sum w n)^2 / (sum w^2 n) over windows of n reports and weight w (Kish, 1965): so many equally
-    weighted reports hold as much information, so errors and tests that use these counts are right.
+    So many equally weighted reports hold as much information (see `WeightedReports`), and errors and tests that use
+    these counts are right.
 
     Raises:
         TypeError: a part of the question is no count of rows.
@@ -128,9 +129,7 @@ def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowC
     sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in question.counts(RowCounts)]
     if len(sums) == 1:
         return sums[0][1]
-    weighted = sum(weight * counts.reports for weight, counts in sums)
-    squared = sum(weight**2 * counts.reports for weight, counts in sums)
-    scale = weighted / squared if squared else 1.0
+    scale = WeightedReports.of((weight, counts.reports) for weight, counts in sums).scale
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
 
 

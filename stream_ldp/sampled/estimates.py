@@ -15,6 +15,7 @@ from stream_ldp.mechanisms import (
     standard_errors,
 )
 from stream_ldp.mechanisms.simplex import on_simplex
+from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.sampled.candidates import equations, estimated_shares, solve_candidates
 from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.questions import NumberQuestion
@@ -93,8 +94,8 @@ def gathered(
 ) -> tuple[Answers, ...]:
     """Gather the answers that are about an attribute; questions that nobody has answered are left out.
 
-    windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, (sum w n)^2 /
-        (sum w^2 n) over windows of n reports and weight w (Kish, 1965).
+    windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, see
+        `WeightedReports`.
     of: position of the attribute; None for the answers to all questions.
     """
     found = []
@@ -102,12 +103,10 @@ def gathered(
         if of is not None and of not in question.of:
             continue
         parts = [(weight, *questions.part(sums, number)) for weight, sums in windows]
-        weighted = sum(weight * float(reports) for weight, reports, _ in parts)
-        if not weighted:
-            continue
-        scale = weighted / sum(weight**2 * float(reports) for weight, reports, _ in parts)
-        total = np.sum([weight * sums.astype(np.float64) for weight, _, sums in parts], axis=0)
-        found.append(Answers(question=question, reports=scale * weighted, sums=scale * total))
+        weighted = WeightedReports.of((weight, float(reports)) for weight, reports, _ in parts)
+        if weighted.total:
+            total = np.sum([weight * sums.astype(np.float64) for weight, _, sums in parts], axis=0)
+            found.append(Answers(question=question, reports=weighted.effective, sums=weighted.scale * total))
     return tuple(found)
 
 

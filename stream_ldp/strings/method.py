@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from stream_ldp.pipeline.shrinkage import Frequencies
+from stream_ldp.pipeline.weighted_sums import WeightedReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,15 +53,11 @@ class Supports:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[float, int, NDArray[np.int64]]], *, one: float, zero: float) -> Supports:
-        """Add up windows, given as (weight, reports, counts).
-
-        The sum is scaled to the effective number of reports, (sum w n)^2 / (sum w^2 n) (Kish, 1965).
-        """
+        """Add up windows, given as (weight, reports, counts), scaled to the effective number of reports."""
         given = list(parts)
-        weighted = sum(weight * reports for weight, reports, _ in given)
-        scale = weighted / sum(weight**2 * reports for weight, reports, _ in given) if weighted else 0.0
+        weighted = WeightedReports.of((weight, reports) for weight, reports, _ in given)
         counts = np.sum([weight * counts.astype(np.float64) for weight, _, counts in given], axis=0)
-        return cls(reports=scale * weighted, counts=scale * counts, one=one, zero=zero)
+        return cls(reports=weighted.effective, counts=weighted.scale * counts, one=one, zero=zero)
 
     def known(self, which: NDArray[np.intp], frequency: NDArray[np.float64], error: NDArray[np.float64]) -> Supports:
         """Return what as many reports of this window would say as it takes for other estimates of some candidates.

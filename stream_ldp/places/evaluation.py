@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.questions import CLASS, PLACE, REGION
 from stream_ldp.places.solve import place_counts
@@ -76,9 +77,7 @@ def scores(
         for weights in ("users", "variance")
     ]
     found: dict[tuple[str, str], list[tuple[float, float, float, float]]] = {}
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population[drawn]
         without = people.copy()
         without[REGION] = without[CLASS] = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.solve import factor_of, supported
@@ -120,9 +121,7 @@ def trials(
     """
     own = range(len(mechanism.sizes) - among)
     sizes = mechanism.sizes[: len(own)]
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population[drawn]
         reports = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(noise)), bits=mechanism.bits)
         counts = supported(selected(reports, mechanism.columns(own)), mechanism, own)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, random_words
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.sampled.candidates import equations, solve_cohorts
 from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.estimates import estimate_frequencies, estimate_mean, gathered
@@ -86,9 +87,7 @@ def trials(
     users: number of users in a repeat, drawn with replacement only if there are fewer rows.
     clock: returns seconds, from any origin.
     """
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population[drawn]
         for candidate in candidates:
             yield candidate, _trial(candidate.questions, people, seed=noise, clock=clock)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
 
@@ -91,9 +92,7 @@ def trials(
     users: number of users in a repeat, drawn with replacement only if there are fewer sets.
     clock: returns seconds, from any origin; a trial's seconds are those of its whole epoch, clients and server.
     """
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population.take(drawn)
         truth = people.frequencies(methods[0][1].domain)
         for epsilon, each in methods:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -89,9 +90,7 @@ def trials(
     users: number of users in a repeat, drawn with replacement only if there are fewer strings.
     clock: returns seconds, from any origin.
     """
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population[drawn]
         for candidate in candidates:
             yield candidate, _trial(candidate.method, people, k=k, seed=noise, clock=clock)

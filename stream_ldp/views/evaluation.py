@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import MECHANISMS, SeededEntropy, random_words
+from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
@@ -289,9 +290,7 @@ def trials(
     clock: returns seconds, from any origin.
     coverage: compare the standard errors, too.
     """
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise = repeat.spawn(2)
-        drawn = np.random.default_rng(sampling).choice(len(population), users, replace=users > len(population))
+    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
         people = population[drawn]
         truth = {
             of: joint_of(people[:, of], tuple(sizes[place] for place in of)) for each in sets.values() for of in each

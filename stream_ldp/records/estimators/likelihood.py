@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators.contraction import (
-    Contraction,
-    Feature,
-    FloatArray,
-    Patterns,
-    arrange,
-    gathered,
-    sums_of_pairs,
-)
+from stream_ldp.records.estimators.contraction import Contraction, arrange
+from stream_ldp.records.estimators.patterns import Feature, FloatArray, Patterns, gathered, sums_of_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,17 @@ from stream_ldp.pipeline.statistics import RowCounts
 if TYPE_CHECKING:
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["TINY_SIZES", "channels", "draw", "drawn_rows", "expected_counts", "joints", "latent", "likelihood_table"]
+__all__ = [
+    "TINY_SIZES",
+    "channels",
+    "draw",
+    "drawn_rows",
+    "expected_counts",
+    "joints",
+    "latent",
+    "likelihood_table",
+    "random_reports",
+]
 
 #: Small enough to enumerate every report.
 TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
@@ -90,3 +100,15 @@ def latent(shape: tuple[int, ...], *, seed: int, classes: int = 4) -> FloatArray
         joint += part
     total: float = joint.sum()
     return joint / total
+
+
+def random_reports(sizes: tuple[int, ...], *, n: int) -> RowCounts:
+    """Draw random rows with at least one bit in each attribute, and random counts."""
+    rng = np.random.default_rng(1)
+    parts = [rng.random((n, size)) < 0.4 for size in sizes]
+    for part in parts:
+        part[np.arange(n), rng.integers(part.shape[1], size=n)] = True
+    rows = np.packbits(np.concatenate(parts, axis=1), axis=1, bitorder="little")
+    distinct = RowCounts.of(rows, bits=sum(sizes))
+    counts = rng.integers(1, 9, size=len(distinct.counts))
+    return RowCounts(bits=distinct.bits, rows=distinct.rows, counts=counts)

@@ -10,28 +10,19 @@ import pytest
 
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import contraction
-from stream_ldp.records.estimators.contraction import NamedValues, Patterns, PatternTable, PrefixTree, arrange
+from stream_ldp.records.estimators.contraction import NamedValues, PatternTable, PrefixTree, arrange
+from stream_ldp.records.estimators.patterns import Patterns
+from tests.records.estimators.examples import random_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.records.estimators import FloatArray
-    from stream_ldp.records.estimators.contraction import Contraction, Feature
+    from stream_ldp.records.estimators.contraction import Contraction
+    from stream_ldp.records.estimators.patterns import Feature
 
 RATIOS = (0.2, 0.0, 0.5, 0.9, 0.1)
 SHAPES = [(3,), (2, 2), (8, 8), (3, 5, 2), (2, 2, 2, 2, 2), (18, 3), (3, 18, 2), (17, 17)]
-
-
-def reports(sizes: tuple[int, ...], *, n: int) -> RowCounts:
-    """Draw random rows with at least one bit in each attribute, and random counts."""
-    rng = np.random.default_rng(1)
-    parts = [rng.random((n, size)) < 0.4 for size in sizes]
-    for part in parts:
-        part[np.arange(n), rng.integers(part.shape[1], size=n)] = True
-    rows = np.packbits(np.concatenate(parts, axis=1), axis=1, bitorder="little")
-    distinct = RowCounts.of(rows, bits=sum(sizes))
-    counts = rng.integers(1, 9, size=len(distinct.counts))
-    return RowCounts(bits=distinct.bits, rows=distinct.rows, counts=counts)
 
 
 def likelihoods(counts: RowCounts, sizes: tuple[int, ...]) -> list[FloatArray]:
@@ -57,7 +48,7 @@ def table(patterns: list[Patterns], counts: FloatArray) -> Contraction:
 def test_a_tree_sums_over_rows_what_a_table_of_rows_by_cells_does(
     sizes: tuple[int, ...], largest: int, combinations: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contraction, "_LARGEST_ARRAY", largest)
+    monkeypatch.setattr(contraction, "LARGEST_ARRAY", largest)
     monkeypatch.setattr(contraction, "_COMBINATIONS_A_ROW", combinations)
     assert_sums(PrefixTree, sizes)
 
@@ -70,7 +61,7 @@ def test_a_table_of_patterns_sums_over_rows_what_a_table_of_rows_by_cells_does(
 
 
 def assert_sums(make: Callable[[list[Patterns], FloatArray], Contraction], sizes: tuple[int, ...]) -> None:
-    counts = reports(sizes, n=40_000 if make is table else 300)
+    counts = random_reports(sizes, n=40_000 if make is table else 300)
     factors = likelihoods(counts, sizes)
     weights = counts.counts.astype(np.float64)
     made = make(Patterns.of(counts, sizes=sizes, ratios=RATIOS[: len(sizes)]), weights)
@@ -91,34 +82,10 @@ def assert_sums(make: Callable[[list[Patterns], FloatArray], Contraction], sizes
 
 
 def test_a_table_is_taken_where_patterns_are_few_and_a_tree_where_most_combinations_never_occur() -> None:
-    few, many = reports((8, 8), n=40_000), reports((8, 8, 8), n=2_000)
+    few, many = random_reports((8, 8), n=40_000), random_reports((8, 8, 8), n=2_000)
     for sizes, counts, kind in (((8, 8), few, PatternTable), ((8, 8, 8), many, PrefixTree)):
         patterns = Patterns.of(counts, sizes=sizes, ratios=RATIOS[: len(sizes)])
         assert isinstance(arrange(patterns, counts.counts.astype(np.float64)), kind)
-
-
-def test_no_bit_set_says_as_little_as_all_bits_set() -> None:
-    for size in (3, 20):
-        rows = np.packbits(
-            np.eye(3, size, k=-1, dtype=np.uint8) | np.array([[0], [0], [1]]), axis=1, bitorder="little"
-        )
-        counts = RowCounts(bits=size, rows=rows, counts=np.ones(3, dtype=np.int64))
-        (patterns,) = Patterns.of(counts, sizes=(size,), ratios=(0.5,))
-        first, *_, last = patterns.likelihoods()[patterns.codes]
-        assert first.tolist() == last.tolist() == [1.0] * size
-
-
-def test_the_information_of_patterns_is_that_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for size, largest in ((5, 2**22), (20, 50)):
-        monkeypatch.setattr(contraction, "_LARGEST_ARRAY", largest)
-        counts = reports((size,), n=200)
-        (patterns,) = Patterns.of(counts, sizes=(size,), ratios=(0.3,))
-        marginal = np.random.default_rng(1).dirichlet(np.ones(size))
-        A = np.where(counts.unpacked(), 1.0, 0.3)
-        scores = A / (A @ marginal)[:, None]
-        expected = (scores * counts.counts[:, None]).T @ scores
-        found = patterns.information(counts.counts.astype(np.float64), marginal)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("largest", [2**22, 60], ids=["whole", "in-blocks"])
@@ -127,7 +94,7 @@ def test_rows_that_name_a_value_are_summed_as_a_table_does(largest: int, monkeyp
     patterns = Patterns(support=np.eye(size, dtype=np.uint8)[named], codes=np.arange(6), levels=np.array([0.2, 1.0]))
     counts = np.array([3.0, 1.0, 2.0, 5.0, 1.0, 4.0])
     dense = table([patterns], counts)
-    monkeypatch.setattr(contraction, "_LARGEST_ARRAY", largest)
+    monkeypatch.setattr(contraction, "LARGEST_ARRAY", largest)
     found = NamedValues.of([patterns], counts)
     assert found is not None
     joint = np.random.default_rng(1).dirichlet(np.ones(size))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import FloatArray, contraction
+from stream_ldp.records.estimators import FloatArray, contraction, patterns
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.records.estimators.examples import TINY_SIZES, channels, draw, drawn_rows, joints, likelihood_table
 
@@ -28,7 +28,7 @@ def test_log_likelihood_and_gradient_are_those_of_the_table_of_reports_by_cells(
     table /= table.max(axis=1, keepdims=True)
     z = table @ joint.ravel()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contraction, "_LARGEST_ARRAY", largest)
+        patch.setattr(contraction, "LARGEST_ARRAY", largest)
         score = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes)).score(joint)
     assert score.log_likelihood == pytest.approx(float(counts.counts @ np.log(z)), rel=1e-9, abs=1e-9)
     gradient = (counts.counts / z) @ table / counts.reports
@@ -40,8 +40,8 @@ def test_patterns_and_reports_give_the_same_score(sizes: tuple[int, ...], monkey
     joint = np.random.default_rng(1).dirichlet(np.ones(int(np.prod(sizes)))).reshape(sizes)
     counts, channel = draw(joint, 3_000, f=0.3, seed=1)
     narrow = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
-    monkeypatch.setattr(contraction, "_LARGEST_ARRAY", 2_000)
-    monkeypatch.setattr(contraction, "_NARROW_BITS", 0)
+    monkeypatch.setattr(contraction, "LARGEST_ARRAY", 2_000)
+    monkeypatch.setattr(patterns, "_NARROW_BITS", 0)
     wide = Likelihood.of(counts, sizes=sizes, supports=[channel] * len(sizes))
     assert wide.rows == len(counts.counts)
     assert narrow.score(joint).log_likelihood == pytest.approx(wide.score(joint).log_likelihood, rel=1e-12)
@@ -135,7 +135,7 @@ def test_all_pairs_at_once_say_what_each_pair_says_by_itself(cached: int, monkey
     counts, channel = draw(joint, 2_000, f=0.3, seed=1)
     subject = Likelihood.of(counts, sizes=sizes, supports=[channel] * 3)
     features = [np.square, np.sqrt, np.exp]
-    monkeypatch.setattr(contraction, "_CACHED", cached)
+    monkeypatch.setattr(patterns, "CACHED", cached)
     found = subject.mean_products_of_pairs(features)
     ends = np.cumsum([0, *sizes])
     for i, j in combinations(range(3), 2):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.records.estimators import squarem
+from stream_ldp.mechanisms import KRRSpec, SeededEntropy
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import Recurrence, estimator, squarem
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.objective import Objective, Point
 from stream_ldp.records.estimators.squarem import ascend
+from stream_ldp.records.solve import supported
 from tests.records.estimators.examples import draw
 
 
@@ -59,3 +62,27 @@ def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:
     ascent = ascend(objective, objective.centre, tolerance=0.01)
     assert ascent.certificate <= 0.01
     assert ascent.evaluations < plain / 4
+
+
+@pytest.mark.parametrize("slow", [150, 500])
+def test_windows_of_users_who_are_all_alike_are_certified_by_mixtures_of_steps(
+    slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearly empty cells come to rest at many rates, for which one extrapolation hardly ends."""
+    monkeypatch.setattr(squarem, "_SLOW", slow)
+    mechanism = KRRSpec(kind="k-rr", epsilon=4.0).of(sizes=(3, 3, 3))
+    past, certified = None, []
+    for window in range(4):
+        named = mechanism.perturb(np.zeros((20_000, 3), dtype=np.int64), entropy=SeededEntropy(window))
+        rows = RowCounts.of(named, bits=mechanism.bits)
+        solution = estimator("em", stop="certificate", delta=0.001).estimate(
+            supported(rows, mechanism, range(3)),
+            sizes=mechanism.sizes,
+            supports=mechanism.supports,
+            past=past,
+            recurrence=Recurrence(returning=0.0, permanent=1.0),
+        )
+        assert solution.temporal is not None
+        past = solution.temporal.past
+        certified.append(solution.certified)
+    assert all(certified) == (slow == 150)

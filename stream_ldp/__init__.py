@@ -47,7 +47,7 @@ _PLACES = {
     "ItemPopulation": "stream_ldp.client.item_population",
     "ItemReporter": "stream_ldp.client.item_reporter",
     "JointCollection": "stream_ldp.records.collection",
-    "LedgerError": "stream_ldp.privacy.ledger.ledger_file",
+    "LedgerError": "stream_ldp.privacy.ledger.store",
     "LinkingRefused": "stream_ldp.privacy.ledger.terms",
     "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
     "Marginals": "stream_ldp.sampled.answer",
@@ -205,8 +205,9 @@ if TYPE_CHECKING:
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.privacy.audit.enumeration import Enumeration
     from stream_ldp.privacy.ledger.ledger import AlreadyReported
-    from stream_ldp.privacy.ledger.ledger_file import LedgerError, LooserTerms, PrivacyLedger, load_or_create_user
+    from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
     from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+    from stream_ldp.privacy.ledger.store import LedgerError
     from stream_ldp.privacy.ledger.terms import (
         Assumption,
         BudgetExceeded,

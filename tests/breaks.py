@@ -47,7 +47,7 @@ from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
-from stream_ldp.privacy.ledger import ledger_file, private_file, secret
+from stream_ldp.privacy.ledger import private_file, secret, store
 from stream_ldp.privacy.ledger.ledger import PhaseAccount
 from stream_ldp.privacy.ledger.reports import PhaseReport
 from stream_ldp.records import collection as record_collection
@@ -380,7 +380,7 @@ def _two_a_debit(original: Any) -> Any:
 def _unlocked(original: Any) -> Any:
     def update(self: Any, change: Any) -> None:
         book = self.read()
-        with ledger_file._locked(self.path):
+        with store.locked(self.path):
             self._write(change(book))
 
     return update
@@ -412,7 +412,7 @@ def _readable(original: Any) -> Any:
     return create
 
 
-_LEDGER_FILE = "tests/privacy/ledger/test_ledger_file.py"
+_STORE = "tests/privacy/ledger/test_store.py"
 _PERMANENT = "tests/mechanisms/randomness/test_permanent.py"
 
 BREAKS: tuple[Break, ...] = (
@@ -492,12 +492,11 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(PhaseAccount, "is_over", lambda _: lambda self, epoch: False),
           subject=BOOKS, by=(CLIENT,)),
     Break(number=31, what="ledger reads outside its lock",
-          patch=_replacing(ledger_file._FileStore, "update", _unlocked), subject=SURVEY, by=(),
-          test=f"{_LEDGER_FILE}::test_threads_count_all_that_they_send"),
+          patch=_replacing(store.FileStore, "update", _unlocked), subject=SURVEY, by=(),
+          test=f"{_STORE}::test_threads_count_all_that_they_send"),
     Break(number=32, what="directory is not synced",
           patch=_replacing(private_file, "_sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
-          test=f"{_LEDGER_FILE}::"
-          "test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
+          test=f"{_STORE}::test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
     Break(number=33, what="ledger rounds epsilon to one decimal",
           patch=_replacing(PhaseReport, "to", _one_decimal), subject=BOOKS, by=(CLIENT,)),
     Break(number=34, what="partition word of 8 bits", patch=_coarse_partition, subject=BOOKS, by=(),

@@ -14,7 +14,8 @@ from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.collection.records import is_table
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.store import LedgerError
 from stream_ldp.privacy.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
 from stream_ldp.places.answer import PlaceCounts
-from stream_ldp.privacy.ledger.ledger_file import LedgerError, PrivacyLedger
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.store import FileStore, LedgerError
 from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -306,11 +307,9 @@ def _decode_ledger(data: bytes) -> None:
 
 
 def _sealed(data: bytes) -> bytes:
-    from stream_ldp.privacy.ledger.ledger_file import _FileStore  # noqa: PLC0415
-
     path, secret, _ = _ledger_file()
     content = data.partition(b"\n")[0]
-    return content + b"\n" + _FileStore(path, secret=secret)._seal(content) + b"\n"
+    return content + b"\n" + FileStore(path, secret=secret)._seal(content) + b"\n"
 
 
 def _decode_collection(data: bytes) -> None:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import hmac
 import logging
-import os
-import threading
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
-from filelock import FileLock
-from pydantic import ValidationError
-
-from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.mechanisms.randomness.user_secret import require_secret
-from stream_ldp.privacy.ledger.ledger import Book, Spending, check_terms, day_of
-from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
+from stream_ldp.privacy.ledger.ledger import check_terms, day_of
 from stream_ldp.privacy.ledger.reports import (
     PhaseReport,
     answer_reports,
@@ -29,16 +17,19 @@ from stream_ldp.privacy.ledger.reports import (
     string_reports,
 )
 from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+from stream_ldp.privacy.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
 from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.privacy.ledger.ledger import Book, Spending
     from stream_ldp.privacy.ledger.reports import AttributeReport
+    from stream_ldp.privacy.ledger.store import Store
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Table
@@ -46,20 +37,12 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["LedgerError", "LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
+__all__ = ["LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks at a ledger that another process has locked, for as long as an update takes: some 10 ms.
-LOOK_SECONDS = 0.005
-
-# 16 bytes each that separate the purposes of the keys which BLAKE2b derives from a user's secret.
+# 16 bytes that separate this purpose of a key, which BLAKE2b derives from a user's secret, from others.
 _TAG_PERSON = b"stream-ldp tag 1"
-_SEAL_PERSON = b"stream-ldp seal1"
-
-
-class LedgerError(StreamLDPError, ValueError):
-    """A ledger is missing, damaged or not this user's, or cannot be written: nothing may be sent."""
 
 
 class LooserTerms(LedgerError):
@@ -88,10 +71,10 @@ class PrivacyLedger:
     Several processes and threads may spend from one file, under whatever name they know it.
     """
 
-    def __init__(self, store: _Store, *, secret: bytes, terms: Terms) -> None:
+    def __init__(self, store: Store, *, secret: bytes, terms: Terms) -> None:
         """Use a store. Applications call `open`, `create` or `in_memory` instead."""
         self._store = store
-        self._tag_key = _derived(secret, _TAG_PERSON)
+        self._tag_key = derived_key(secret, _TAG_PERSON)
         self._terms = terms
 
     @classmethod
@@ -107,7 +90,7 @@ class PrivacyLedger:
             LedgerError: the file is missing, damaged, not of this user, or others may read it.
             ValueError: the secret is not one.
         """
-        store = _FileStore(Path(path), secret=secret)
+        store = FileStore(Path(path), secret=secret)
         agreed = store.read().terms
         if agreed is None:
             agreed = terms or Terms()
@@ -133,8 +116,8 @@ class PrivacyLedger:
             LedgerError: there is a file already, or it cannot be written.
             ValueError: the secret is not one.
         """
-        store = _FileStore(Path(path), secret=secret)
-        with _locked(store.path):
+        store = FileStore(Path(path), secret=secret)
+        with locked(store.path):
             store.create(terms)
         return cls(store, secret=secret, terms=terms)
 
@@ -145,7 +128,7 @@ class PrivacyLedger:
         terms: None for the default ones.
         """
         terms = terms or Terms()
-        return cls(_MemoryStore(terms), secret=secret, terms=terms)
+        return cls(MemoryStore(terms), secret=secret, terms=terms)
 
     @property
     def terms(self) -> Terms:
@@ -182,7 +165,7 @@ class PrivacyLedger:
 
     def is_of(self, secret: bytes) -> bool:
         """Decide whether the ledger counts what is reported with this secret."""
-        return hmac.compare_digest(self._tag_key, _derived(secret, _TAG_PERSON))
+        return hmac.compare_digest(self._tag_key, derived_key(secret, _TAG_PERSON))
 
     def attribute_reports(
         self, collection: JointCollection, values: Iterable[Sequence[int]]
@@ -322,7 +305,7 @@ def load_or_create_user(
         except OSError as error:
             raise SecretError(f"{secret_file}: {error.strerror}") from error
     # Without the lock, one of two processes that both start first would find a secret without a ledger.
-    with _locked(ledger_file):
+    with locked(ledger_file):
         is_new = not secret_file.exists()
         if is_new:
             if ledger_file.exists():
@@ -339,7 +322,7 @@ def load_or_create_user(
                 ledger_file.name,
             )
             secret = load_or_create_secret(secret_file)
-            _FileStore(ledger_file, secret=secret).create(agreed)
+            FileStore(ledger_file, secret=secret).create(agreed)
         else:
             secret = load_or_create_secret(secret_file)
     return secret, PrivacyLedger.open(ledger_file, secret=secret, terms=terms, change_terms=change_terms)
@@ -358,109 +341,3 @@ def _require_new_user(secret_file: Path, *, is_absolute: bool, terms: Terms | No
             "  -> give the nats that the user may spend, for ever: terms=Terms(budget=...), or --budget NATS"
         )
     return terms
-
-
-class _Store(Protocol):
-    """The place where the book of a user is stored."""
-
-    def read(self) -> Book:
-        """Return the book."""
-        ...
-
-    def update(self, change: Callable[[Book], Book]) -> None:
-        """Replace the book by what `change` makes of it, one update at a time; nothing changes if it raises."""
-        ...
-
-
-class _MemoryStore:
-    """A store in memory, for the threads of one process."""
-
-    def __init__(self, terms: Terms) -> None:
-        self._book = Book(terms=terms)
-        self._lock = threading.Lock()
-
-    def read(self) -> Book:
-        return self._book
-
-    def update(self, change: Callable[[Book], Book]) -> None:
-        with self._lock:
-            self._book = change(self._book)
-
-
-class _FileStore:
-    """A file of two lines: the book in JSON, and its seal, a keyed digest of the first line."""
-
-    def __init__(self, path: Path, *, secret: bytes) -> None:
-        # Once: were a link resolved at every access, its update would replace the link by a second ledger.
-        self.path = path.resolve()
-        self._seal_key = _derived(secret, _SEAL_PERSON)
-
-    def read(self) -> Book:
-        try:
-            content, _, seal = read_private(self.path).partition(b"\n")
-        except FileNotFoundError as error:
-            raise LedgerError(
-                f"{self.path}: the ledger is missing, and what its user has spent is not known\n"
-                f"  -> put it back; for a user who has never reported, make a new one: {_NEW_LEDGER}"
-            ) from error
-        except OthersMayRead:
-            raise LedgerError(
-                f"{self.path}: others may read or replace it, and see when its user reported\n"
-                f"  -> chmod 600 {self.path}"
-            ) from None
-        except OSError as error:
-            raise LedgerError(f"{self.path}: {error.strerror}") from error
-        if not hmac.compare_digest(seal.strip(), self._seal(content)):
-            raise LedgerError(
-                f"{self.path}: damaged, or the ledger of another secret: what this user has spent is not known\n"
-                f"  -> put back the newest good copy; without one, move it away and make a new one: {_NEW_LEDGER}, "
-                "which does not count what was spent before"
-            )
-        try:
-            return Book.model_validate_json(content)
-        except ValidationError as error:
-            raise LedgerError(f"{self.path}: written by another release, which must be used to go on") from error
-
-    def create(self, terms: Terms) -> None:
-        if self.path.exists():
-            raise LedgerError(f"{self.path}: there is a ledger already, which a new one would forget\n  -> open it")
-        self._write(Book(terms=terms))
-
-    def update(self, change: Callable[[Book], Book]) -> None:
-        with _locked(self.path):
-            self._write(change(self.read()))
-
-    def _write(self, book: Book) -> None:
-        content = book.model_dump_json(by_alias=True).encode()
-        try:
-            replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
-        except OSError as error:
-            raise LedgerError(f"{self.path}: cannot be written, so nothing was sent: {error.strerror}") from error
-
-    def _seal(self, content: bytes) -> bytes:
-        return hashlib.blake2b(content, key=self._seal_key, digest_size=32).hexdigest().encode()
-
-
-_NEW_LEDGER = "PrivacyLedger.create, or `stream-ldp report --new-ledger`"
-
-
-def _derived(secret: bytes, person: bytes) -> bytes:
-    """Derive a key for one purpose. A digest made with the secret itself might be a permanent response."""
-    require_secret(secret)
-    return hashlib.blake2b(key=secret, person=person, digest_size=SECRET_BYTES).digest()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Lock a ledger for all other threads and processes, by a file beside it: the ledger itself is replaced."""
-    if not path.parent.is_dir():  # which the lock would make
-        raise LedgerError(f"{path}: {os.strerror(errno.ENOENT)}")
-    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, poll_interval=LOOK_SECONDS)
-    try:
-        lock.acquire()
-    except OSError as error:
-        raise LedgerError(f"{path}: cannot be locked, so nothing was sent: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()

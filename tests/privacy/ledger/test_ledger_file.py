@@ -10,8 +10,7 @@ import multiprocessing
 import os
 import signal
 import stat
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -45,14 +44,14 @@ from stream_ldp.client import (
     load_or_create_user,
 )
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger import ledger_file
 from stream_ldp.privacy.ledger.ledger import Book
-from stream_ldp.privacy.ledger.reports import AttributeReport
+from stream_ldp.privacy.ledger.store import FileStore
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epochs_epsilon
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
+from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -60,43 +59,14 @@ if TYPE_CHECKING:
 from stream_ldp.client import AlreadyReported
 from tests.client.items import EPOCH, films
 
-SECRET = bytes(range(32))
 SETTINGS = Settings.load(brokers="nowhere:1")
-COLLECTION = collection_of()
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
-#: Terms under which the tests of other things spend.
-UNLIMITED = Terms(budget=math.inf)
-NOON_MS = 12 * 3_600_000
 RECORD = {"bathing": "no", "mobility": "some"}
 OTHER = {"bathing": "no", "mobility": "full"}
 
 #: Processes of their own, from one that has imported all of this once: it takes seconds.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])
-
-
-def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
-    ledger.spend(ledger.attribute_reports(collection, [record]), time_ms=NOON_MS)
-
-
-def counted(ledger: PrivacyLedger) -> int:
-    """Reports of the collection that the ledger holds."""
-    return next((each.memoised + each.fresh for each in ledger.spending.accounts), 0)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Create a ledger and return its file."""
-    path = tmp_path / "user" / "secret.ledger"
-    path.parent.mkdir()
-    PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
-    return path
-
-
-def opened(path: Path, **terms: Any) -> PrivacyLedger:
-    """Open a ledger under its own terms, or under these and otherwise unlimited ones, stricter or not."""
-    given = replace(UNLIMITED, **terms) if terms else None
-    return PrivacyLedger.open(path, secret=SECRET, terms=given, change_terms=True)
 
 
 # What is spent stays spent.
@@ -210,42 +180,6 @@ def test_two_processes_with_one_secret_count_all_that_they_send(path: Path) -> N
     assert counted(opened(path)) == accepted == affordable
 
 
-def test_threads_count_all_that_they_send(path: Path) -> None:
-    def spend_slowly(ledger: PrivacyLedger) -> None:
-        def reports() -> Iterator[AttributeReport]:
-            for each in ledger.attribute_reports(COLLECTION, [(0, 1)]):
-                time.sleep(0.001)  # the others run meanwhile
-                yield each
-
-        ledger.spend(reports(), time_ms=NOON_MS)
-
-    for ledger in (opened(path), PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)):
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(spend_slowly, [ledger] * 24))
-        assert counted(ledger) == 24
-
-
-def test_spending_syncs_the_file_before_and_the_directory_after_replacing_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps: list[str] = []
-    fsync, replace = os.fsync, os.replace
-
-    def syncing(descriptor: int) -> None:
-        kind = "directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
-        steps.append(f"sync {kind} of {os.fstat(descriptor).st_size > 0}")
-        fsync(descriptor)
-
-    def replacing(draft: Path, target: Path) -> None:
-        steps.append("replace")
-        replace(draft, target)
-
-    monkeypatch.setattr(os, "fsync", syncing)
-    monkeypatch.setattr(os, "replace", replacing)
-    spend(opened(path))
-    assert steps == ["sync file of True", "replace", "sync directory of True"]
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 async def test_a_full_disk_lets_no_report_out(
     broker: FakeBroker, path: Path, monkeypatch: pytest.MonkeyPatch, step: str
@@ -268,57 +202,6 @@ async def test_a_full_disk_lets_no_report_out(
 # What is damaged, missing or another's is said, and never taken for nothing.
 
 
-def test_a_changed_byte_is_noticed(path: Path) -> None:
-    spend(opened(path))
-    good = path.read_bytes()
-    for place in range(len(good) - 1):
-        path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
-        with pytest.raises(LedgerError, match=r"damaged, or the ledger of another secret"):
-            opened(path)
-    path.write_bytes(good)
-    assert counted(opened(path)) == 1
-
-
-@pytest.mark.parametrize("length", [0, 1, 20, -70, -10])
-def test_a_truncated_ledger_is_refused_as_damaged(path: Path, length: int) -> None:
-    path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(LedgerError, match=r"(?s)damaged.*-> put back the newest good copy.*--new-ledger"):
-        opened(path)
-
-
-def test_a_count_cannot_be_set_back_without_the_secret(path: Path) -> None:
-    spend(opened(path))
-    content, seal = path.read_text(encoding="utf-8").split("\n", 1)
-    document = json.loads(content)
-    document["spending"]["accounts"][0]["memoised"] = 0
-    path.write_text(json.dumps(document, separators=(",", ":")) + "\n" + seal, encoding="utf-8")
-    with pytest.raises(LedgerError, match=r"damaged"):
-        opened(path)
-
-
-def test_the_ledger_of_another_user_is_refused(path: Path) -> None:
-    with pytest.raises(LedgerError, match=r"the ledger of another secret"):
-        PrivacyLedger.open(path, secret=bytes(32))
-
-
-def test_a_ledger_that_vanishes_is_not_made_anew(path: Path) -> None:
-    ledger = opened(path)
-    spend(ledger)
-    path.unlink()
-    with pytest.raises(LedgerError, match=r"(?s)is missing.*-> put it back.*--new-ledger"):
-        spend(ledger)
-    with pytest.raises(LedgerError, match=r"is missing"):
-        opened(path)
-    assert not path.exists()
-
-
-def test_a_new_ledger_does_not_replace_an_existing_one(path: Path) -> None:
-    spend(opened(path))
-    with pytest.raises(LedgerError, match=r"there is a ledger already"):
-        PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
-    assert counted(opened(path)) == 1
-
-
 def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"nothing/ledger: No such file"):
         PrivacyLedger.create(tmp_path / "nothing" / "ledger", secret=SECRET, terms=UNLIMITED)
@@ -328,17 +211,6 @@ def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     with pytest.raises(LedgerError, match=r"directory: Is a directory"):
         opened(tmp_path / "directory")
-
-
-def test_the_ledger_of_a_release_that_writes_more_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Newer(Book):
-        more: int = 1
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ledger_file, "Book", Newer)
-        PrivacyLedger.create(path.with_name("newer"), secret=SECRET, terms=UNLIMITED)
-    with pytest.raises(LedgerError, match=r"another release"):
-        opened(path.with_name("newer"))
 
 
 def test_a_short_secret_is_refused() -> None:
@@ -791,15 +663,6 @@ async def test_a_reporter_without_a_ledger_has_the_default_budget(broker: FakeBr
 # Files under several names, and in several hands.
 
 
-def test_a_ledger_known_by_a_symbolic_link_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
-    alias = tmp_path / "alias"
-    alias.symlink_to(path)
-    for turn in range(4):
-        spend(opened((path, alias)[turn % 2]))
-    assert alias.is_symlink()
-    assert counted(opened(path)) == counted(opened(alias)) == 4
-
-
 def test_a_secret_known_by_a_symbolic_link_has_the_ledger_beside_its_target(tmp_path: Path) -> None:
     file, alias = tmp_path / "there" / "secret", tmp_path / "here"
     secret, ledger = load_or_create_user(file, terms=UNLIMITED)
@@ -809,23 +672,6 @@ def test_a_secret_known_by_a_symbolic_link_has_the_ledger_beside_its_target(tmp_
     assert again == secret
     assert counted(same) == 1
     assert sorted(each.name for each in tmp_path.iterdir()) == ["here", "there"]
-
-
-def test_a_draft_that_somebody_has_made_a_link_is_not_followed(path: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("untouched", encoding="utf-8")
-    path.with_name(f".{path.name}.draft").symlink_to(victim)
-    spend(opened(path))
-    assert victim.read_text(encoding="utf-8") == "untouched"
-    assert not path.is_symlink()
-    assert counted(opened(path)) == 1
-
-
-@pytest.mark.parametrize("mode", [0o640, 0o606, 0o602])
-def test_a_ledger_that_others_may_read_or_write_is_refused(path: Path, mode: int) -> None:
-    path.chmod(mode)
-    with pytest.raises(LedgerError, match=r"(?s)others may read or replace it.*-> chmod 600 "):
-        opened(path)
 
 
 def test_a_relative_path_makes_no_new_user_and_finds_a_known_one(
@@ -860,7 +706,7 @@ def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: py
 
 def written_by_an_earlier_release(path: Path, **parts: Any) -> None:
     """Write what a release without terms wrote."""
-    store = ledger_file._FileStore(path, secret=SECRET)
+    store = FileStore(path, secret=SECRET)
     content = json.dumps({"accounts": [], "phases": [], **parts}, separators=(",", ":")).encode()
     path.write_bytes(content + b"\n" + store._seal(content) + b"\n")
     path.chmod(0o600)

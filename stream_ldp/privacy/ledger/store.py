@@ -1,0 +1,165 @@
+"""The store of a user's book: in memory, or in a file that is sealed with the secret and locked while it changes."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import hmac
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from filelock import FileLock
+from pydantic import ValidationError
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms.randomness.user_secret import require_secret
+from stream_ldp.privacy.ledger.ledger import Book
+from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from stream_ldp.privacy.ledger.terms import Terms
+
+__all__ = ["FileStore", "LedgerError", "MemoryStore", "Store", "derived_key", "locked"]
+
+#: Seconds between two looks at a ledger that another process has locked, for as long as an update takes: some 10 ms.
+_LOOK_SECONDS = 0.005
+
+# 16 bytes that separate this purpose of a key, which BLAKE2b derives from a user's secret, from others.
+_SEAL_PERSON = b"stream-ldp seal1"
+
+
+class LedgerError(StreamLDPError, ValueError):
+    """A ledger is missing, damaged or not this user's, or cannot be written: nothing may be sent."""
+
+
+class Store(Protocol):
+    """A place that holds the book of one user."""
+
+    def read(self) -> Book:
+        """Return the book."""
+        ...
+
+    def update(self, change: Callable[[Book], Book]) -> None:
+        """Replace the book by what `change` makes of it, one update at a time; nothing changes if it raises."""
+        ...
+
+
+class MemoryStore:
+    """A store in memory, for the threads of one process."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._book = Book(terms=terms)
+        self._lock = threading.Lock()
+
+    def read(self) -> Book:
+        """See `Store.read`."""
+        return self._book
+
+    def update(self, change: Callable[[Book], Book]) -> None:
+        """See `Store.update`."""
+        with self._lock:
+            self._book = change(self._book)
+
+
+class FileStore:
+    """A file of two lines: the book in JSON, and its seal, a keyed digest of the first line."""
+
+    def __init__(self, path: Path, *, secret: bytes) -> None:
+        # Once: were a link resolved at every access, its update would replace the link by a second ledger.
+        self.path = path.resolve()
+        self._seal_key = derived_key(secret, _SEAL_PERSON)
+
+    def read(self) -> Book:
+        """See `Store.read`.
+
+        Raises:
+            LedgerError: the file is missing, damaged, not of this user, or others may read it.
+        """
+        try:
+            content, _, seal = read_private(self.path).partition(b"\n")
+        except FileNotFoundError as error:
+            raise LedgerError(
+                f"{self.path}: the ledger is missing, and what its user has spent is not known\n"
+                f"  -> put it back; for a user who has never reported, make a new one: {_NEW_LEDGER}"
+            ) from error
+        except OthersMayRead:
+            raise LedgerError(
+                f"{self.path}: others may read or replace it, and see when its user reported\n"
+                f"  -> chmod 600 {self.path}"
+            ) from None
+        except OSError as error:
+            raise LedgerError(f"{self.path}: {error.strerror}") from error
+        if not hmac.compare_digest(seal.strip(), self._seal(content)):
+            raise LedgerError(
+                f"{self.path}: damaged, or the ledger of another secret: what this user has spent is not known\n"
+                f"  -> put back the newest good copy; without one, move it away and make a new one: {_NEW_LEDGER}, "
+                "which does not count what was spent before"
+            )
+        try:
+            return Book.model_validate_json(content)
+        except ValidationError as error:
+            raise LedgerError(f"{self.path}: written by another release, which must be used to go on") from error
+
+    def create(self, terms: Terms) -> None:
+        """Store a new book, in which nothing is spent.
+
+        Raises:
+            LedgerError: there is a file already, or it cannot be written.
+        """
+        if self.path.exists():
+            raise LedgerError(f"{self.path}: there is a ledger already, which a new one would forget\n  -> open it")
+        self._write(Book(terms=terms))
+
+    def update(self, change: Callable[[Book], Book]) -> None:
+        """See `Store.update`.
+
+        Raises:
+            LedgerError: as `read`, or the file cannot be locked or written.
+        """
+        with locked(self.path):
+            self._write(change(self.read()))
+
+    def _write(self, book: Book) -> None:
+        content = book.model_dump_json(by_alias=True).encode()
+        try:
+            replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
+        except OSError as error:
+            raise LedgerError(f"{self.path}: cannot be written, so nothing was sent: {error.strerror}") from error
+
+    def _seal(self, content: bytes) -> bytes:
+        return hashlib.blake2b(content, key=self._seal_key, digest_size=32).hexdigest().encode()
+
+
+_NEW_LEDGER = "PrivacyLedger.create, or `stream-ldp report --new-ledger`"
+
+
+def derived_key(secret: bytes, person: bytes) -> bytes:
+    """Derive a key for one purpose. A digest made with the secret itself might be a permanent response."""
+    require_secret(secret)
+    return hashlib.blake2b(key=secret, person=person, digest_size=SECRET_BYTES).digest()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Lock a ledger for all other threads and processes, by a file beside it: the ledger itself is replaced.
+
+    Raises:
+        LedgerError: its directory is missing, or the lock cannot be made.
+    """
+    if not path.parent.is_dir():  # which the lock would make
+        raise LedgerError(f"{path}: {os.strerror(errno.ENOENT)}")
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, poll_interval=_LOOK_SECONDS)
+    try:
+        lock.acquire()
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be locked, so nothing was sent: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,22 @@
+"""Every test of ledgers may have one in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.client import PrivacyLedger
+from tests.privacy.ledger.ledgers import SECRET, UNLIMITED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Create a ledger and return its file."""
+    path = tmp_path / "user" / "secret.ledger"
+    path.parent.mkdir()
+    PrivacyLedger.create(path, secret=SECRET, terms=UNLIMITED)
+    return path

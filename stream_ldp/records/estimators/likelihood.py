@@ -137,15 +137,16 @@ class Likelihood:
         """
         return self._contraction.backward(self._contraction.counts, features) / self.reports
 
-    def mean_products_of_pairs(self, features: Sequence[Feature]) -> FloatArray:
-        """Mean over the reports of the product of every two features, of attributes that need not be solved together.
+    def mean_products_of_pairs(self, features: Sequence[Feature]) -> tuple[FloatArray, FloatArray]:
+        """Mean over the reports of the product of every two features, and of its square.
 
-        features: as in `mean_products`.
+        features: as in `mean_products`, of attributes that need not be solved together.
 
         Returns:
-            Shape (sum of sizes, sum of sizes): the features of all attributes one after another.
+            Both of shape (features, features): those of all attributes one after another.
         """
-        return sums_of_pairs(self._patterns, self._counts, features) / self.reports
+        products, squares = sums_of_pairs(self._patterns, self._counts, features)
+        return products / self.reports, squares / self.reports
 
     def information(self, marginal: FloatArray) -> FloatArray:
         """Compute the observed information of one report about the value of a single attribute, shape (size, size).

@@ -194,8 +194,10 @@ def gathered(patterns: Sequence[Patterns], counts: FloatArray) -> tuple[Sequence
     return every_combination(patterns), counted(patterns, counts)
 
 
-def sums_of_pairs(patterns: Sequence[Patterns], counts: FloatArray, features: Sequence[Feature]) -> FloatArray:
-    """Sum count times the product of every two features over the rows, those of all attributes in one matrix product.
+def sums_of_pairs(
+    patterns: Sequence[Patterns], counts: FloatArray, features: Sequence[Feature]
+) -> tuple[FloatArray, FloatArray]:
+    """Sum the products of every two features over the rows, and their squares, each in one matrix product for all.
 
     A table for each pair of attributes takes as long for a row as the product does, and then what each pair costs.
 
@@ -203,15 +205,14 @@ def sums_of_pairs(patterns: Sequence[Patterns], counts: FloatArray, features: Se
     features: for each attribute, from the likelihoods of its values to as many numbers, row by row.
 
     Returns:
-        Shape (sum of sizes, sum of sizes): the features of all attributes one after another.
+        Both of shape (features, features): those of all attributes one after another.
     """
-    width = sum(each.size for each in patterns)
     tables = [
         each.likelihoods(feature) if each.size <= _NARROW_BITS else None
         for each, feature in zip(patterns, features, strict=True)
     ]
-    sums = np.zeros((width, width))
-    step = max(1, CACHED // width)
+    step = max(1, CACHED // sum(each.size for each in patterns))
+    sums: list[FloatArray] = []
     for begin in range(0, len(counts), step):
         rows = np.arange(begin, min(begin + step, len(counts)))
         columns = np.concatenate(
@@ -221,9 +222,12 @@ def sums_of_pairs(patterns: Sequence[Patterns], counts: FloatArray, features: Se
             ],
             axis=1,
         )
-        columns *= np.sqrt(counts[rows])[:, None]
-        sums += columns.T @ columns
-    return sums
+        weighted = columns * np.sqrt(counts[rows])[:, None]
+        columns *= weighted
+        of_block = [weighted.T @ weighted, columns.T @ columns]
+        sums = [so_far + more for so_far, more in zip(sums, of_block, strict=True)] if sums else of_block
+    products, squares = sums
+    return products, squares
 
 
 def numbered(patterns: Sequence[Patterns]) -> NDArray[np.intp]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import LEAST_RETAINED, AttributeBasis, Moments, ProductBasis, Scored
+from stream_ldp.records.estimators.basis import LEAST_RETAINED, AttributeBasis, Moments, ProductBasis
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
 from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios, tied_means
 from stream_ldp.records.estimators.factor import Factor
@@ -39,7 +39,7 @@ from stream_ldp.records.estimators.squarem import ascend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+    from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
 
 __all__ = ["INDEPENDENCE_LEVEL", "Prior", "hidden_factor"]
 
@@ -387,11 +387,7 @@ class _AllPairs(NamedTuple):
     @classmethod
     def of(cls, likelihood: Likelihood, attributes: Sequence[AttributeBasis]) -> Self:
         """Compute it for at least one report."""
-        varying = np.concatenate([np.arange(len(each.marginal)) > 0 for each in attributes])
-        every = np.ix_(varying, varying)
-        scored = [Scored(each) for each in attributes]
-        means = likelihood.mean_products_of_pairs([each.scores for each in scored])[every]
-        squares = likelihood.mean_products_of_pairs([each.squares for each in scored])[every]
+        means, squares = likelihood.mean_products_of_pairs([_varying_scores(each) for each in attributes])
         return cls(tuple(attributes), Moments(likelihood.reports, means, squares))
 
     @property
@@ -433,6 +429,11 @@ class _AllPairs(NamedTuple):
             )
             found += float(ratios.sum())
         return found
+
+
+def _varying_scores(attribute: AttributeBasis) -> Feature:
+    """Return the feature that is the scores of an attribute's functions but the constant."""
+    return lambda likelihoods: attribute.scores(likelihoods)[:, 1:]
 
 
 def _pairs(select: Callable[..., Likelihood], attributes: Sequence[AttributeBasis]) -> dict[tuple[int, int], _Pair]:

@@ -136,12 +136,13 @@ def test_all_pairs_at_once_say_what_each_pair_says_by_itself(cached: int, monkey
     subject = Likelihood.of(counts, sizes=sizes, supports=[channel] * 3)
     features = [np.square, np.sqrt, np.exp]
     monkeypatch.setattr(patterns, "CACHED", cached)
-    found = subject.mean_products_of_pairs(features)
+    products, squares = subject.mean_products_of_pairs(features)
     ends = np.cumsum([0, *sizes])
     for i, j in combinations(range(3), 2):
-        expected = subject.of_few(i, j).mean_products([features[i], features[j]])
-        pair = found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
-        np.testing.assert_allclose(pair, expected, rtol=1e-12)
+        pair, place = subject.of_few(i, j), np.s_[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
+        np.testing.assert_allclose(products[place], pair.mean_products([features[i], features[j]]), rtol=1e-12)
+        squared = [lambda x, of=features[each]: of(x) ** 2 for each in (i, j)]
+        np.testing.assert_allclose(squares[place], pair.mean_products(squared), rtol=1e-12)
 
 
 def test_reports_that_name_one_of_many_values_are_told_by_the_value_alone() -> None:

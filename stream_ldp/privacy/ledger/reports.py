@@ -203,15 +203,15 @@ def string_reports(
     table: symbols of the strings, shape (n, length).
     secret, tag_key: as for `answer_reports`.
     """
-    questions = collection.method.questions
-    numbers, seeds = string_answers.asked(collection, secrets=[secret] * len(table))
+    questions, users = collection.method.questions, len(table)
+    (number,), seeds = string_answers.asked(collection, secrets=[secret])
     shown = [
         None if tag_key is None else _tag(string_answers.held_words(collection, int(number), inputs, key=tag_key))
-        for number, inputs in zip(numbers, questions.inputs(numbers, seeds, table), strict=True)
+        for inputs in questions.inputs(np.full(users, number), np.repeat(seeds, users), table)
     ]
     return _shown_answers(
         collection,
-        int(numbers[0]),
+        int(number),
         attribute=collection.string.name,
         cost=AnswerCost(epsilon=questions.epsilon),
         tags=shown,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.privacy.ledger.reports import answer_reports, attribute_reports, place_reports, string_reports
 from stream_ldp.privacy.ledger.terms import Assumption
 from stream_ldp.records.collection import JointCollection
+from tests.places.examples import collection_of as places_of
 from tests.privacy.ledger.surveys import KEY, SURVEY, collection_of, spent
+from tests.sampled.examples import collection_of as answers_of
+from tests.strings.examples import collection_of as strings_of
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,12 @@ def test_adding_an_attribute_keeps_the_responses_of_the_others() -> None:
     spending = spent(both, [(1, 2)], before=spent(alone, [(1,)]))
     expected = alone.mechanism.epsilon(reports=2) + alone.mechanism.epsilon(reports=1)
     assert spending.epsilon == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_records_show_nothing_of_any_kind_of_collection() -> None:
+    secret = bytes(32)
+    strings, answers, places = strings_of(), answers_of(), places_of()
+    assert attribute_reports(collection_of(2), [], tag_key=KEY) == ()
+    assert string_reports(strings, strings.table([]), secret=secret, tag_key=KEY) == ()
+    assert answer_reports(answers, answers.table([]), secret=secret, tag_key=KEY) == ()
+    assert place_reports(places, places.table([]), tag_key=KEY) == ()

@@ -10,7 +10,7 @@ from pydantic import Field
 from stream_ldp.mechanisms.bloom import BloomResponse
 from stream_ldp.mechanisms.channel import ChannelResponse
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, standard_errors
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, noise_variance, standard_errors
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
@@ -76,6 +76,7 @@ __all__ = [
     "Values",
     "frequencies",
     "new_secret",
+    "noise_variance",
     "random_order",
     "random_words",
     "standard_errors",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["FrequencyOracle", "frequencies", "standard_errors"]
+__all__ = ["FrequencyOracle", "frequencies", "noise_variance", "standard_errors"]
 
 
 class FrequencyOracle(Randomizer):
@@ -174,6 +174,19 @@ def frequencies(
     if not reports:
         return np.zeros(oracle.size)
     return (oracle.supports(sums, reports=reports) / reports - q) / (p - q)
+
+
+def noise_variance(oracle: FrequencyOracle, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance of the noise in `frequencies`, times the number of reports, of the shape of `frequency`.
+
+    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 for a frequency f (Wang, Blocki, Li and Jha, 2017, eq. 1). The
+    users and what they hold are given: it is without the sampling of users.
+
+    frequency: true shares of the users.
+    """
+    p, q = oracle.support
+    found: NDArray[np.float64] = (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
+    return found
 
 
 def standard_errors(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.kind import POPULATIONS
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.sampled.oracles import mean_variance
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.collection import PlaceCollection
 
 __all__ = ["Plan", "RegionPlan", "plan"]
-
-_SUM_BYTES = 8  # bytes of a counter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +71,7 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
         report_bytes=row_width(questions.bits),
         epsilons=collection.mechanism_spec.epsilon,
         counters=questions.counters,
-        state_bytes=questions.counters * _SUM_BYTES,
+        state_bytes=questions.counters * SUM_BYTES,
         regions=tuple(
             RegionPlan(
                 regions=sizes.count(size),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import HadamardResponse, frequencies
+from stream_ldp.mechanisms import HadamardResponse, frequencies, noise_variance
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
@@ -109,7 +109,7 @@ def place_counts(collection: PlaceCollection, windows: Sequence[tuple[float, NDA
         projected[places] += possible
         shares = possible / total
         variance[places] += total**2 * sum(
-            weight**2 * _noise(group.oracle, shares) / group.effective
+            weight**2 * noise_variance(group.oracle, shares) / group.effective
             # Where users do not count alike, it matters which of them have chosen which epsilon.
             + (weight - group.reports / total) ** 2 * shares * (1 - shares) / group.effective
             for weight, group in zip(weights, groups, strict=True)
@@ -147,13 +147,6 @@ def _group(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[n
         effective=weighted.effective,
         frequencies=frequencies(oracle, sums, reports=weighted.total),
     )
-
-
-def _noise(oracle: FrequencyOracle, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variance of the frequencies of users with these shares, times the number of reports, same shape."""
-    p, q = oracle.support
-    noise: NDArray[np.float64] = (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2
-    return noise
 
 
 def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> Plausibility:

@@ -53,7 +53,7 @@ class SampledAttribute(Part):
         return fill_in_values(data)
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _one_domain(self) -> Self:
         given = [each for each in (self.values, self.candidates, self.range) if each is not None]
         if len(given) != 1:
             raise ParameterError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, random_words
+from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, noise_variance, random_words
 from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.sampled.candidates import equations, solve_cohorts
 from stream_ldp.sampled.cohorts import BucketQuestion
@@ -181,19 +181,18 @@ def _expected(questions: QuestionSet, *, of: int, people: Table) -> float:
         # Which users there are is given; only who of them is in which cohort is drawn.
         return float((errors**2 - truth * (1 - truth) / len(people)).mean())
     if column.dtype.kind == "i":
-        p, q = _oracle(questions, of).support
-        noise = float((truth * p * (1 - p) + (1 - truth) * q * (1 - q)).mean()) / (p - q) ** 2
+        told = float(noise_variance(_oracle(questions, of), truth).mean())
         held = float((truth * (1 - truth)).mean())
     else:
         (attribute,) = {each.attributes[each.of.index(of)] for _, each in about}
         numbers = attribute.scaled(column)
-        held, noise = float(numbers.var()), 0.0
+        held, told = float(numbers.var()), 0.0
         for share, each in about:
             if isinstance(each, NumberQuestion):
-                noise += share / asked * float(each.randomizer.variance(numbers).mean())
+                told += share / asked * float(each.randomizer.variance(numbers).mean())
             elif isinstance(each.randomizer, HalfSpaceResponse):
-                noise += share / asked * float((each.randomizer.scale**2 - numbers**2).mean())
-    return (noise + (1 - asked) * held) / (asked * len(people))
+                told += share / asked * float((each.randomizer.scale**2 - numbers**2).mean())
+    return (told + (1 - asked) * held) / (asked * len(people))
 
 
 def _values(questions: QuestionSet, of: int) -> int:

@@ -6,8 +6,17 @@ import math
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse, UnaryResponse
+from stream_ldp.mechanisms import (
+    DirectResponse,
+    FrequencyOracle,
+    HadamardResponse,
+    SubsetResponse,
+    UnaryResponse,
+    noise_variance,
+)
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.mechanisms.subset import MAX_SIZE
 
@@ -20,12 +29,9 @@ __all__ = ["VALUE_ORACLES", "epsilon_of_distortion", "mean_variance", "value_ora
 def mean_variance(oracle: FrequencyOracle) -> float:
     """Compute the variance of the estimate of a frequency, times the number of reports, for a uniform population.
 
-    It is the mean over the values of [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 with f = 1 / k: the noise alone,
-    without the error of sampling users (Wang, Blocki, Li and Jha, 2017, eq. 1).
+    It is the noise alone, of values whose frequencies are all 1 / k, without the error of sampling users.
     """
-    p, q = oracle.support
-    share = 1 / oracle.size
-    return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+    return float(noise_variance(oracle, np.array(1 / oracle.size)))
 
 
 @lru_cache

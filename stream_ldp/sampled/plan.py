@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.pipeline.kind import POPULATIONS
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.sampled.candidates import are_told_apart, equations, solve_cohorts
 from stream_ldp.sampled.cohorts import BucketQuestion
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.sampled.collection import SampledCollection
 
 __all__ = ["AttributePlan", "Plan", "plan", "worst_variance"]
-
-_SUM_BYTES = 8  # bytes of a counter
 
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
@@ -89,7 +87,7 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
         per_report=questions.epsilon,
         changed=questions.for_ever,
         counters=questions.counters,
-        state_bytes=questions.counters * _SUM_BYTES,
+        state_bytes=questions.counters * SUM_BYTES,
         attributes=tuple(_attribute(collection, place, populations) for place in range(len(collection.attributes))),
     )
 

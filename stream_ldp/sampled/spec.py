@@ -93,7 +93,7 @@ class SampledSpec(Part):
     mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _options_agree(self) -> Self:
         of_channel = [name for name in ("alphabet", "measure", "table") if name in self.model_fields_set]
         if self.oracle == "channel":
             self._check_channel()

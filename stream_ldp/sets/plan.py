@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.sets.methods.usual import usual_kind
 from stream_ldp.sets.phases import Target, epochs_epsilon
 
@@ -26,8 +26,6 @@ EPOCHS_PER_USER = (1, 7, 30, 365)
 
 #: Chance that the estimate of any item that nobody holds exceeds the smallest frequency that counts as above 0.
 FALSE_ALARM = 0.05
-
-_SUM_BYTES = 8  # bytes of a counter in memory
 
 #: Users of the epoch for which errors are computed; for others they are in proportion to 1 / sqrt(users). There are
 #: so many that rounding to whole reports changes nothing.
@@ -176,7 +174,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             bits=oracle.bits,
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
-            state_bytes=oracle.counters * _SUM_BYTES,
+            state_bytes=oracle.counters * SUM_BYTES,
             errors=tuple(_error(estimate, items=items, users=count) for count in users) if has_frequencies else (),
         )
 

@@ -88,7 +88,7 @@ class OfPairs:
     pairs: Mapping[tuple[int, int], NDArray[np.float64]]
     p_values: Mapping[tuple[int, int], float]
     direct: Callable[[tuple[int, ...]], NDArray[np.float64]] | None = None
-    _fitted: dict[tuple[int, int], NDArray[np.float64]] = field(default_factory=dict)
+    _fitted: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:

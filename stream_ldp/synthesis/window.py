@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -107,12 +107,13 @@ def _selected(question: Question[Any, Any], bits: Sequence[int]) -> tuple[tuple[
     )
 
 
-def labels_of(collection: Collection, synthetic: NDArray[np.int64]) -> dict[str, NDArray[np.str_]]:
+def labels_of(
+    collection: JointCollection | ViewsCollection, synthetic: NDArray[np.int64]
+) -> dict[str, NDArray[np.str_]]:
     """Return the values of records, by the name of the attribute; each of shape (n,).
 
     synthetic: value indices, shape (n, attributes).
     """
-    labels = {each.name: each.labels for each in cast("JointCollection | ViewsCollection", collection).attributes}
-    return {
-        name: np.array(values)[column] for (name, values), column in zip(labels.items(), synthetic.T, strict=True)
-    }
+    names = [attribute.name for attribute in collection.attributes]
+    columns = zip(names, collection.record_labels, synthetic.T, strict=True)
+    return {name: np.array(labels)[column] for name, labels, column in columns}

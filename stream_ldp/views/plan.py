@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.kind import POPULATIONS
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.views.design import Design, ranked
 from stream_ldp.views.expected import DEPENDENCE, expected_avd, rr_information
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DesignPlan", "Plan", "Relation", "plan"]
 
-_SUM_BYTES = 8  # bytes of a counter
 #: Designs that a plan shows beside the one in use.
 _RUNNERS_UP = 4
 
@@ -120,7 +119,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         attribute_epsilon=questions.for_ever,
         changed=questions.for_ever,
         counters=questions.counters,
-        state_bytes=questions.counters * _SUM_BYTES,
+        state_bytes=questions.counters * SUM_BYTES,
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(each, populations, dependence) for each in others[:_RUNNERS_UP]),

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ReportSums"]
+__all__ = ["SUM_BYTES", "ReportSums"]
+
+#: Bytes of a sum in memory.
+SUM_BYTES = 8
 
 #: Reports, length of the vector, entries that are written out, bytes of each.
 _HEAD = struct.Struct("<QIIB")

@@ -113,29 +113,6 @@ class RRLDP(Mechanism):
                 f"p (chance to send 1 for a 0) must be below q (for a 1), got p={self.p}, q={self.q}", "p"
             )
 
-    @classmethod
-    def with_epsilon(
-        cls,
-        *,
-        sizes: tuple[int, ...],
-        for_ever: float,
-        per_report: float | None = None,
-        neighbours: int | None = None,
-    ) -> Self:
-        """Return the mechanism whose loss, for constant records, is at most these epsilons; see `rr_parameters`.
-
-        for_ever, per_report: epsilon of all reports of one record and of one report, in nats. Without `per_report`
-            there is no IRR, and the first report costs as much as all.
-        neighbours: number of attributes in which two records may differ; None for all, which are any two records.
-
-        Raises:
-            ParameterError: no parameters have such a loss, or a size is out of its range.
-        """
-        f, p, q = rr_parameters(
-            for_ever=for_ever, per_report=per_report, neighbours=checked_neighbours(neighbours, sizes)
-        )
-        return cls(sizes=sizes, f=f, p=p, q=q)
-
     @property
     def bits(self) -> int:
         """Number of bits of a report: the sum of the sizes."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import RRLDP, SubsetResponse
+from stream_ldp.mechanisms import SubsetResponse
 from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.mechanisms.loloha import SignResponse
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.repeated import RepeatedResponse
+from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def test_what_epsilon_could_be_is_said_where_it_is_beyond_the_resolution(epsilon
         (1e-12, lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon, for_ever=2.0)),
         (1.25e-9, lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2)),
         (1e-12, lambda epsilon: SignResponse(epsilon=epsilon, for_ever=2.0)),
-        (1e-12, lambda epsilon: RRLDP.with_epsilon(sizes=(2, 3), for_ever=epsilon)),
-        (1e-12, lambda epsilon: RRLDP.with_epsilon(sizes=(2, 3), for_ever=1.0, per_report=epsilon)),
+        (1e-12, lambda epsilon: rr_parameters(for_ever=epsilon, per_report=None, neighbours=2)),
+        (1e-12, lambda epsilon: rr_parameters(for_ever=1.0, per_report=epsilon, neighbours=2)),
     ],
 )
 def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[float], object]) -> None:
@@ -75,8 +76,8 @@ def test_an_epsilon_of_which_no_exponential_is_a_number_is_refused_like_any_othe
 
 
 def test_rr_ldp_gives_no_more_than_it_can_for_an_epsilon_however_large() -> None:
-    most = RRLDP.with_epsilon(sizes=(2, 3), for_ever=1_000.0, per_report=500.0)
-    assert RRLDP.with_epsilon(sizes=(2, 3), for_ever=1e300, per_report=1e299) == most
+    most = rr_parameters(for_ever=1_000.0, per_report=500.0, neighbours=2)
+    assert rr_parameters(for_ever=1e300, per_report=1e299, neighbours=2) == most
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

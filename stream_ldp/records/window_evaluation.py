@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.mechanism import Symbols
     from stream_ldp.records.estimators import Estimator, FloatArray, Solution
 
-__all__ = ["Evidence", "Stream", "Told", "WindowScore", "WindowTrial", "window_scores", "window_trials"]
+__all__ = ["MadeOf", "Stream", "Told", "WindowScore", "WindowTrial", "window_scores", "window_trials"]
 
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
 _END = 0.4
@@ -35,7 +35,7 @@ _FIRST_SCORED = 0.25
 
 #: What an estimate is made of: the window's reports and a prior, or all reports of the windows until then, as if each
 #: were another user's (`pooled`) or each user's together (`linked`).
-Evidence = Literal["window", "temporal", "pooled", "linked"]
+MadeOf = Literal["window", "temporal", "pooled", "linked"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -149,7 +149,7 @@ class WindowTrial:
     last: whether it is that of the last window.
     """
 
-    prior: Evidence
+    prior: MadeOf
     returning: float
     avd: float
     coverage: float
@@ -165,7 +165,7 @@ class WindowScore:
     last_avd, last_coverage: means of the last windows alone.
     """
 
-    prior: Evidence
+    prior: MadeOf
     returning: float
     avd: float
     coverage: float
@@ -192,7 +192,7 @@ class WindowScore:
 def window_trials(
     stream: Stream,
     *,
-    priors: Sequence[Evidence],
+    priors: Sequence[MadeOf],
     repeats: int,
     seed: int,
     estimator: Estimator,
@@ -210,44 +210,17 @@ def window_trials(
     """
     if stream.among and "linked" in priors:
         raise ValueError("reports that are linked tell of no hidden factor: leave among out")
-    mechanism, own = stream.mechanism, stream.estimated
-    recurrence = Recurrence(returning=stream.returning, permanent=mechanism.permanent_share)
-    sizes, supports = tuple(mechanism.sizes[each] for each in own), [mechanism.supports[each] for each in own]
-    columns = mechanism.columns(own)
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        before: dict[Evidence, Solution] = {}
-        pooled, linked = RowCounts.empty(mechanism.bits), list[RowCounts]()
-        everybody = np.zeros(sizes)
+        before: dict[MadeOf, Solution] = {}
+        reported = _Reported(stream, links="linked" in priors)
+        everybody = np.zeros([stream.mechanism.sizes[each] for each in stream.estimated])
         for window, told in enumerate(stream.draw(repeat)):
             truth = told.truth
             everybody += (truth - everybody) / (window + 1)
-            counts = RowCounts.of(told.rows, bits=mechanism.bits)
-            pooled += counts
-            if "linked" in priors:
-                linked.insert(0, told.linked(bits=mechanism.bits))
+            reported.add(told)
             for prior in priors:
-                last = before.get(prior)
                 begun = clock()
-                used, odds = counts, None
-                if prior == "pooled":
-                    effect = mechanism.design_effect(
-                        reports_per_user=replace(stream, windows=window + 1).reports_per_user
-                    )
-                    used = pooled.scaled(1.0 / effect)
-                elif prior == "linked":
-                    users = LinkedUsers.of(linked, bits=mechanism.bits)
-                    odds = mechanism.linked_odds(users.ones, users.reports)
-                factor = factor_of(used, mechanism, range(len(mechanism.sizes))) if stream.among else None
-                solution = estimator.estimate(
-                    supported(selected(used, columns), mechanism, own),
-                    sizes=sizes,
-                    supports=supports,
-                    start=None if last is None else last.joint,
-                    past=None if last is None or last.temporal is None else last.temporal.past,
-                    recurrence=recurrence if prior == "temporal" else None,
-                    odds=odds,
-                    factor=factor and factor[: len(own)],
-                )
+                solution = reported.solved(prior, estimator, last=before.get(prior))
                 seconds = clock() - begun
                 before[prior] = solution
                 yield WindowTrial(
@@ -261,9 +234,56 @@ def window_trials(
                 )
 
 
+class _Reported:
+    """The reports of the latest window of a stream, and of those before it."""
+
+    def __init__(self, stream: Stream, *, links: bool) -> None:
+        """Begin without a window; `links` says whether reports are kept with their users."""
+        self._stream, self._links = stream, links
+        bits = stream.mechanism.bits
+        self._window, self._pooled, self._windows = RowCounts.empty(bits), RowCounts.empty(bits), 0
+        self._linked: list[RowCounts] = []
+
+    def add(self, told: Told) -> None:
+        """Add the next window."""
+        bits = self._stream.mechanism.bits
+        self._window = RowCounts.of(told.rows, bits=bits)
+        self._pooled += self._window
+        self._windows += 1
+        if self._links:
+            self._linked.insert(0, told.linked(bits=bits))
+
+    def solved(self, made_of: MadeOf, estimator: Estimator, *, last: Solution | None) -> Solution:
+        """Estimate the joint distribution of the latest window.
+
+        last: the solution of the window before by the same evidence; None if there was none.
+        """
+        stream, mechanism, own = self._stream, self._stream.mechanism, self._stream.estimated
+        used, odds, recurrence = self._window, None, None
+        if made_of == "pooled":
+            effect = mechanism.design_effect(reports_per_user=replace(stream, windows=self._windows).reports_per_user)
+            used = self._pooled.scaled(1.0 / effect)
+        elif made_of == "linked":
+            users = LinkedUsers.of(self._linked, bits=mechanism.bits)
+            odds = mechanism.linked_odds(users.ones, users.reports)
+        elif made_of == "temporal":
+            recurrence = Recurrence(returning=stream.returning, permanent=mechanism.permanent_share)
+        factor = factor_of(used, mechanism, range(len(mechanism.sizes))) if stream.among else None
+        return estimator.estimate(
+            supported(selected(used, mechanism.columns(own)), mechanism, own),
+            sizes=tuple(mechanism.sizes[each] for each in own),
+            supports=[mechanism.supports[each] for each in own],
+            start=None if last is None else last.joint,
+            past=None if last is None or last.temporal is None else last.temporal.past,
+            recurrence=recurrence,
+            odds=odds,
+            factor=factor and factor[: len(own)],
+        )
+
+
 def window_scores(outcomes: Iterable[WindowTrial]) -> list[WindowScore]:
     """Make one score for each share and prior, in the order in which they first appear."""
-    together: dict[tuple[float, Evidence], list[WindowTrial]] = {}
+    together: dict[tuple[float, MadeOf], list[WindowTrial]] = {}
     for each in outcomes:
         together.setdefault((each.returning, each.prior), []).append(each)
     return [WindowScore.of(trials) for trials in together.values()]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Mechanism, MechanismSpec
     from stream_ldp.records.evaluation import Score
-    from stream_ldp.records.window_evaluation import Evidence, WindowScore
+    from stream_ldp.records.window_evaluation import MadeOf, WindowScore
 
 __all__ = ["joint"]
 
@@ -273,7 +273,7 @@ class _Reporting:
         windows: int,
         drift: NDArray[np.int64] | None,
         shares: Sequence[float],
-        priors: Sequence[Evidence],
+        priors: Sequence[MadeOf],
     ) -> list[WindowScore]:
         """Evaluate an estimator with each prior on consecutive windows, for each share of returning users."""
         trials_of_shares = (
@@ -330,7 +330,7 @@ def _shares(listed: str) -> list[float]:
     return shares
 
 
-def _linked(mechanism: Mechanism, *, methods: str, stop: Stop) -> list[Evidence]:
+def _linked(mechanism: Mechanism, *, methods: str, stop: Stop) -> list[MadeOf]:
     """Return what is made of all reports of the windows, if they can be linked."""
     if not mechanism.links:
         fail("--linked needs rr-ldp with p and q: without them all reports of a user are one", code=2)
@@ -339,11 +339,11 @@ def _linked(mechanism: Mechanism, *, methods: str, stop: Stop) -> list[Evidence]
     return ["pooled", "linked"]
 
 
-def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[Evidence]:
+def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[MadeOf]:
     """Read the priors to compare of a method with this stopping rule."""
     if "," in methods:
         fail(f"--windows compares priors of one method, got --methods {methods}", code=2)
-    known: dict[str, Evidence] = {prior: prior for prior in PRIORS}
+    known: dict[str, MadeOf] = {prior: prior for prior in PRIORS}
     named = list(PRIORS) if listed is None else distinct(listed, "prior")
     for name in named:
         if name not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """The means over all repeats of a candidate."""
+    """The means over all repeats of a candidate, see `Trial`."""
 
     oracle: str
     epsilon: float
@@ -102,10 +102,7 @@ def scores(outcomes: Iterable[tuple[Candidate, Trial]]) -> list[Score]:
         Score(
             oracle=oracle,
             epsilon=epsilon,
-            mse=float(np.mean([each.mse for each in repeats])),
-            mse_expected=float(np.mean([each.mse_expected for each in repeats])),
-            avd=float(np.mean([each.avd for each in repeats])),
-            seconds=float(np.mean([each.seconds for each in repeats])),
+            **{each.name: float(np.mean([getattr(trial, each.name) for trial in repeats])) for each in fields(Trial)},
         )
         for (oracle, epsilon), repeats in by_candidate.items()
     ]

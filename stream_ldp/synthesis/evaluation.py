@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.collection.synthesis import Synthesis
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.estimators import Stop
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
@@ -107,7 +108,14 @@ def trials(
     dependence: expected AVD between two attributes and the product of their margins, for the choice of views.
     users: number of users in a repeat, drawn with replacement only if there are fewer rows; as many are made.
     clock: returns seconds, from any origin.
+
+    Raises:
+        ParameterError: the population has a single row, and none that could be kept apart, or nobody.
     """
+    if len(population) < 2:
+        raise ParameterError(
+            "records are compared with some that are kept apart: give a population of 2 rows or more"
+        )
     for repeat in np.random.SeedSequence(seed).spawn(repeats):
         sampling, noise, drawing = repeat.spawn(3)
         generator = np.random.default_rng(sampling)

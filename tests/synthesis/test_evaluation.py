@@ -7,12 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.synthesis.evaluation import Score, scores, trials
 from tests.views.examples import SIZES, users
 
 
-def scored(*methods: str, epsilons: tuple[float, ...] = (4.0,), seed: int = 1) -> list[Score]:
-    table = users(3_000)
+def scored(*methods: str, epsilons: tuple[float, ...] = (4.0,), seed: int = 1, people: int = 3_000) -> list[Score]:
+    table = users(people)
     population = np.column_stack([table[str(place)] for place in range(4)])
     clock = itertools.count().__next__
     outcomes = trials(
@@ -47,3 +48,9 @@ def test_the_seed_repeats_everything_and_epsilons_keep_their_order() -> None:
     found = scored("tree", epsilons=(4.0, 1.0), seed=3)
     assert found == scored("tree", epsilons=(4.0, 1.0), seed=3)
     assert [each.epsilon for each in found] == [4.0, 1.0]
+
+
+@pytest.mark.parametrize("people", [0, 1])
+def test_a_population_of_which_no_record_can_be_kept_apart_is_refused(people: int) -> None:
+    with pytest.raises(ParameterError, match="a population of 2 rows or more"):
+        scored("independent", people=people)

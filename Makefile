@@ -4,8 +4,9 @@ BIN := $(VENV)/bin
 SECONDS ?=
 
 # As many processes as tests/conftest.py says for `auto`; file by file, so that what a file sets up is set up once. A
-# pool of threads in each would only be in the way of the others.
-TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+# pool of threads in each would only be in the way of the others. Compiled modules are kept, whatever the environment
+# says: else each of these processes, and of those that tests start, compiles everything anew.
+TEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test test-all bench check docs format install clean
 

@@ -14,7 +14,9 @@ from tests.records.examples import TOWNS_TEXT
 
 
 def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(towns_file: Path) -> None:
-    done = CliRunner().invoke(app, ["plan", str(towns_file), "--for-ever", "12", "--per-report", "3"])
+    # Few reports, since the solves of many are timed for seconds.
+    wanted = ["--for-ever", "12", "--per-report", "3", "--reports", "500"]
+    done = CliRunner().invoke(app, ["plan", str(towns_file), *wanted])
     assert done.exit_code == 0, done.output
     line = done.stdout.splitlines()[0]
     assert line.startswith("mechanism: {kind: rr-ldp, f: ")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app, timing
+from stream_ldp.records import solve_time
+from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
 
 if TYPE_CHECKING:
@@ -42,6 +44,23 @@ def test_a_plan_as_json_has_the_times_of_every_series_and_number_of_reports(surv
         (name, reports) for name in ("bathing-mobility", "mobility") for reports in (1_000, 5_000)
     ]
     assert len(document["too_slow"]) == 2
+
+
+def test_where_solves_take_long_no_large_sample_is_solved_not_even_before_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "measured", lambda work: 90.0 + 0 * bool(work()))
+    drawn: list[int] = []
+    draw = solve_time._drawn
+
+    def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
+        drawn.append(reports)
+        return draw(collection, reports, seed=seed)
+
+    monkeypatch.setattr(solve_time, "_drawn", noted)
+    collection = JointCollection.load(write_survey(tmp_path / "survey.yaml"))
+    timing.solve_times(collection, populations=[100_000])
+    assert 0 < max(drawn) <= 10_000
 
 
 def test_what_is_measured_is_the_time_of_the_work() -> None:

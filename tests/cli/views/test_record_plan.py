@@ -11,6 +11,9 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 
+#: By default, the solves of up to a million reports are timed as well, which takes seconds.
+FEW = ("--reports", "500")
+
 
 def test_the_json_gives_cells_state_size_and_privacy(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), "--json", "--reports", "500", "--reports", "5000"])
@@ -30,7 +33,7 @@ def test_the_json_gives_cells_state_size_and_privacy(towns_file: Path) -> None:
 
 
 def test_the_table_names_every_estimate_and_rounds_epsilon_up(towns_file: Path) -> None:
-    done = CliRunner().invoke(app, ["plan", str(towns_file)], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app, ["plan", str(towns_file), *FEW], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     assert "narrow" in done.stdout
     assert "for ever" in done.stdout
@@ -57,18 +60,18 @@ def test_the_plan_says_whose_rows_are_counted_for_an_estimate_among_more_attribu
         "window: {size: 60s}\n"
         "estimates: [{name: own, of: [a0, a1]}, {name: all, of: [a0, a1], among: [a0, a1, a3]}]\n"
     )
-    shown = CliRunner().invoke(app, ["plan", str(file)], env={"COLUMNS": "200"}).stdout
+    shown = CliRunner().invoke(app, ["plan", str(file), *FEW], env={"COLUMNS": "200"}).stdout
     assert "a0, a1; rows of 3 attributes" in shown
     assert shown.count("; rows of") == 1
-    own, among = json.loads(CliRunner().invoke(app, ["plan", str(file), "--json"]).stdout)["estimates"]
+    own, among = json.loads(CliRunner().invoke(app, ["plan", str(file), *FEW, "--json"]).stdout)["estimates"]
     assert (own["bits"], among["bits"]) == (4, 6)
     assert among["counted"] == ["a0", "a1", "a3"]
 
 
 def test_another_mechanism_with_the_same_epsilon_is_compared(towns_file: Path) -> None:
-    done = CliRunner().invoke(app, ["plan", str(towns_file)], env={"COLUMNS": "300"})
+    done = CliRunner().invoke(app, ["plan", str(towns_file), *FEW], env={"COLUMNS": "300"})
     assert "With `kind: k-rr, epsilon: " in done.stdout
     assert ": it is the better one for " in done.stdout
-    document = json.loads(CliRunner().invoke(app, ["plan", str(towns_file), "--json"]).stdout)
+    document = json.loads(CliRunner().invoke(app, ["plan", str(towns_file), *FEW, "--json"]).stdout)
     assert [other["kind"] for other in document["others"]] == ["k-rr"]
     assert len(document["others"][0]["errors"]) == len(document["estimates"])

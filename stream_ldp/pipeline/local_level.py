@@ -99,7 +99,8 @@ class Drift(NamedTuple):
         return cls(float(weights @ DRIFTS), jumped, after - after.max())
 
 
-class Errors(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Errors:
     """The errors of m_k' as functions of the gain.
 
     variances: V_k.
@@ -125,6 +126,20 @@ class Errors(NamedTuple):
             + gain**2 * self.noise.fresh
             + self.permanent(gain) ** 2 * self.noise.permanent
         )
+
+    @property
+    def best_gain(self) -> FloatArray:
+        """The gain at which s_k' + b_k'^2 Var p_k is least."""
+        free = 1.0 - self.held
+        own = self.noise.fresh + self.noise.sampling + free**2 * self.noise.permanent
+        best: FloatArray = (self.variances - self.held * free * self.noise.permanent) / (self.variances + own)
+        return np.clip(best, 0.0, 1.0)
+
+    @property
+    def best_gain_about_users(self) -> FloatArray:
+        """The gain at which `about_users` is least: larger, since the users are those of this window."""
+        noise = self.noise._replace(sampling=np.zeros_like(self.noise.sampling))
+        return replace(self, variances=self.variances + self.noise.sampling, noise=noise).best_gain
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -220,7 +235,7 @@ def follow(
             level=Level.first(found, noise, drift.evidence),
         )
     errors = Errors(variances=past.variances + drift.variance * steps, held=past.permanent, noise=noise)
-    gain = _best_gain(errors)
+    gain = errors.best_gain
     mean = past.mean + gain * (found - past.mean)
     variances, permanent = errors.about_population(gain), errors.permanent(gain)
     # A past that holds the same permanent noise is no second witness of what that noise hides.
@@ -296,14 +311,6 @@ def _expected(past: Level, noise: Noise, prior: Frequencies | None) -> tuple[Flo
     again = past.permanent * noise.permanent / variance
     unknown = (1.0 - again) ** 2 * drawn.standard_deviation**2 + noise.permanent * past.variances / variance
     return drawn.mean + again * drawn.moved, unknown + own
-
-
-def _best_gain(errors: Errors) -> FloatArray:
-    """Compute the gain at which s_k' + b_k'^2 Var p_k is least."""
-    free = 1.0 - errors.held
-    own = errors.noise.fresh + errors.noise.sampling + free**2 * errors.noise.permanent
-    best: FloatArray = (errors.variances - errors.held * free * errors.noise.permanent) / (errors.variances + own)
-    return np.clip(best, 0.0, 1.0)
 
 
 def _normalised(logarithms: FloatArray) -> FloatArray:

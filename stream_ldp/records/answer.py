@@ -73,7 +73,8 @@ class Fit(MessagePart):
     )
     prior_centre: str | None = Field(
         default=None,
-        description="centre of the prior: uniform, independence, pairs, factor or previous; null without a prior",
+        description="centre of the prior: uniform, independence, pairs or factor (older finals: or previous); null "
+        "without a prior",
     )
 
 
@@ -91,15 +92,16 @@ class Independence(MessagePart):
 
 
 class Filter(MessagePart):
-    """What a final estimate leaves to the next one, beside its joint; see records/estimators/temporal.py."""
+    """What a final estimate leaves to the next one; see records/estimators/temporal.py."""
 
+    mean: list[Any] | None = Field(
+        default=None,
+        description="the joint as all reports so far give it, without any prior, so that cells may be below 0, "
+        "nested as the joint is; older finals are without it, and their joint stands for it",
+    )
     variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
-    doubt: list[Any] | None = Field(
-        default=None,
-        description="how much larger each variance may well be, nested likewise; older finals are without it",
-    )
 
 
 class LearntMarginals(MessagePart):
@@ -117,7 +119,7 @@ class Temporal(MessagePart):
 
     alone: list[Any] = Field(description="the probabilities without it, nested likewise")
     users: Finite = Field(
-        ge=0, description="weight of the windows before, in users who report without noise; 0 if they are not used"
+        ge=0, description="weight of the windows before, in users who report as those do; 0 if they are not used"
     )
     drift: Finite | None = Field(
         description="expected squared change of a coefficient from one window to the next; null in a first window"

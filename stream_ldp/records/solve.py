@@ -45,6 +45,9 @@ __all__ = [
 
 #: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
 _FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
+#: Digits of the errors and weights that a final leaves, and of its mean, some of whose coefficients are ten thousand
+#: times as noisy as others, which must not drown in the rounding of these.
+_DIGITS, _DIGITS_OF_MEAN = 6, 12
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -244,10 +247,9 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
         return None
     left = before.temporal.filter
     found = Past(
-        joint=before.joint(),
+        mean=before.joint() if left.mean is None else np.array(left.mean, dtype=np.float64),
         variances=np.array(left.variances, dtype=np.float64),
         permanent=np.array(left.permanent, dtype=np.float64),
-        doubt=np.zeros(before.shape) if left.doubt is None else np.array(left.doubt, dtype=np.float64),
         evidence=np.array(left.evidence, dtype=np.float64),
     )
     return found if fits(found, sizes) else None
@@ -274,18 +276,18 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
         drift=temporal.drift,
         jumped=temporal.jumped,
         filter=Filter(
+            mean=_short(left.mean, digits=_DIGITS_OF_MEAN),
             variances=_short(left.variances),
             permanent=_short(left.permanent),
             evidence=tuple(left.evidence.tolist()),
-            doubt=_short(left.doubt),
         )
         if final
         else None,
     )
 
 
-def _short(array: NDArray[np.float64]) -> list[Any]:
-    """Nest the numbers of an array, to six digits: they are errors and weights, and there can be many."""
-    short = [float(f"{number:.6g}") for number in array.ravel().tolist()]
+def _short(array: NDArray[np.float64], *, digits: int = _DIGITS) -> list[Any]:
+    """Nest the numbers of an array, to some digits, since there can be many."""
+    short = [float(f"{number:.{digits}g}") for number in array.ravel().tolist()]
     nested: list[Any] = np.array(short).reshape(array.shape).tolist()
     return nested

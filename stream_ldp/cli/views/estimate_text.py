@@ -159,7 +159,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     if (temporal := estimate.temporal) is not None and temporal.users:
         distance = estimate.distance(np.array(temporal.alone))
         yield (
-            f"the windows before weigh as much as {temporal.users:,.0f} users without noise, and move the answer by "
+            f"the windows before weigh as much as {temporal.users:,.0f} more users would, and move the answer by "
             f"{distance:.4f}"
         )
     independence = estimate.independence

@@ -96,8 +96,11 @@ class RowCounts:
         """Return the counts of what each distinct row has become, such as some of its bits; see `of`."""
         return self._grouped(bits, rows, self.counts)
 
-    def scaled(self, weight: float) -> RowCounts:
-        """Return the same rows with every count multiplied by `weight` > 0, as float64."""
+    def scaled(self, weight: float | NDArray[np.float64]) -> RowCounts:
+        """Return the same rows with every count multiplied by a positive weight, as float64.
+
+        weight: one for all rows, or one for each, shape (distinct,).
+        """
         return RowCounts(bits=self.bits, rows=self.rows, counts=self.counts.astype(np.float64) * weight)
 
     @property

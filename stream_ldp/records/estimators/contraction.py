@@ -67,6 +67,10 @@ class Contraction(Protocol):
         """Return the patterns of some attributes, in ascending order, and how often each row of these came."""
         ...
 
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """Put numbers in the order and shape of `forward` in that of the rows that were arranged."""
+        ...
+
 
 def arrange(patterns: Sequence[Patterns], counts: FloatArray) -> Contraction:
     """Arrange rows, at least one.
@@ -115,6 +119,10 @@ class PatternTable:
         table = self.counts.reshape([len(each) for each in self._patterns])
         return every_combination([self._patterns[j] for j in attributes]), table.sum(axis=others).ravel()
 
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """See `Contraction.by_row`."""
+        return numbers.reshape(-1)[numbered(self._patterns)]
+
     def _factors(self, features: Sequence[Feature | None]) -> tuple[FloatArray, FloatArray]:
         tables = [each.likelihoods(feature) for each, feature in zip(self._patterns, features, strict=True)]
         one = np.ones((1, 1))
@@ -161,6 +169,10 @@ class NamedValues:
     def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:  # noqa: ARG002
         """See `Contraction.select`: there is one attribute."""
         return every_combination([self._patterns]), self.counts
+
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """See `Contraction.by_row`."""
+        return numbers[self._patterns.codes]
 
 
 class PrefixTree:
@@ -227,12 +239,19 @@ class PrefixTree:
         """See `Contraction.select`: rows with the same patterns are added up if these are few."""
         return gathered([self._patterns[j] for j in attributes], self._rows)
 
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """See `Contraction.by_row`."""
+        ordered = np.empty_like(numbers)
+        ordered[np.concatenate([each.rows for each in self._blocks])] = numbers
+        return ordered
+
 
 class _Block:
     """The levels below the head for rows of neighbouring nodes.
 
     span: the nodes of the head.
-    counts: how often each row came; rows are sorted by node.
+    rows: places of the rows among those that were arranged, sorted by node.
+    counts: how often each of them came.
     """
 
     def __init__(
@@ -250,7 +269,8 @@ class _Block:
             parent, parents = reached, len(representative)
         order = np.argsort(parent, kind="stable")
         self._leaves = _Level(patterns[-1].select(rows[order]), parent[order], parents=parents)
-        self.counts = counts[rows[order]]
+        self.rows = rows[order]
+        self.counts = counts[self.rows]
 
     def forward(self, numbers: FloatArray) -> FloatArray:
         for level in self._levels:

@@ -11,13 +11,13 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.records.estimators.em import CertifiedEM, PaperEM
 from stream_ldp.records.estimators.lasso import PairLasso, PaperLasso
-from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.likelihood import Likelihood, possible
 from stream_ldp.records.estimators.lremh import CertifiedLREMH, PaperLREMH
 from stream_ldp.records.estimators.prior import INDEPENDENCE_LEVEL, Prior
 from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.standard_error import standard_error
-from stream_ldp.records.estimators.temporal import TemporalPrior, first_past, fits
+from stream_ldp.records.estimators.temporal import first_past, fits, follow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,6 +122,7 @@ class _Estimator:
         factor: Sequence[FloatArray] | None = None,
     ) -> Solution:
         if odds is None:
+            counts = possible(counts, sizes=sizes, supports=supports)
             likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)
         elif self.method is not Method.LASSO and self.stop is Stop.CERTIFICATE:
             likelihood = Likelihood.of_linked(odds, sizes=sizes)
@@ -140,24 +141,40 @@ class _Estimator:
             prior=Prior.learn(likelihood, factor=factor),
         )
         alone = self._solved(problem, start, independence=_independence(problem))
-        return alone if recurrence is None else self._learnt(problem, alone, past, recurrence)
+        if recurrence is None:
+            return alone
+        return self._learnt(problem, alone, start, past=past, recurrence=recurrence, factor=factor)
 
-    def _learnt(self, problem: Problem, alone: Solution, past: Past | None, recurrence: Recurrence) -> Solution:
-        """Estimate with the past as the centre of the prior, or alone if that is expected to err less."""
-        window, solution, prior = problem.prior, alone, None
-        if past is not None:
-            prior = TemporalPrior.following(past, window, recurrence)
-            if prior.helps(window):
-                solution = self._solved(replace(problem, prior=prior), past.joint, independence=alone.independence)
-        if prior is None or solution is alone:
-            left = first_past(window, alone.joint, recurrence, None if prior is None else prior.evidence)
+    def _learnt(
+        self,
+        problem: Problem,
+        alone: Solution,
+        start: FloatArray | None,
+        *,
+        past: Past | None,
+        recurrence: Recurrence,
+        factor: Sequence[FloatArray] | None,
+    ) -> Solution:
+        """Estimate with what the windows before say; alone if there are none, or they have nothing to say."""
+        window = problem.prior
+        followed = None if past is None else follow(past, window, recurrence)
+        if followed is None or followed.drift.jumped:
+            together = None
+            left = first_past(window, recurrence, None if followed is None else followed.drift.evidence)
         else:
-            left = prior.past(solution.joint)
+            together, left = followed.problem(problem, factor=factor), followed.past
+        solution, users = alone, 0.0
+        if followed is not None and together is not None:
+            solution = self._solved(
+                together, alone.joint if start is None else start, independence=alone.independence
+            )
+            solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
+            users = followed.reports - window.moments.reports
         temporal = Temporal(
             alone=alone.joint,
-            users=0.0 if solution is alone else solution.prior_users,
-            drift=None if prior is None else prior.drift,
-            jumped=prior is not None and prior.jumped,
+            users=users,
+            drift=None if followed is None else followed.drift.variance,
+            jumped=followed is not None and followed.drift.jumped,
             past=left,
         )
         return replace(solution, temporal=temporal)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Support
 
-__all__ = ["Feature", "FloatArray", "Likelihood", "Score"]
+__all__ = ["Feature", "FloatArray", "Likelihood", "Score", "possible"]
 
 #: Floor of a cell: a start with cells of 0 can give a report likelihood 0, of which the logarithm is infinite.
 _SMALLEST = 1e-100
@@ -73,13 +73,11 @@ class Likelihood:
         Raises:
             ValueError: the rows do not have one bit for each value.
         """
-        if counts.bits != sum(sizes):
-            raise ValueError(f"attributes of sizes {sizes} have {sum(sizes)} bits, the rows have {counts.bits}")
-        possible = _possible(counts, sizes=sizes, supports=supports)
+        counts = possible(counts, sizes=sizes, supports=supports)
         return cls(
             sizes=sizes,
-            counts=possible.counts.astype(np.float64),
-            patterns=Patterns.of(possible, sizes=sizes, ratios=[each.ratio for each in supports]),
+            counts=counts.counts.astype(np.float64),
+            patterns=Patterns.of(counts, sizes=sizes, ratios=[each.ratio for each in supports]),
         )
 
     @classmethod
@@ -130,12 +128,38 @@ class Likelihood:
         """Compute the log-likelihood alone, as in `Score`."""
         return _log_likelihood(self._contraction.counts, self._contraction.forward(np.maximum(joint, _SMALLEST)))
 
-    def mean_products(self, features: Sequence[Feature]) -> FloatArray:
+    def mean_products(self, features: Sequence[Feature], *, weights: FloatArray | None = None) -> FloatArray:
         """Mean over the reports of the products of one feature of each attribute, shape `sizes`.
 
         features: for each attribute, from the likelihoods of its values to as many numbers, row by row.
+        weights: a factor of every row, as `relative` returns them; 1 if there are none.
         """
-        return self._contraction.backward(self._contraction.counts, features) / self.reports
+        counts = self._contraction.counts
+        return self._contraction.backward(counts if weights is None else counts * weights, features) / self.reports
+
+    def relative(self, function: FloatArray, joint: FloatArray) -> FloatArray:
+        """Compute the likelihood of every row under a function of the cells over that at a joint distribution.
+
+        function: shape `sizes`; it may be negative.
+        joint: positive, shape `sizes`.
+
+        Returns:
+            A number a row, in the order and shape of the contraction; see `by_row`.
+        """
+        ratios: FloatArray = self._contraction.forward(function) / self._contraction.forward(joint)
+        return ratios
+
+    def mean(self, numbers: FloatArray) -> float:
+        """Mean over the reports of a number a row, as `relative` returns them."""
+        return float(np.vdot(self._contraction.counts, numbers)) / self.reports
+
+    def by_row(self, numbers: FloatArray) -> FloatArray:
+        """Put a number a row, as `relative` returns them, in the order of the rows that were counted."""
+        return self._contraction.by_row(numbers)
+
+    def weighted(self, weights: FloatArray) -> Likelihood:
+        """Return the likelihood of the same rows, each so many times as often; weights have shape (rows,)."""
+        return Likelihood(sizes=self.sizes, counts=self._counts * weights, patterns=self._patterns)
 
     def mean_products_of_pairs(self, features: Sequence[Feature]) -> tuple[FloatArray, FloatArray]:
         """Mean over the reports of the product of every two features, and of its square.
@@ -174,16 +198,22 @@ def _log_likelihood(counts: FloatArray, z: FloatArray) -> float:
     return float(np.vdot(counts, np.log(z)))
 
 
-def _possible(counts: RowCounts, *, sizes: Sequence[int], supports: Sequence[Support]) -> RowCounts:
-    """Leave out the rows that no report can have."""
+def possible(counts: RowCounts, *, sizes: Sequence[int], supports: Sequence[Support]) -> RowCounts:
+    """Leave out the rows that no report can have.
+
+    Raises:
+        ValueError: the rows do not have one bit for each value.
+    """
+    if counts.bits != sum(sizes):
+        raise ValueError(f"attributes of sizes {sizes} have {sum(sizes)} bits, the rows have {counts.bits}")
     if all(each.zero > 0.0 and each.one < 1.0 for each in supports):
         return counts
     parts = np.split(counts.unpacked(), np.cumsum(sizes)[:-1], axis=1)
-    possible = np.ones(len(counts.counts), dtype=np.bool_)
+    kept = np.ones(len(counts.counts), dtype=np.bool_)
     for attribute, support in zip(parts, supports, strict=True):
         ones = attribute.sum(axis=1)
         if support.zero == 0.0:
-            possible &= ones <= 1
+            kept &= ones <= 1
         if support.one == 1.0:
-            possible &= ones >= 1
-    return RowCounts(bits=counts.bits, rows=counts.rows[possible], counts=counts.counts[possible])
+            kept &= ones >= 1
+    return RowCounts(bits=counts.bits, rows=counts.rows[kept], counts=counts.counts[kept])

@@ -68,7 +68,6 @@ class Prior:
     strength: weight of the prior, in users.
     variances: prior variance of each coefficient in `basis`, with the doubt about it, shape of the joint; the
         constant's has no meaning, since the reports settle it.
-    mean_variances: the same without the doubt, the posterior mean.
     cautious_errors: expected squared error of each coefficient about the users who reported, over all variances that
         the reports leave open; see `Evidence.expected_errors`.
     share_errors: those of `marginals`, one an attribute.
@@ -83,7 +82,6 @@ class Prior:
     centre: FloatArray
     strength: float
     variances: FloatArray
-    mean_variances: FloatArray
     cautious_errors: FloatArray
     share_errors: tuple[ShareErrors, ...]
     p_value: float
@@ -114,13 +112,13 @@ class Prior:
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)
-        variances, means = np.full(likelihood.sizes, joint.variance), np.full(likelihood.sizes, joint.mean_variance)
+        variances = np.full(likelihood.sizes, joint.variance)
         errors = np.zeros(likelihood.sizes)
         if len(attributes) >= 3:
             errors[basis.order >= 3] = joint.errors(last=True)
         for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
             place = _varying(len(attributes), *which)
-            variances[place], means[place] = level.variance, level.mean_variance
+            variances[place] = level.variance
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
         of_shares = []
         for j, (level, own) in enumerate(zip(marginals, basis.attributes, strict=True)):
@@ -137,7 +135,6 @@ class Prior:
             centre=joint.objective.centre,
             strength=joint.objective.strength,
             variances=variances,
-            mean_variances=means,
             cautious_errors=errors,
             share_errors=tuple(of_shares),
             dependence=dependence,
@@ -169,14 +166,6 @@ class Prior:
         """What a change of each mean score changes in the estimate: resolved / lambda, finite where lambda is 0."""
         N, retained = self.moments.reports, self.basis.retained
         return N * self.spread / (1.0 - retained + N * retained * self.spread)
-
-    def errors(self, variances: FloatArray) -> FloatArray:
-        """Compute the expected squared error of each coefficient of `expected` about the users who reported.
-
-        variances: prior variance of each coefficient, which may be another than the estimate takes it for.
-        """
-        N, retained = self.moments.reports, self.basis.retained
-        return (1.0 - self.resolved) ** 2 * (variances + 1.0 / N) + self.response**2 * retained * (1.0 - retained) / N
 
     @property
     def expected(self) -> FloatArray:
@@ -320,11 +309,6 @@ class _Level:
         It believes all of the dependence: there may be as much, if the reports say little.
         """
         return self.evidence.doubtful_variance
-
-    @property
-    def mean_variance(self) -> float:
-        """Prior variance of the coefficients without the doubt."""
-        return self.evidence.variance
 
     def errors(self, *, last: bool) -> FloatArray:
         """Compute the cautious errors of the coefficients; see `Evidence.expected_errors`.

@@ -68,17 +68,15 @@ class Independence:
 class Past:
     """All that a window takes from those before it (see temporal.py); arrays but `evidence` have the joint's shape.
 
-    joint: the estimate of the window before.
-    variances: s_k, the mean squared error of each of its coefficients about the population.
+    mean: m_k, as a joint distribution without any prior: it sums to 1, and cells may be far outside [0, 1].
+    variances: s_k, the mean squared error of each of its coefficients about the population, without b_k^2 Var p_k.
     permanent: b_k, the part of the users' permanent noise that each holds.
-    doubt: w_k, how much larger s_k may well be.
     evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.
     """
 
-    joint: FloatArray
+    mean: FloatArray
     variances: FloatArray
     permanent: FloatArray
-    doubt: FloatArray
     evidence: FloatArray
 
 
@@ -87,7 +85,8 @@ class Temporal:
     """What a window has learnt from those before it, and what the next one can learn from it.
 
     alone: the joint as the window's own reports give it.
-    users: weight of the past in the solution, in users who report without noise; 0 if it is that of the window alone.
+    users: weight of the windows before in the solution, in users who report as those of this window did; 0 if it is
+        that of the window alone.
     drift: expected squared change of a coefficient (see basis.py) from one window to the next; None if no window was
         before.
     jumped: whether the population has moved as never before, so that the past says nothing.

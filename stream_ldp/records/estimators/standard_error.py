@@ -8,9 +8,8 @@ For independent attributes, the variance of a cell is P0_w^2 S_w, with P0 the pr
 S_w = sum_k e_k phi_k(w)^2. For others, there may be more users in a cell, or who look as if they were: then its
 variance is larger by the ratio of its noise that the reports show (`ProductBasis.noise_ratios`), and never smaller.
 
-A cell may have more users than the reports show, and more noise with them: one that the window's own prior has drawn
-to nearly nothing would have no error. So it is taken for half of its own error larger. Under a temporal prior it is
-not: what the windows before have shown is not drawn to nothing.
+A cell may have more users than the reports show, and more noise with them: one that the prior has drawn to nearly
+nothing would have no error. So it is taken for half of its own error larger.
 
 All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
 it (rare_values.py): the error of a cell is no less than that leaves open, and no more than if all of these users were
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.records.estimators.rare_values import RareValues
-from stream_ldp.records.estimators.temporal import TemporalPrior
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.likelihood import FloatArray
@@ -49,8 +47,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     share = prior.basis.variances(prior.cautious_errors)
     square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
     rare = RareValues.of(fit.joint, prior.marginals, prior.share_errors)
-    if not isinstance(prior, TemporalPrior):
-        square = np.maximum(square + _LARGER * np.sqrt(square) * product * share, rare.least)
+    square = np.maximum(square + _LARGER * np.sqrt(square) * product * share, rare.least)
     square = np.minimum(square, rare.most)
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2

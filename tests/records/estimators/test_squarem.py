@@ -64,19 +64,14 @@ def test_extrapolation_saves_most_of_the_evaluations_of_plain_em() -> None:
     assert ascent.evaluations < plain / 4
 
 
-@pytest.mark.parametrize("slow", [150, 500])
-def test_windows_of_users_who_are_all_alike_are_certified_by_mixtures_of_steps(
-    slow: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nearly empty cells come to rest at many rates, for which one extrapolation hardly ends."""
-    monkeypatch.setattr(squarem, "_SLOW", slow)
+def test_windows_of_users_who_are_all_alike_are_certified() -> None:
+    """Their cells are nearly empty, and come to rest at many rates."""
     mechanism = KRRSpec(kind="k-rr", epsilon=4.0).of(sizes=(3, 3, 3))
-    past, certified = None, []
+    past = None
     for window in range(4):
         named = mechanism.perturb(np.zeros((20_000, 3), dtype=np.int64), entropy=SeededEntropy(window))
-        rows = RowCounts.of(named, bits=mechanism.bits)
         solution = estimator("em", stop="certificate", delta=0.001).estimate(
-            supported(rows, mechanism, range(3)),
+            supported(RowCounts.of(named, bits=mechanism.bits), mechanism, range(3)),
             sizes=mechanism.sizes,
             supports=mechanism.supports,
             past=past,
@@ -84,5 +79,4 @@ def test_windows_of_users_who_are_all_alike_are_certified_by_mixtures_of_steps(
         )
         assert solution.temporal is not None
         past = solution.temporal.past
-        certified.append(solution.certified)
-    assert all(certified) == (slow == 150)
+        assert solution.certified

@@ -301,7 +301,8 @@ def _right_value(problem: Any) -> str:
     value = problem["input"]
     match problem["type"]:
         case "tuple_type":
-            return "expected a list, such as [no, yes]"
+            example = f"[{value}, ...]" if isinstance(value, str | int | float) and value != "" else "[no, yes]"
+            return f"expected a list, such as {example}"
         case "string_type" | "string_unicode":
             return "expected text"
         case "float_parsing":

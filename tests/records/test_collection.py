@@ -52,7 +52,7 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
         ("survey", "Care Survey", f"1:13: collection: {NAMES}"),
         ("survey", "a" * 64, f"1:13: collection: {NAMES}"),
         ("name: both", "name: both/2", f"8:12: estimates.0.name: {NAMES}"),
-        ("[no, yes]", "no", "4:29: attributes.0.values: expected a list, such as [no, yes]"),
+        ("[no, yes]", "no", "4:29: attributes.0.values: expected a list, such as [no, ...]"),
         (
             "estimates:\n",
             "estimates: all\n# ",

@@ -163,9 +163,9 @@ class Terms:
     linked: bool = False
 
     def __post_init__(self) -> None:
-        if not (self.budget > 0 and self.per_day > 0):
+        if not all(isinstance(nats, (int, float)) and nats > 0 for nats in (self.budget, self.per_day)):
             raise ParameterError(
-                f"a budget is a positive number of nats, got {self.budget}, and {self.per_day} a day"
+                f"a budget is a positive number of nats, got {self.budget!r}, and {self.per_day!r} a day"
             )
         if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
             raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")

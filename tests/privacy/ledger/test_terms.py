@@ -19,6 +19,7 @@ VALUES = {"assumption": Assumption.VALUES}
         {"budget": 0.0},
         {"budget": -1.0},
         {"budget": math.nan},
+        {"budget": "8"},
         {"per_day": 0.0},
         {"per_day": math.nan},
         {"assumption": Assumption.VALUES},

@@ -100,7 +100,7 @@ window: {size: 60s}
             ["8:10: mechanism.split: split is (0.6, 0.6); two positive parts that sum to 1, such as (0.6, 0.4)"],
         ),
         ({"[0.6, 0.4]": "[0.6, half]"}, ["8:16: mechanism.split.1: 'half' is not a number"]),
-        ({"[0.6, 0.4]": "0.6"}, ["8:10: mechanism.split: expected a list, such as [no, yes]"]),
+        ({"[0.6, 0.4]": "0.6"}, ["8:10: mechanism.split: expected a list, such as [0.6, ...]"]),
         (
             {"gfim": "gfim-users", "[0.6, 0.4]": "[0.99999999999, 0.00000000001]"},
             ["8:10: mechanism.split: phase 2 asks nobody: give it a larger part of the split"],

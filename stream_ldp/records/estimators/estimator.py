@@ -71,7 +71,7 @@ class Estimator(Protocol):
         Raises:
             ValueError: the rows do not have one bit for each value, `start` is not a distribution of that shape, or
                 `past` is of another shape.
-            ParameterError: there are odds, and the method has no likelihood.
+            ParameterError: there are odds, and the method has no likelihood, or there is a recurrence.
         """
         ...
 
@@ -121,6 +121,8 @@ class _Estimator:
         odds: FloatArray | None = None,
         factor: Sequence[FloatArray] | None = None,
     ) -> Solution:
+        if odds is not None and recurrence is not None:
+            raise ParameterError("windows of linked reports do not learn from each other")
         if odds is None:
             counts = possible(counts, sizes=sizes, supports=supports)
             likelihood = Likelihood.of(counts, sizes=sizes, supports=supports)

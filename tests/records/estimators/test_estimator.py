@@ -12,7 +12,7 @@ import pytest
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import FloatArray, Method, Solution, Stop, estimator
+from stream_ldp.records.estimators import FloatArray, Method, Recurrence, Solution, Stop, estimator
 from tests.paths import GOLDEN
 from tests.records.estimators.reference import CASES, Case, described
 
@@ -85,3 +85,15 @@ def test_a_method_without_a_likelihood_refuses_linked_reports() -> None:
             estimator(method, stop=stop, delta=0.001).estimate(
                 counts, sizes=(2,), supports=[support], odds=np.ones((3, 2))
             )
+
+
+def test_windows_of_linked_reports_do_not_learn_from_each_other() -> None:
+    counts, support = RowCounts.of(np.ones((3, 1), dtype=np.uint8), bits=2), Support.of_bits(one=0.7, zero=0.3)
+    with pytest.raises(ParameterError, match="windows of linked reports do not learn from each other"):
+        estimator("em", stop="certificate", delta=0.001).estimate(
+            counts,
+            sizes=(2,),
+            supports=[support],
+            odds=np.ones((3, 2)),
+            recurrence=Recurrence(returning=0.0, permanent=0.0),
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.topics import absent
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -109,7 +110,4 @@ def require_topic(topic: str, existing: Container[str], settings: Settings) -> N
         MissingTopic: the topic is not among the existing ones.
     """
     if topic not in existing:
-        raise MissingTopic(
-            f"topic {topic} does not exist, or this user may not describe it\n"
-            f"  -> create it: stream-ldp topics create COLLECTION.yaml {settings.flags()}"
-        )
+        raise MissingTopic(absent(topic, settings.flags()))

@@ -24,7 +24,7 @@ from stream_ldp.collection.located import NAME_PATTERN
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kafka.topics import TopicNames, absent
 from stream_ldp.pipeline.answer import AnswerT, Status
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
@@ -420,11 +420,8 @@ class RecordsSubscriber(WindowSubscriber[SyntheticChunk]):
     def _require_topic(self, existing: Container[str]) -> None:
         """Check that the topic exists; a collection has answers on another topic whether or not it has records."""
         if self._topic not in existing:
-            raise MissingTopic(
-                f"topic {self._topic} does not exist, or this user may not describe it\n"
-                "  -> a collection has it whose file asks for synthetic records, by `synthesis: {records: 10000}`; "
-                f"create it: stream-ldp topics create COLLECTION.yaml {self._settings.flags()}"
-            )
+            why = "a collection has it whose file asks for synthetic records, by `synthesis: {records: 10000}`; "
+            raise MissingTopic(absent(self._topic, self._settings.flags(), why=why))
 
 
 def _explanation(error: ValidationError) -> str:

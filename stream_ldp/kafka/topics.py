@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Topics, Window
 
-__all__ = ["DAY_MS", "MAX_RECORD_BYTES", "ExistingTopic", "TopicNames", "TopicSpec", "rounds_kept_ms", "topic_specs"]
+__all__ = [
+    "DAY_MS",
+    "MAX_RECORD_BYTES",
+    "ExistingTopic",
+    "TopicNames",
+    "TopicSpec",
+    "absent",
+    "rounds_kept_ms",
+    "topic_specs",
+]
 
 _HOUR_MS = 3_600_000
 #: A day, in milliseconds.
@@ -307,3 +316,15 @@ def _same(setting: str, declared: str, actual: str) -> bool:
 
 def _limit(value: str) -> float:
     return float("inf") if value == "-1" else float(value)
+
+
+def absent(topic: str, flags: str, *, why: str = "") -> str:
+    """Say that a topic does not exist, and how to create it.
+
+    flags: those by which a command finds the brokers and topics; see `Settings.flags`.
+    why: which collections have such a topic, where not all of them do, up to the cure.
+    """
+    return (
+        f"topic {topic} does not exist, or this user may not describe it\n"
+        f"  -> {why}create it: stream-ldp topics create COLLECTION.yaml {flags}"
+    )

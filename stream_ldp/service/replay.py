@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import KINDS, is_withheld, kind_of, solve
 from stream_ldp.pipeline.answer import Status, is_provisional
@@ -177,7 +178,7 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
     """
     kind, topic = kind_of(collection), settings.topic_names.answers(collection)
     found: dict[tuple[str, int], Answer] = {}
-    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         async for record in reader.read_to_end():
             if record.value is None or (record.key is not None and is_provisional(record.key)):
                 continue
@@ -232,7 +233,7 @@ def _layouts(collection: Collection, rounds: Sequence[Answer]) -> list[Layout]:
 
 
 async def _partitions(topic: str, *, settings: Settings) -> list[int]:
-    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         return await reader.partitions()
 
 
@@ -240,7 +241,7 @@ async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[s
     """Return the places of the batches that were refused when they came: they have not counted."""
     topic = settings.topic_names.dead_letters(collection.name)
     found = set()
-    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic)) as reader:
+    async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         async for record in reader.read_to_end():
             try:
                 found.add(DeadLetter.of(record).place)
@@ -266,9 +267,9 @@ async def _gone(topic: str, partition: int, *, since_ms: int, settings: Settings
     )
 
 
-def _require(topic: str, existing: Container[str]) -> None:
+def _require(topic: str, settings: Settings, existing: Container[str]) -> None:
     if topic not in existing:
-        raise NotReplayed(f"topic {topic} does not exist, or this user may not describe it")
+        raise NotReplayed(absent(topic, settings.flags()))
 
 
 def _document(answer: Answer) -> Any:

@@ -43,7 +43,7 @@ class Followed(NamedTuple):
     """A fit with what the windows before tell.
 
     learnt: what the next window takes from it.
-    users: weight of the windows before, in users who report without noise.
+    users: weight of the windows before, in users who answer as those of this window did.
     """
 
     fit: Fit
@@ -102,11 +102,7 @@ def follow(
     )
     if learnt.weight:
         fit = fit.with_told(_told(fit, parts, learnt))
-    return Followed(
-        fit,
-        LearntMarginals(of=of, coefficients=learnt),
-        users=learnt.weight * float(spread.mean()) / (reports * float(variance.mean())),
-    )
+    return Followed(fit, LearntMarginals(of=of, coefficients=learnt), users=learnt.weight)
 
 
 def follow_all(

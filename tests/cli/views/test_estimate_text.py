@@ -50,7 +50,7 @@ def test_a_panel_holds_all_that_is_needed_to_judge_an_estimate() -> None:
 def test_a_panel_says_what_the_windows_before_have_contributed() -> None:
     alone = [[0.15, 0.2, 0.25], [0.0, 0.15, 0.25]]
     temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False, filter=None)
-    line = "the windows before weigh as much as 1,234 users without noise, and move the answer by 0.0500"
+    line = "the windows before weigh as much as 1,234 more users would, and move the answer by 0.0500"
     assert line in panel_text(estimate_of(temporal=temporal))
     assert "the windows before" not in panel_text(estimate_of(temporal=temporal.model_copy(update={"users": 0.0})))
     assert "the windows before" not in panel_text(estimate_of())

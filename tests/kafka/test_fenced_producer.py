@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,9 +47,15 @@ def record(topic: str, value: bytes) -> Record:
     return Record(topic=topic, key=b"key", value=value, partition=0)
 
 
-async def values(settings: Settings, topic: str) -> list[bytes | None]:
-    async with LogReader(topic, settings=settings) as reader:
-        return [each.value async for each in reader.read_to_end()]
+async def values(settings: Settings, topic: str, *, expected: int) -> list[bytes | None]:
+    """Read what is on a topic; a record of a transaction shows a moment after the commit is acknowledged."""
+    async with asyncio.timeout(10):
+        while True:
+            async with LogReader(topic, settings=settings) as reader:
+                found = [each.value async for each in reader.read_to_end()]
+            if len(found) >= expected:
+                return found
+            await asyncio.sleep(0.05)
 
 
 async def test_who_takes_a_topic_shuts_out_the_producer_before_until_that_takes_it_back(
@@ -67,7 +74,7 @@ async def test_who_takes_a_topic_shuts_out_the_producer_before_until_that_takes_
     await first.write(record(topic, b"3"))
     with pytest.raises(Fenced):
         await second.write(record(topic, b"never"))
-    assert await values(settings, topic) == [b"1", b"2", b"3"]
+    assert await values(settings, topic, expected=3) == [b"1", b"2", b"3"]
     async with LogReader(topic, settings=settings) as reader:
         await reader.seek(written)
         assert (await reader.next()).value == b"2"
@@ -80,10 +87,10 @@ async def test_a_record_whose_producer_was_shut_out_before_it_was_committed_is_n
     await frozen.take()
     await frozen._producer.begin_transaction()
     await (await frozen.send(record(topic, b"never")))
-    assert await values(settings, topic) == []
+    assert await values(settings, topic, expected=0) == []
     await successor.take()
     await successor.write(record(topic, b"once"))
-    assert await values(settings, topic) == [b"once"]
+    assert await values(settings, topic, expected=1) == [b"once"]
 
 
 async def test_a_topic_can_be_taken_again_at_once(
@@ -93,4 +100,4 @@ async def test_a_topic_can_be_taken_again_at_once(
     for _ in range(3):
         await again.take()
     await again.write(record(topic, b"once"))
-    assert await values(settings, topic) == [b"once"]
+    assert await values(settings, topic, expected=1) == [b"once"]

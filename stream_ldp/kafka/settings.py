@@ -44,6 +44,9 @@ ENVIRONMENT_PREFIX = "STREAM_LDP_"
 #: a commit to be on its replicas (offsets.commit.timeout.ms).
 ANSWER_MS = 5_000
 
+#: The largest number of a TCP port.
+MAX_PORT = 65_535
+
 #: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.
 OTHER_VARIABLES = frozenset({"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"})
 
@@ -219,7 +222,7 @@ class Settings(BaseSettings):
     admin_port: int = Field(
         default=9464,
         ge=0,
-        le=65_535,
+        le=MAX_PORT,
         description="Port that serves /metrics, /livez and /readyz; 0 for any free one.",
     )
     admin_token_file: Path | None = Field(
@@ -315,8 +318,11 @@ class Settings(BaseSettings):
     def _addresses_have_ports(cls, brokers: str) -> str:
         for address in brokers.split(","):
             host, _, port = address.strip().rpartition(":")
-            if not host or not port.isdigit():
+            if not host or not port.isdecimal():
                 raise ValueError(f"{address.strip()!r} is not host:port")
+            # Whatever connects would take a larger one for its remainder, which is another port.
+            if not 0 < int(port) <= MAX_PORT:
+                raise ValueError(f"{address.strip()!r}: a port is a number from 1 to {MAX_PORT}")
         return brokers
 
     @field_validator("outage")
@@ -526,12 +532,14 @@ def _unknown_variables() -> dict[str, Any]:
 
 
 def _read(path: str | Path | None) -> dict[str, Any]:
-    """Read the settings in a YAML file; none if it cannot be read, which validation reports."""
+    """Read the settings in a YAML file; none if there is no such file, which validation reports."""
     if path is None or not Path(path).is_file():
         return {}
     try:
         # The base loader keeps every scalar a string: the password 0123 is not the number 83.
         document = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not YAML: {_about(error)}") from None
     if document is None:

@@ -83,6 +83,8 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
     [
         ({"brokers": "kafka"}, "brokers (--brokers, STREAM_LDP_BROKERS): 'kafka' is not host:port"),
         ({"brokers": "a:1,,b:2"}, "'' is not host:port"),
+        ({"brokers": "a:1,b:75001"}, "'b:75001': a port is a number from 1 to 65535"),
+        ({"brokers": "a:\u00b2"}, "'a:\u00b2' is not host:port"),
         ({"admin_port": 70_000}, "less than or equal to 65535"),
         ({"topic_prefix": "a b"}, "topic_prefix (--topic-prefix, STREAM_LDP_TOPIC_PREFIX)"),
         ({"tls_ca_file": Path("/nowhere/ca.pem")}, "/nowhere/ca.pem cannot be read: No such file or directory"),
@@ -129,6 +131,16 @@ def test_a_setting_that_cannot_work_is_refused_by_name(flags: dict[str, Any], me
 def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path) -> None:
     file.write_text(text)
     with pytest.raises(SettingsError, match="^.*" + message.replace("?", r"\?")):
+        Settings.load(config=file)
+
+
+def test_a_file_that_this_user_may_not_read_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    file.write_text("brokers: 127.0.0.1:9092\n")
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(SettingsError, match=r"^.*settings.yaml cannot be read: Permission denied$"):
         Settings.load(config=file)
 
 

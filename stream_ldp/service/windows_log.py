@@ -59,6 +59,8 @@ class AnswersLog:
                 answer = kind.answer.from_bytes(record.value)
             except ValueError as error:
                 why = f"not an answer that this release can go on from: {str(error).splitlines()[0]}"
+        if answer is not None and not answer.final:
+            answer, why = None, "a provisional answer, under a key that is not that of one"
         if answer is None:
             unread = _unread(record, why)
             if (place := self._quarantine.add_final(record.key, unread)) is not None:

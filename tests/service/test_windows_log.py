@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -39,7 +39,7 @@ async def write(
             await producer.send_and_wait(topic, value, key=key, partition=partition)
 
 
-def final(number: int, **changes: str) -> Estimate:
+def final(number: int, **changes: Any) -> Estimate:
     bounds = WindowBounds(start_ms=number * MINUTE_MS, end_ms=(number + 1) * MINUTE_MS)
     return estimate_of(window=bounds, estimate=JOINT.name, **changes)
 
@@ -47,6 +47,7 @@ def final(number: int, **changes: str) -> Estimate:
 @pytest.mark.usefixtures("topics")
 async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_is_told(settings: Settings) -> None:
     read, foreign, hidden = final(1), final(2, fingerprint="0f" * 16), final(3)
+    provisional = final(4, final=False)
     await write(
         settings,
         settings.topic_names.answers(SURVEY),
@@ -56,13 +57,14 @@ async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_
             (foreign.key, foreign.to_bytes()),
             (hidden.key, None),
             (f"{JOINT.name}|live".encode(), b"nobody needs it"),
+            (final(4).key, provisional.to_bytes()),
         ],
     )
     merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
     unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
-    assert [each.offset for each in unread] == [1, 2, 3]
+    assert [each.offset for each in unread] == [1, 2, 3, 5]
     assert [each.window.start_ms for each in merge.decided] == [MINUTE_MS]
-    assert [each.offset for each in quarantine.holding(merge)] == [3]
+    assert [each.offset for each in quarantine.holding(merge)] == [3, 5]
     assert merge._undecided.is_decided(3 * MINUTE_MS, JOINT), "it is on the log, although it cannot be read"
 
 

@@ -7,18 +7,18 @@ so that after a crash another worker arrives at the same partials by reading aga
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
-from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.pipeline.windows import closes_at, pane_of
+from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
+from stream_ldp.pipeline.windows import closes_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,16 +27,13 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Window
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.statistics import Tally
+    from stream_ldp.pipeline.rejection import Rejected
 
 __all__ = ["Changes", "Counted", "SourcePartition"]
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.
 MAX_LAYOUTS = 16
-
-
-_NEVER = int(np.iinfo(np.int64).min)  # a watermark before all time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,33 +67,6 @@ class Changes:
     watermark: Watermark | None
 
 
-class _Verdict(IntEnum):
-    """The effect of a batch that could be decoded."""
-
-    COUNTED = 0
-    DUPLICATE = 1
-    AHEAD = 2  # too far ahead of the broker's clock
-    BEHIND = 3  # too far behind the broker's clock
-    CLOSED = 4  # its phase is asked in another window
-    LATE = 5
-    CROWDED = 6  # its pane has as many batches as it may have
-    FULL = 7  # its pane has as many linked reports as it may have
-    OLD = 8  # read again after a restart: its verdict has been reported
-
-
-@dataclass(kw_only=True, slots=True)
-class _Pane:
-    """An open pane: the offset of its first report, the tallies of each fingerprint, the ids of its batches.
-
-    linked: number of its reports that carry pseudonyms.
-    """
-
-    first_offset: int
-    linked: int = 0
-    tallies: dict[bytes, dict[tuple[str, ...], Tally]] = field(default_factory=dict)
-    batch_ids: set[bytes] = field(default_factory=set)
-
-
 class SourcePartition:
     """The state of one source partition of one collection."""
 
@@ -125,7 +95,7 @@ class SourcePartition:
         self._fingerprint = collection.fingerprint.hex()
         self._layouts: dict[bytes, Layout] = {layout.fingerprint: layout}
         self._partition = partition
-        self._panes: dict[int, _Pane] = {}
+        self._panes: dict[int, OpenPane] = {}
         self._checkpoint = (
             replace(checkpoint, generation=max(generation, checkpoint.generation + 1))
             if checkpoint
@@ -138,16 +108,18 @@ class SourcePartition:
             )
         )
         self._claimed = False
-        self._max_batches = sys.maxsize if max_batches is None else max_batches
-        self._max_linked = sys.maxsize if max_linked is None or not collection.links_reports else max_linked
+        self._limits = PaneLimits(
+            batches=sys.maxsize if max_batches is None else max_batches,
+            linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
+        )
         self._silent_ms = 0.0
         #: Offset of the next record to count.
         self.position = self._checkpoint.offset
         # The verdicts on the records before this offset have been reported.
         self._news_from = self._checkpoint.position
-        self._watermark = _NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
+        self._watermark = NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
-        self._watermark_if_idle = _NEVER
+        self._watermark_if_idle = NEVER
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -157,7 +129,7 @@ class SourcePartition:
     @property
     def watermark_ms(self) -> int | None:
         """Event time that the partition has reached, in milliseconds; None before its first batch."""
-        return None if self._watermark == _NEVER else self._watermark
+        return None if self._watermark == NEVER else self._watermark
 
     @property
     def replaying(self) -> bool:
@@ -198,65 +170,32 @@ class SourcePartition:
         decoded = wire.decode(records, formats=self._layouts)
         offset = np.asarray(offsets, dtype=np.int64)
         appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
-        time = decoded.time_ms
-        ahead, behind = time > appended + window.ahead_ms, time < appended - window.max_age_ms
-        within_reach = ~(ahead | behind)
-
-        # A producer's clock that runs ahead must not advance the watermark beyond the broker's clock, or the reports
-        # of all others would be late.
-        reached = np.where(within_reach, np.minimum(time, appended), _NEVER)
-        watermarks = np.maximum.accumulate(np.concatenate(([self._watermark], reached)))
-        pane = pane_of(np.where(within_reach, time, 0), window)
-        closed = ~_within_phase(layouts, decoded, pane)
-        late = closes_at(pane, window) <= watermarks[:-1]
-        # The first fault of a batch gives the reason.
-        verdicts = np.select(
-            [ahead, behind, closed, late],
-            [_Verdict.AHEAD, _Verdict.BEHIND, _Verdict.CLOSED, _Verdict.LATE],
-            default=_Verdict.COUNTED,
-        )
-        self._add(layouts, decoded, verdicts, pane, offset)
+        timed = judge_times(decoded, appended, window=window, layouts=layouts, watermark_ms=self._watermark)
+        verdicts = timed.verdicts
+        self._add(layouts, decoded, verdicts, timed.panes, offset)
 
         # Only now that all are counted: among records of many old rounds, none may be without its layout.
         _own, *rounds = self._layouts
         for oldest in rounds[:-MAX_LAYOUTS]:
             del self._layouts[oldest]
 
-        self._watermark = self._watermark_of_data = int(watermarks[-1])
-        self._watermark_if_idle = _NEVER
+        self._watermark = self._watermark_of_data = timed.watermark_ms
+        self._watermark_if_idle = NEVER
         self._silent_ms = 0.0
         news = offset >= self._news_from
         self.position = int(offset[-1]) + 1
         self._news_from = max(self._news_from, self.position)
 
+        verdicts[~news[decoded.accepted]] = Verdict.OLD
         rejected = [(index, unreadable.get(index, why)) for index, why in decoded.rejected if news[index]]
-        verdicts[~news[decoded.accepted]] = _Verdict.OLD
-        for reason, verdict, rule in (
-            (Reason.FUTURE_TIME, _Verdict.AHEAD, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
-            (Reason.PAST_TIME, _Verdict.BEHIND, f"more than {window.max_age_ms} ms behind the broker's clock"),
-            (Reason.CLOSED_PHASE, _Verdict.CLOSED, "the phase that it reports to is asked in another window"),
-            (Reason.LATE, _Verdict.LATE, "its window had closed"),
-            (
-                Reason.TOO_MANY_BATCHES,
-                _Verdict.CROWDED,
-                f"its pane has {self._max_batches} batches of this partition already, as many as max_batches allows",
-            ),
-            (
-                Reason.TOO_MANY_LINKED,
-                _Verdict.FULL,
-                f"with it, its pane would have more than {self._max_linked} linked reports of this partition, "
-                "as many as max_linked allows",
-            ),
-        ):
-            rejected += [
-                (int(decoded.accepted[i]), Rejected(reason, f"event time {time[i]} ms: {rule}"))
-                for i in np.flatnonzero(verdicts == verdict)
-            ]
+        rejected += rejections(
+            decoded, verdicts, window=window, max_batches=self._limits.batches, max_linked=self._limits.linked
+        )
         return Counted(
-            reports=int(decoded.counts[verdicts == _Verdict.COUNTED].sum()),
-            duplicates=int(decoded.counts[verdicts == _Verdict.DUPLICATE].sum()),
-            late=int(decoded.counts[verdicts == _Verdict.LATE].sum()),
-            implausible=int(_implausible(layouts, decoded)[verdicts == _Verdict.COUNTED].sum()),
+            reports=int(decoded.counts[verdicts == Verdict.COUNTED].sum()),
+            duplicates=int(decoded.counts[verdicts == Verdict.DUPLICATE].sum()),
+            late=int(decoded.counts[verdicts == Verdict.LATE].sum()),
+            implausible=int(_implausible(layouts, decoded)[verdicts == Verdict.COUNTED].sum()),
             rejected=sorted(rejected, key=lambda entry: entry[0]),
         )
 
@@ -268,48 +207,22 @@ class SourcePartition:
         panes: NDArray[np.int64],
         offset: NDArray[np.int64],
     ) -> None:
-        """Add the batches that are counted so far to their panes; change the verdict on those that are not added."""
-        on_time = verdicts == _Verdict.COUNTED
+        """Add the batches whose time is right to their panes; change the verdict on those that are not added."""
+        on_time = verdicts == Verdict.COUNTED
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)
             if pane is None:
-                pane = self._panes[start] = _Pane(first_offset=int(offset[decoded.accepted[members[0]]]))
+                first_offset = int(offset[decoded.accepted[members[0]]])
+                pane = self._panes[start] = OpenPane(first_offset=first_offset, limits=self._limits)
             ids = [decoded.batch_ids[i] for i in members.tolist()]
-            plain = len(set(ids)) == len(ids) and pane.batch_ids.isdisjoint(ids)
-            if plain and len(pane.batch_ids) + len(ids) <= self._max_batches:
-                pane.batch_ids.update(ids)
-            else:
-                admitted = _admit(ids, pane.batch_ids, most=self._max_batches)
-                verdicts[members] = admitted
-                members = members[admitted == _Verdict.COUNTED]
-            if self._max_linked < sys.maxsize:
-                members = self._linked(pane, members, decoded, verdicts)
+            verdicts[members] = pane.admit(ids, decoded.counts[members])
             fresh = np.zeros(len(panes), dtype=np.bool_)
-            fresh[members] = True
+            fresh[members] = verdicts[members] == Verdict.COUNTED
             for place, layout in enumerate(layouts):
                 ours = decoded.formats == place
-                if not fresh[ours].any():
-                    continue
-                if layout.fingerprint not in pane.tallies:
-                    pane.tallies[layout.fingerprint] = layout.tallies()
-                rows = _rows(decoded.rows[place], fresh[ours], decoded.counts[ours])
-                layout.count(pane.tallies[layout.fingerprint], rows)
-
-    def _linked(
-        self, pane: _Pane, members: NDArray[np.intp], decoded: wire.Decoded, verdicts: NDArray[np.int64]
-    ) -> NDArray[np.intp]:
-        """Take the batches for whose linked reports a pane has room, one after the other, and return them."""
-        for member in members.tolist():
-            reports = int(decoded.counts[member])
-            if pane.linked + reports <= self._max_linked:
-                pane.linked += reports
-            else:
-                verdicts[member] = _Verdict.FULL
-                # What is not counted is no copy of anything when it comes again.
-                pane.batch_ids.discard(decoded.batch_ids[member])
-        taken: NDArray[np.intp] = members[verdicts[members] == _Verdict.COUNTED]
-        return taken
+                if fresh[ours].any():
+                    pane.count(layout, _rows(decoded.rows[place], fresh[ours], decoded.counts[ours]))
 
     def observe_silence(self, elapsed_ms: float) -> bool:
         """Note that nothing came for another `elapsed_ms`, and return whether the partition counts as idle now.
@@ -337,8 +250,8 @@ class SourcePartition:
         others_ms: the furthest committed watermark of the other partitions, in milliseconds; None if there is none.
         """
         window = self._collection.window
-        target = _NEVER if others_ms is None else others_ms
-        if self._watermark_of_data != _NEVER and window.idle_timeout_ms is not None:
+        target = NEVER if others_ms is None else others_ms
+        if self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # An advance that closes no pane is not worth a commit.
         if _panes_closed(target, window) > _panes_closed(self._watermark, window):
@@ -409,18 +322,8 @@ class SourcePartition:
         )
 
 
-def _within_phase(layouts: Sequence[Layout], decoded: wire.Decoded, panes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Decide which batches have a fingerprint whose reports may belong to their pane; bool, shape (good,)."""
-    within = np.zeros(len(panes), dtype=np.bool_)
-    for place, layout in enumerate(layouts):
-        ours = decoded.formats == place
-        if ours.any():
-            within[ours] = layout.takes(panes[ours])
-    return within
-
-
 def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np.bool_]:
-    """Decide which batches do not look as those of honest clients do; bool, shape (good,)."""
+    """Decide which batches do not look as those of honest clients do; bool, shape (batches,)."""
     implausible = np.zeros(len(decoded.formats), dtype=np.bool_)
     for place, layout in enumerate(layouts):
         ours = decoded.formats == place
@@ -432,20 +335,6 @@ def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np
 def _rows(rows: NDArray[np.uint8], batches: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Select the rows of some batches; `counts` is the number of rows of every batch."""
     return rows if batches.all() else rows[np.repeat(batches, counts)]
-
-
-def _admit(ids: Sequence[bytes], known: set[bytes], *, most: int) -> NDArray[np.int64]:
-    """Add ids to the known ones, one after the other, and return the verdict on each, shape (ids,)."""
-    verdicts = np.empty(len(ids), dtype=np.int64)
-    for i, batch_id in enumerate(ids):
-        if batch_id in known:
-            verdicts[i] = _Verdict.DUPLICATE
-        elif len(known) >= most:
-            verdicts[i] = _Verdict.CROWDED
-        else:
-            known.add(batch_id)
-            verdicts[i] = _Verdict.COUNTED
-    return verdicts
 
 
 def _panes_closed(watermark_ms: int, window: Window) -> int:

@@ -346,7 +346,7 @@ class CountsCopies(SourcePartition):
         self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes], **unreadable: Any
     ) -> Counted:
         for pane in self._panes.values():
-            pane.batch_ids.clear()
+            pane._batch_ids.clear()
         return super().count(offsets, appended_ms, records, **unreadable)
 
 

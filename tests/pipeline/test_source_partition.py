@@ -235,21 +235,25 @@ def test_a_pane_takes_as_many_linked_reports_as_it_may_and_refuses_batches_with_
     assert (again.duplicates, [index for index, _ in again.rejected]) == (3, [0])
 
 
-@given(sizes=st.lists(st.integers(1, 4), max_size=10), cuts=st.lists(st.integers(0, 9)))
+@given(
+    batches=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), max_size=10),
+    most=st.integers(1, 6),
+    cuts=st.lists(st.integers(0, 9)),
+)
 def test_which_linked_reports_a_full_pane_refuses_does_not_depend_on_how_they_are_fetched(
-    sizes: list[int], cuts: list[int]
+    batches: list[tuple[int, int]], most: int, cuts: list[int]
 ) -> None:
     def refused(places: list[int]) -> list[int]:
-        state = SourcePartition(LINKED, JointLayout(LINKED), partition=0, max_linked=7)
+        state = SourcePartition(LINKED, JointLayout(LINKED), partition=0, max_batches=most, max_linked=7)
         found = []
-        for begin, end in pairwise([0, *places, len(sizes)]):
+        for begin, end in pairwise([0, *places, len(batches)]):
             if begin < end:
-                records = [linked_batch(each, reports=sizes[each]) for each in range(begin, end)]
+                records = [linked_batch(each, reports=reports) for each, reports in batches[begin:end]]
                 counted = state.count(range(begin, end), [NOW] * (end - begin), records)
                 found += [begin + index for index, _ in counted.rejected]
         return found
 
-    assert refused(sorted(each for each in cuts if each < len(sizes))) == refused([])
+    assert refused(sorted(each for each in cuts if each < len(batches))) == refused([])
 
 
 def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collection_allows() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SumTally"]
 
 #: Sums of at most this many bytes are sent whenever they have changed; larger ones only when the reports are more by
-#: a tenth, so that a pane of a million reports sends megabytes a hundred times, not twice a second.
+#: a tenth, so that a pane of a million reports sends megabytes a hundred times, not with every flush.
 _SMALL_BYTES = 2**18
 _GROWTH = 1.1
 

@@ -1,0 +1,46 @@
+"""Tests of an open pane alone: what it takes, and what it counts of that."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
+from stream_ldp.pipeline.verdicts import Verdict
+from tests.pipeline.test_source_partition import LAYOUT
+
+
+def admitted(pane: OpenPane, *batches: tuple[bytes, int]) -> list[Verdict]:
+    verdicts = pane.admit([batch_id for batch_id, _ in batches], np.array([reports for _, reports in batches]))
+    return [Verdict(each) for each in verdicts.tolist()]
+
+
+def test_without_limits_a_pane_takes_every_batch_once() -> None:
+    pane = OpenPane(first_offset=0, limits=PaneLimits())
+    assert admitted(pane, (b"a", 2**20), (b"b", 1)) == [Verdict.COUNTED, Verdict.COUNTED]
+    assert admitted(pane, (b"c", 1), (b"a", 2**20), (b"c", 1)) == [
+        Verdict.COUNTED,
+        Verdict.DUPLICATE,
+        Verdict.DUPLICATE,
+    ]
+
+
+def test_a_batch_that_does_not_fit_takes_no_room_from_those_after_it() -> None:
+    pane = OpenPane(first_offset=0, limits=PaneLimits(batches=2, linked=4))
+    assert admitted(pane, (b"a", 3), (b"b", 2), (b"c", 1), (b"d", 1)) == [
+        Verdict.COUNTED,
+        Verdict.FULL,
+        Verdict.COUNTED,
+        Verdict.CROWDED,
+    ]
+
+
+def test_a_pane_has_tallies_of_what_has_been_counted_alone() -> None:
+    pane = OpenPane(first_offset=0, limits=PaneLimits())
+    assert not pane.tallies
+    pane.count(LAYOUT, np.ones((3, 1), dtype=np.uint8))
+    pane.count(LAYOUT, np.zeros((2, 1), dtype=np.uint8))
+    ((fingerprint, tallies),) = pane.tallies.items()
+    assert fingerprint == LAYOUT.fingerprint
+    assert [sum(part.reports for part in each.take_changed(closing=True).values()) for each in tallies.values()] == [
+        5
+    ]

@@ -187,7 +187,8 @@ def settings() -> str:
     """Write the reference of the settings from their model."""
     from pydantic_core import PydanticUndefined
 
-    from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, Settings
+    from stream_ldp.kafka.settings import CONNECTION, Settings
+    from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 
     rows = []
     for name, field in Settings.model_fields.items():

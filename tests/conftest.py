@@ -11,7 +11,8 @@ import hypothesis
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
-from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLES
 from tests.profiles import QUICK
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.kafka.settings import CONNECTION, ENVIRONMENT_PREFIX, SECRETS, Settings
+from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kinds import load_collection
 
 if TYPE_CHECKING:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
-import ssl
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,20 +12,26 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from stream_ldp.collection import milliseconds
-from stream_ldp.collection.located import suggestion
-from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.redaction import hide_secrets
+from stream_ldp.kafka.settings_sources import (
+    ENVIRONMENT_PREFIX,
+    SettingsError,
+    explanation,
+    flag,
+    settings_of_file,
+    unknown_variables,
+)
+from stream_ldp.kafka.tls import tls_context
 
 if TYPE_CHECKING:
-    from faust.types.auth import CredentialsT
+    import ssl
+
     from pydantic_settings import PydanticBaseSettingsSource
 
     from stream_ldp.kafka.topics import TopicNames
 
 __all__ = [
     "CONNECTION",
-    "ENVIRONMENT_PREFIX",
-    "OTHER_VARIABLES",
     "SECRETS",
     "LogFormat",
     "LogLevel",
@@ -38,23 +41,12 @@ __all__ = [
     "SettingsError",
 ]
 
-ENVIRONMENT_PREFIX = "STREAM_LDP_"
-
 #: Time, in ms, that a broker takes for an answer at most, unless it holds it back on purpose: as long as it waits for
 #: a commit to be on its replicas (offsets.commit.timeout.ms).
 ANSWER_MS = 5_000
 
 #: The largest number of a TCP port.
 MAX_PORT = 65_535
-
-#: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.
-OTHER_VARIABLES = frozenset({"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"})
-
-#: Ends of the variables by which Kubernetes tells every container of the services beside it. Those of a service named
-#: stream-ldp, or stream-ldp-anything, begin with our prefix.
-_OF_A_SERVICE = re.compile(r"SERVICE_(HOST|PORT(_\w+)?)$|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$")
-#: Its value tells the variable NAME_PORT of a service from a misspelt setting.
-_PORT_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
 
 #: Settings that say how to reach the brokers and may be given as flags. Passwords may not: every user of a machine
 #: can read the arguments of its processes.
@@ -118,10 +110,6 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-class SettingsError(ParameterError):
-    """Settings cannot be used; the message has a line for each problem, with the names by which it can be set."""
 
 
 class Settings(BaseSettings):
@@ -259,7 +247,11 @@ class Settings(BaseSettings):
             problems = error.errors()
             raise SettingsError(
                 # A default that depends on a wrong value is not a problem of its own.
-                "\n".join(_explanation(each) for each in problems if each["type"] != "default_factory_not_called")
+                "\n".join(
+                    explanation(each, cls.model_fields)
+                    for each in problems
+                    if each["type"] != "default_factory_not_called"
+                )
             ) from None
 
     @classmethod
@@ -273,8 +265,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: flags, the environment, then the file that either of them names."""
         path = init_settings().get("config") or env_settings().get("config")
-        unknown = InitSettingsSource(settings_cls, _unknown_variables())
-        return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, _read(path))
+        unknown = InitSettingsSource(settings_cls, unknown_variables(settings_cls.model_fields))
+        return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, settings_of_file(path))
 
     @field_validator(
         "config",
@@ -389,27 +381,13 @@ class Settings(BaseSettings):
         """
         if not self.security_protocol.encrypted:
             return None
-        try:
-            context = ssl.create_default_context(cafile=self.tls_ca_file)
-        except ssl.SSLError as error:
-            raise SettingsError(f"tls_ca_file {self.tls_ca_file} is not a PEM certificate: {error}") from error
-        if self.tls_cert_file is not None:
-            password = _in_clear(self.tls_key_password, self.tls_key_password_file)
-            try:
-                # Without any password, OpenSSL would ask for that of an encrypted key at the terminal.
-                context.load_cert_chain(self.tls_cert_file, self.tls_key_file, password=password or "")
-            except (ssl.SSLError, ValueError) as error:
-                key = (
-                    (self.tls_key_file, "tls_key_file")
-                    if self.tls_key_file
-                    else (self.tls_cert_file, "tls_cert_file")
-                )
-                given = "tls_key_password_file" if self.tls_key_password is None else "tls_key_password"
-                wrong = f"{given} is not given" if password is None else f"{given} is not its password"
-                raise SettingsError(
-                    _why_no_certificate(error, certificate=self.tls_cert_file, key=key, password=wrong)
-                ) from error
-        return context
+        return tls_context(
+            ca=self.tls_ca_file,
+            certificate=self.tls_cert_file,
+            key=self.tls_key_file,
+            password=_in_clear(self.tls_key_password, self.tls_key_password_file),
+            password_setting="tls_key_password_file" if self.tls_key_password is None else "tls_key_password",
+        )
 
     @property
     def request_timeout_ms(self) -> int:
@@ -446,26 +424,6 @@ class Settings(BaseSettings):
     def client_options(self) -> dict[str, Any]:
         """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer and AIOKafkaAdminClient."""
         return {"bootstrap_servers": self.broker_addresses, **self.connection_options()}
-
-    def faust_credentials(self) -> CredentialsT | None:
-        """Return the same credentials for `faust.App(broker_credentials=...)`; None for plaintext."""
-        # Imported here, since a producer need not wait for the import of Faust.
-        from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials  # noqa: PLC0415
-
-        context = self.ssl_context()
-        if self.sasl_token_file is not None:
-            from stream_ldp.kafka.token_file import TokenFile  # noqa: PLC0415
-
-            return OAuthCredentials(oauth_cb=TokenFile(self.sasl_token_file), ssl_context=context)
-        if self.security_protocol.authenticated:
-            # Faust takes SASL_SSL from the presence of a context, and SASL_PLAINTEXT, silently, from its absence.
-            return SASLCredentials(
-                mechanism=self.sasl_mechanism.value,
-                username=self.sasl_username,
-                password=self.password,
-                ssl_context=context,
-            )
-        return None if context is None else SSLCredentials(context)
 
     @property
     def topic_names(self) -> TopicNames:
@@ -506,7 +464,7 @@ class Settings(BaseSettings):
         """Write the flags that reach the same topics on the same cluster, for a shell; defaults are left out."""
         given = {name: getattr(self, name) for name in (*CONNECTION, "topic_prefix", "partials_partitions")}
         words = [
-            (_flag(name), str(value))
+            (flag(name), str(value))
             for name, value in given.items()
             if name == "brokers" or value != type(self).model_fields[name].default
         ]
@@ -518,83 +476,3 @@ def _in_clear(secret: SecretStr | None, file: Path | None) -> str | None:
     if file is not None:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     return None if secret is None else secret.get_secret_value()
-
-
-def _unknown_variables() -> dict[str, Any]:
-    """Return the variables of the environment, by their whole names, that were meant as settings but are none."""
-    known = {f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields} | OTHER_VARIABLES
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if value and name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known
-        if not _OF_A_SERVICE.search(name) and not (name.endswith("PORT") and _PORT_OF_A_SERVICE.match(value))
-    }
-
-
-def _read(path: str | Path | None) -> dict[str, Any]:
-    """Read the settings in a YAML file; none if there is no such file, which validation reports."""
-    if path is None or not Path(path).is_file():
-        return {}
-    try:
-        # The base loader keeps every scalar a string: the password 0123 is not the number 83.
-        document = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not YAML: {_about(error)}") from None
-    if document is None:
-        return {}
-    if not isinstance(document, dict):
-        raise SettingsError(f"{path} holds no settings: expected lines such as `brokers: 127.0.0.1:9092`")
-    return document
-
-
-def _about(error: Exception) -> str:
-    """Say what is wrong with a file, and where, without the line itself, which may hold a password."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return f"{type(error).__name__}"
-    return f"{getattr(error, 'problem', None)}, in line {mark.line + 1}, column {mark.column + 1}"
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _explanation(problem: Any) -> str:
-    message = problem["msg"].removeprefix("Value error, ")
-    if not problem["loc"]:
-        return str(message)
-    name = str(problem["loc"][0])
-    if problem["type"] == "extra_forbidden":
-        # Compared without the prefix, which all have in common and which would make all of them alike.
-        meant = name.lower().removeprefix(ENVIRONMENT_PREFIX.lower())
-        return f"{name}: there is no setting {meant!r}{suggestion(meant, Settings.model_fields)}"
-    return f"{name} ({_flag(name)}, {ENVIRONMENT_PREFIX}{name.upper()}): {message}"
-
-
-#: What OpenSSL calls a key that is not the certificate's: of the same algorithm, and of another one.
-_OTHER_KEY = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
-
-
-def _why_no_certificate(
-    error: ssl.SSLError | ValueError, *, certificate: Path, key: tuple[Path, str], password: str
-) -> str:
-    """Say which of the files and settings of a certificate is wrong; OpenSSL itself names none.
-
-    key: the file that has it, and the setting that names this file.
-    password: what to say of the password if the key is encrypted.
-    """
-    file, setting = key
-    text = file.read_bytes()
-    if b"-----BEGIN CERTIFICATE-----" not in certificate.read_bytes():
-        return f"tls_cert_file {certificate} is not a PEM certificate"
-    if b" PRIVATE KEY-----" not in text:
-        return f"{setting} {file} has no PEM private key; tls_key_file is the file that has one"
-    if getattr(error, "reason", None) in _OTHER_KEY:
-        return f"{setting} {file} has the key of another certificate than that of tls_cert_file {certificate}"
-    if b"ENCRYPTED" not in text:
-        return f"tls_cert_file {certificate} and its key cannot be used: {error}"
-    # OpenSSL does not even try a password that is too long for it.
-    why = password if isinstance(error, ssl.SSLError) else f"this failed: {error}"
-    return f"the key in {setting} {file} is encrypted, and {why}; it opens with the password that it was made with"

@@ -10,13 +10,17 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import faust
+from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
 
+from stream_ldp.kafka.token_file import TokenFile
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_transport import WorkerTransport, fault_of
 from stream_ldp.service.ownership import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from faust.types.auth import CredentialsT
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
@@ -55,7 +59,7 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
     app = faust.App(
         merge_group(settings, collections),
         broker=[f"kafka://{address}" for address in settings.broker_addresses],
-        broker_credentials=settings.faust_credentials(),
+        broker_credentials=_credentials(settings),
         broker_client_id=settings.client_id,
         broker_session_timeout=settings.session_timeout_ms / 1_000,
         broker_heartbeat_interval=settings.heartbeat_interval_ms / 1_000,
@@ -99,3 +103,19 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
     app.on_partitions_assigned.connect(assigned)
     app.on_partitions_revoked.connect(revoked)
     return app
+
+
+def _credentials(settings: Settings) -> CredentialsT | None:
+    """Return what proves to the brokers who this is, as `Settings.client_options` has it; None for plaintext."""
+    context = settings.ssl_context()
+    if settings.sasl_token_file is not None:
+        return OAuthCredentials(oauth_cb=TokenFile(settings.sasl_token_file), ssl_context=context)
+    if settings.security_protocol.authenticated:
+        # Faust takes SASL_SSL from the presence of a context, and SASL_PLAINTEXT, silently, from its absence.
+        return SASLCredentials(
+            mechanism=settings.sasl_mechanism.value,
+            username=settings.sasl_username,
+            password=settings.password,
+            ssl_context=context,
+        )
+    return None if context is None else SSLCredentials(context)

@@ -21,7 +21,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from tests.paths import REPOSITORY
 
 DOCKER = REPOSITORY / "docker"

@@ -15,7 +15,8 @@ import yaml
 
 from stream_ldp.cli import app, gateway, page
 from stream_ldp.cli.commands import Commands
-from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kinds import parse_collection
 from stream_ldp.service import worker
 from tests.paths import REPOSITORY

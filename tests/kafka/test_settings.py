@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import traceback
 from pathlib import Path
 from typing import Any
@@ -35,42 +34,6 @@ def test_the_environment_can_name_the_file(file: Path, monkeypatch: pytest.Monke
     file.write_text("topic_prefix: from-file\n")
     monkeypatch.setenv("STREAM_LDP_CONFIG", str(file))
     assert Settings.load().topic_prefix == "from-file"
-
-
-def test_a_misspelt_variable_is_refused_with_the_name_that_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STREAM_LDP_BROKRES", "kafka:9092")
-    monkeypatch.setenv("stream_ldp_sasl_pasword", "geheim")
-    monkeypatch.setenv("STREAM_LDP_ADMN_PORT", "1")
-    monkeypatch.setenv("STREAM_LDP_Q", "1")
-    with pytest.raises(SettingsError) as refused:
-        Settings.load()
-    lines = sorted(str(refused.value).splitlines())
-    assert lines[:2] == [
-        "STREAM_LDP_ADMN_PORT: there is no setting 'admn_port'; did you mean 'admin_port'?",
-        "STREAM_LDP_BROKRES: there is no setting 'brokres'; did you mean 'brokers'?",
-    ]
-    assert lines[2].startswith("STREAM_LDP_Q: there is no setting 'q'; known are config, brokers, ")
-    assert lines[3].endswith("did you mean 'sasl_password'?")
-    assert "geheim" not in str(refused.value)
-
-
-def test_variables_that_are_no_mistakes_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "STREAM_LDP_KAFKA_HOME": "/var/cache",
-        "STREAM_LDP_REQUIRE_KAFKA": "1",
-        "STREAM_LDP_BROKRES": "",
-        # What Kubernetes sets for the services stream-ldp and stream-ldp-worker.
-        "STREAM_LDP_SERVICE_HOST": "10.96.0.7",
-        "STREAM_LDP_SERVICE_PORT": "9464",
-        "STREAM_LDP_SERVICE_PORT_HTTP": "9464",
-        "STREAM_LDP_PORT": "tcp://10.96.0.7:9464",
-        "STREAM_LDP_PORT_9464_TCP": "tcp://10.96.0.7:9464",
-        "STREAM_LDP_PORT_9464_TCP_PROTO": "tcp",
-        "STREAM_LDP_WORKER_SERVICE_HOST": "10.96.0.8",
-        "STREAM_LDP_WORKER_PORT": "tcp://10.96.0.8:9464",
-    }.items():
-        monkeypatch.setenv(name, value)
-    assert Settings.load().brokers == "127.0.0.1:9092"
 
 
 def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() -> None:
@@ -117,36 +80,6 @@ def test_a_setting_that_cannot_work_is_refused_by_name(flags: dict[str, Any], me
         Settings.load(**flags)
     assert message in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("admin_prot: 1", "admin_prot: there is no setting 'admin_prot'; did you mean 'admin_port'?"),
-        ("brokers: [", "is not YAML"),
-        ("- brokers", "holds no settings"),
-        ("7: 8", "7: there is no setting '7'; known are config, brokers"),
-    ],
-)
-def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path) -> None:
-    file.write_text(text)
-    with pytest.raises(SettingsError, match="^.*" + message.replace("?", r"\?")):
-        Settings.load(config=file)
-
-
-def test_a_file_that_this_user_may_not_read_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> str:
-        raise PermissionError(13, "Permission denied")
-
-    file.write_text("brokers: 127.0.0.1:9092\n")
-    monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(SettingsError, match=r"^.*settings.yaml cannot be read: Permission denied$"):
-        Settings.load(config=file)
-
-
-def test_a_file_with_every_line_commented_out_leaves_the_defaults(file: Path) -> None:
-    file.write_text("# brokers: 127.0.0.1:9092\n")
-    assert Settings.load(config=file).brokers == "127.0.0.1:9092"
 
 
 def test_a_password_of_digits_keeps_its_zeros(file: Path) -> None:
@@ -200,104 +133,6 @@ def test_the_names_of_the_topics_begin_with_the_prefix_that_is_set() -> None:
     names = Settings.load(topic_prefix="another").topic_names
     assert (names.partials, names.reports("care")) == ("another.partials", "another.care.reports")
     assert Settings.load().topic_names.partials == "stream-ldp.partials"
-
-
-def test_faust_gets_tls_whenever_aiokafka_gets_it() -> None:
-    # Faust falls back to SASL_PLAINTEXT, and sends the password in clear, where no context is given.
-    for flags in (SASL_SSL, {**SASL_SSL, "security_protocol": "SASL_PLAINTEXT"}, {"security_protocol": "SSL"}):
-        settings = Settings.load(**flags)
-        credentials = settings.faust_credentials()
-        assert credentials is not None
-        assert credentials.protocol.value == settings.client_options()["security_protocol"]
-    assert Settings.load().faust_credentials() is None
-
-
-def test_faust_authenticates_as_aiokafka_does() -> None:
-    settings = Settings.load(**SASL_SSL, sasl_mechanism="SCRAM-SHA-256")
-    credentials: Any = settings.faust_credentials()
-    options = settings.client_options()
-    assert credentials.mechanism.value == options["sasl_mechanism"] == "SCRAM-SHA-256"
-    assert credentials.username == options["sasl_plain_username"] == "worker"
-    assert credentials.password == options["sasl_plain_password"] == "geheim"
-
-
-def test_a_broker_whose_name_differs_from_its_certificate_is_not_trusted() -> None:
-    context = Settings.load(security_protocol="SSL").ssl_context()
-    assert context is not None
-    assert context.check_hostname
-
-
-def test_a_tls_file_that_is_not_pem_is_named(file: Path) -> None:
-    file.write_text("not PEM")
-    with pytest.raises(SettingsError, match=r"tls_ca_file .*settings\.yaml is not a PEM certificate"):
-        Settings.load(security_protocol="SSL", tls_ca_file=file).ssl_context()
-    with pytest.raises(SettingsError, match=r"tls_cert_file .*settings\.yaml is not a PEM certificate"):
-        Settings.load(security_protocol="SSL", tls_cert_file=file).ssl_context()
-
-
-@pytest.fixture
-def encrypted(tmp_path: Path) -> dict[str, Any]:
-    """Make a certificate with a key that the password `geheim` opens, and return their settings."""
-    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -subj /CN=us -passout pass:geheim"
-    subprocess.run(
-        ["openssl", *made.split(), "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    return {
-        "security_protocol": "SSL",
-        "tls_cert_file": tmp_path / "cert.pem",
-        "tls_key_file": tmp_path / "key.pem",
-    }
-
-
-def test_an_encrypted_key_is_opened_by_its_password(encrypted: dict[str, Any], file: Path) -> None:
-    file.write_text("geheim\n")
-    for given in ({"tls_key_password": "geheim"}, {"tls_key_password_file": file}):
-        assert Settings.load(**encrypted, **given).ssl_context() is not None
-
-
-@pytest.mark.timeout(30)
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (
-            {},
-            r"the key in tls_key_file .*key\.pem is encrypted, and tls_key_password_file is not given; it opens with",
-        ),
-        ({"tls_key_password": "falsch"}, "is encrypted, and tls_key_password is not its password; it opens with"),
-        ({"tls_key_password": ""}, "is encrypted, and tls_key_password is not its password; it opens with"),
-        (
-            {"tls_key_password_file": Path(__file__).with_name("__init__.py")},
-            "is encrypted, and tls_key_password_file is not its password",
-        ),
-        ({"tls_key_file": Path(__file__)}, r"tls_key_file .*test_settings\.py has no PEM private key"),
-        ({"tls_key_file": None}, r"tls_cert_file .*cert\.pem has no PEM private key; tls_key_file is the file"),
-        ({"tls_key_password": "falsch" * 200}, "password cannot be longer than 1024 bytes"),
-    ],
-)
-def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_terminal(
-    encrypted: dict[str, Any], given: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message) as refused:
-        Settings.load(**(encrypted | given)).ssl_context()
-    assert "falsch" not in "".join(traceback.format_exception(refused.value))
-
-
-@pytest.mark.parametrize("algorithm", ["ed25519", "EC -pkeyopt ec_paramgen_curve:P-256"])
-def test_the_key_of_another_certificate_is_told_as_such(
-    encrypted: dict[str, Any], tmp_path: Path, algorithm: str
-) -> None:
-    subprocess.run(
-        ["openssl", "genpkey", "-algorithm", *algorithm.split(), "-out", "other.pem"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    given = encrypted | {"tls_key_file": tmp_path / "other.pem"}
-    with pytest.raises(SettingsError, match=r"tls_key_file .*other\.pem has the key of another certificate than"):
-        Settings.load(**given).ssl_context()
 
 
 @pytest.mark.parametrize(

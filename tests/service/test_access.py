@@ -34,7 +34,8 @@ from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.access import COMMANDS, AccessRule, Operation, Resource, Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.settings import ENVIRONMENT_PREFIX, Settings
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import wire

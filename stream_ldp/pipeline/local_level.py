@@ -59,6 +59,14 @@ class Noise(NamedTuple):
     fresh: FloatArray
     permanent: FloatArray
 
+    def of_difference(self, variances: FloatArray, held: FloatArray) -> FloatArray:
+        """Compute the variance of y_k - m_k without drift.
+
+        variances: s_k.
+        held: b_k.
+        """
+        return variances + self.fresh + self.sampling + (1.0 - held) ** 2 * self.permanent
+
     def taken(self, which: NDArray[np.bool_]) -> Noise:
         """Return that of some of the numbers."""
         return Noise(self.sampling[which], self.fresh[which], self.permanent[which])
@@ -303,14 +311,13 @@ def _expected(past: Level, noise: Noise, prior: Frequencies | None) -> tuple[Flo
     Of the error of m_k, of variance s_k + b_k^2 Var p_k, y_k has the part b_k Var p_k / (s_k + b_k^2 Var p_k) again.
     With a prior, this error is not taken to be 0 on average, and only what is left of it is unknown.
     """
-    own = noise.fresh + noise.sampling
     if prior is None:
-        return past.mean, past.variances + own + (1.0 - past.permanent) ** 2 * noise.permanent
+        return past.mean, noise.of_difference(past.variances, past.permanent)
     variance = past.variances + past.permanent**2 * noise.permanent
     drawn = prior.drawn(past.mean, np.sqrt(variance))
     again = past.permanent * noise.permanent / variance
     unknown = (1.0 - again) ** 2 * drawn.standard_deviation**2 + noise.permanent * past.variances / variance
-    return drawn.mean + again * drawn.moved, unknown + own
+    return drawn.mean + again * drawn.moved, unknown + noise.fresh + noise.sampling
 
 
 def _normalised(logarithms: FloatArray) -> FloatArray:

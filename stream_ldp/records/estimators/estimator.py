@@ -164,14 +164,14 @@ class _Estimator:
             together = None
             left = first_past(window, recurrence, None if followed is None else followed.drift.evidence)
         else:
-            together, left = followed.problem(problem, factor=factor), followed.past
+            together, left = followed.together(problem, factor=factor), followed.past
         solution, users = alone, 0.0
-        if followed is not None and together is not None:
+        if together is not None:
             solution = self._solved(
-                together, alone.joint if start is None else start, independence=alone.independence
+                together.problem, alone.joint if start is None else start, independence=alone.independence
             )
             solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
-            users = followed.reports - window.moments.reports
+            users = together.users
         temporal = Temporal(
             alone=alone.joint,
             users=users,

@@ -15,8 +15,9 @@ it, and no cell of it is moved to 0: what that does to one window's noise would 
 that are 0 would never come to be.
 
 The window's joint is then estimated from its own reports, weighted so that they say of each coefficient what is known
-of it with the windows before (calibration.py). Prior, centre and errors are learnt from these as from those of a
-window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each coefficient as well,
+of it with the windows before, as far as so many reports can (calibration.py). Prior, centre and errors are learnt
+from these as from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each
+coefficient as well,
 
     M_k = (1 - lambda_k) / (lambda_k a_k),
 
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -98,38 +99,51 @@ class Followed:
     drift: of the coefficients; see `Drift`.
     past: what the next window takes from this one.
     wanted: lambda_k times the coefficients of the users who reported, as all windows give them, shape of the joint.
-    errors: a_k, likewise.
-    reports: M.
+    gain: that of the window's own coefficients with which they are `wanted`, likewise.
+    errors: those of the coefficients, as functions of the gain.
     """
 
     drift: Drift
     past: Past
     wanted: FloatArray
-    errors: FloatArray
-    reports: float
+    gain: FloatArray
+    errors: Errors
 
-    def problem(self, window: Problem, *, factor: Sequence[FloatArray] | None = None) -> Problem | None:
+    def together(self, window: Problem, *, factor: Sequence[FloatArray] | None = None) -> Together | None:
         """Return the problem of estimating the joint with what all windows say; None if it has too few reports.
 
         window: that of the window alone, without rows that no report can have.
         factor: see `Prior.learn`.
         """
-        prior = window.prior
-        variances = _retained(prior) ** 2 * self.errors
-        weights = calibrated(window.likelihood, prior.basis, prior.moments, self.wanted, variances)
-        if weights is None:
+        prior, retained, varying = window.prior, _retained(window.prior), _varying(window.prior)
+        variances = retained**2 * self.errors.about_users(self.gain)
+        found = calibrated(window.likelihood, prior, self.wanted, variances)
+        if found is None:
             return None
-        weights *= self.reports / prior.moments.reports
+        errors = self.errors.about_users(1.0 - found.reached * (1.0 - self.gain))
+        reports = _worth(retained[varying], errors[varying], prior.moments.reports)
+        weights = found.weights * (reports / prior.moments.reports)
         likelihood = window.likelihood.weighted(weights)
         learnt = Prior.learn(likelihood, factor=factor)
-        of_reports = (1.0 - learnt.basis.retained) / (self.reports * _retained(learnt))
-        lacking = learnt.resolved**2 * np.maximum(self.errors - of_reports, 0.0)
-        return replace(
+        of_reports = (1.0 - learnt.basis.retained) / (reports * _retained(learnt))
+        lacking = np.where(varying, learnt.resolved**2 * np.maximum(errors - of_reports, 0.0), 0.0)
+        problem = replace(
             window,
             counts=window.counts.scaled(weights),
             likelihood=likelihood,
-            prior=replace(learnt, cautious_errors=learnt.cautious_errors + np.where(_varying(learnt), lacking, 0.0)),
+            prior=replace(learnt, cautious_errors=learnt.cautious_errors + lacking),
         )
+        return Together(problem, users=reports - prior.moments.reports)
+
+
+class Together(NamedTuple):
+    """The problem of estimating a joint with what all windows say.
+
+    users: M - N.
+    """
+
+    problem: Problem
+    users: float
 
 
 def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
@@ -144,13 +158,12 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
 
     # A report's product with itself enters as its expectation: see `Evidence`.
     residuals = N * (means - before) ** 2 - (squares - means**2) + retained
-    known = past.variances + noise.fresh + noise.sampling + (1.0 - past.permanent) ** 2 * noise.permanent
+    known = noise.of_difference(past.variances, past.permanent)
     steps = np.full(retained.shape, float(recurrence.elapsed))
     drift = Drift.learn((residuals / (N * retained**2))[varying], known[varying], steps[varying], past.evidence)
 
     errors = Errors(variances=past.variances + drift.variance * steps, held=past.permanent, noise=noise)
     gain, gain_about_users = errors.best_gain, errors.best_gain_about_users
-    about_users = errors.about_users(gain_about_users)
     return Followed(
         drift=drift,
         past=Past(
@@ -160,8 +173,8 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
             evidence=drift.evidence,
         ),
         wanted=before + gain_about_users * (means - before),
-        errors=about_users,
-        reports=_worth(retained[varying], about_users[varying], N),
+        gain=gain_about_users,
+        errors=errors,
     )
 
 

@@ -27,10 +27,11 @@ def test_weighted_reports_have_the_means_that_are_wanted(sizes: tuple[int, ...])
     prior = Prior.learn(likelihood)
     basis, moments = prior.basis, prior.moments
     wanted = basis.moments(reports(latent(sizes, seed=1), 20_000, seed=2)).means
-    weights = calibrated(likelihood, basis, moments, wanted, np.full(sizes, 1e-6))
-    assert weights is not None
-    assert weights.min() > 0.0
-    found = basis.moments(likelihood.weighted(weights))
+    calibration = calibrated(likelihood, prior, wanted, np.full(sizes, 1e-6))
+    assert calibration is not None
+    assert calibration.weights.min() > 0.0
+    assert calibration.reached.ravel()[1:].min() > 0.95
+    found = basis.moments(likelihood.weighted(calibration.weights))
     assert found.reports == pytest.approx(20_000)
     before, after = np.abs(wanted - moments.means).max(), np.abs(wanted - found.means).max()
     assert after < 0.05 * before
@@ -39,16 +40,39 @@ def test_weighted_reports_have_the_means_that_are_wanted(sizes: tuple[int, ...])
 def test_reports_that_say_what_is_wanted_all_weigh_the_same() -> None:
     likelihood = reports(latent((2, 3), seed=1), 500, seed=1)
     prior = Prior.learn(likelihood)
-    weights = calibrated(likelihood, prior.basis, prior.moments, prior.moments.means, np.full((2, 3), 1e-6))
-    assert weights is not None
-    np.testing.assert_allclose(weights, 1.0, atol=1e-12)
+    calibration = calibrated(likelihood, prior, prior.moments.means, np.full((2, 3), 1e-6))
+    assert calibration is not None
+    np.testing.assert_allclose(calibration.weights, 1.0, atol=1e-12)
+    assert calibration.reached.ravel()[1:].min() > 0.95
+
+
+@pytest.mark.parametrize(("users", "least", "most"), [(100, 0.3, 0.6), (10_000, 0.99, 1.0)])
+def test_few_reports_lead_only_as_far_as_nearly_equal_weights_can_and_tell_how_far(
+    users: int, least: float, most: float
+) -> None:
+    """By one standard error of every score of 64 cells: 100 reports go 0.45 of that way."""
+    likelihood = reports(latent((8, 8), seed=1), users, seed=1)
+    prior = Prior.learn(likelihood)
+    means, squares = prior.moments.means, prior.moments.squares
+    errors = np.sqrt((squares - means**2) / users)
+    away = errors * np.where(np.arange(64).reshape(8, 8) % 2, 1.0, -1.0)
+    away[0, 0] = 0.0
+    calibration = calibrated(likelihood, prior, means + away, errors**2)
+    assert calibration is not None
+    weighted = likelihood.weighted(calibration.weights)
+    assert weighted.reports == pytest.approx(users)
+    change = prior.basis.moments(weighted).means - means
+    ways = (away / np.where(away, errors, 1.0)) ** 2
+    reached = float(np.average(change[away != 0.0] / away[away != 0.0]))
+    assert reached == pytest.approx(float(np.average(calibration.reached, weights=ways)), abs=0.01)
+    assert least <= reached <= most
 
 
 def test_few_reports_have_no_weights_that_lead_far() -> None:
     likelihood = reports(latent((4, 4), seed=1), 20, seed=1)
     prior = Prior.learn(likelihood)
-    far = prior.moments.means + 2.0 * np.sqrt(prior.moments.squares)
-    assert calibrated(likelihood, prior.basis, prior.moments, far, np.full((4, 4), 1e-3)) is None
+    far = prior.moments.means + 20.0 * np.sqrt(prior.moments.squares)
+    assert calibrated(likelihood, prior, far, np.full((4, 4), 1e-6)) is None
 
 
 def test_a_value_that_no_report_names_is_left_as_it_is() -> None:
@@ -59,5 +83,7 @@ def test_a_value_that_no_report_names_is_left_as_it_is() -> None:
     counts = supported(RowCounts.of(rows, bits=mechanism.bits), mechanism, (0, 1))
     likelihood = Likelihood.of(counts, sizes=(3, 2), supports=mechanism.supports)
     prior = Prior.learn(likelihood)
-    weights = calibrated(likelihood, prior.basis, prior.moments, 0.99 * prior.moments.means, np.full((3, 2), 1e-6))
-    assert weights is None or np.all(np.isfinite(weights))
+    calibration = calibrated(likelihood, prior, 0.99 * prior.moments.means, np.full((3, 2), 1e-6))
+    assert calibration is not None
+    assert np.all(np.isfinite(calibration.weights))
+    assert np.all(np.isfinite(calibration.reached))

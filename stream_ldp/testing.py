@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.collection.synthesis import synthesis_of
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -35,8 +34,7 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.dead_letters import dead_letter
-from stream_ldp.synthesis.publication import are_due, published
-from stream_ldp.synthesis.window import whole
+from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,14 +201,8 @@ class _Worker:
         self._merge.forget()
 
     def _publish_records(self, final: Any) -> None:
-        collection: Any = self._collection
-        if synthesis_of(collection) is None:
-            return
-        question = self._merge.question(final.window.start_ms, whole(collection), final=True)
-        estimated = self._merge.question(final.window.start_ms, collection.series[0], final=True)
-        if are_due(question, estimated, final):
-            earlier = self._merge.earlier(final.window.start_ms)
-            for chunk in published(collection, question, final, earlier=earlier):
-                self._broker.put(
-                    self._names.records(collection.name), chunk.to_bytes(), key=chunk.key, headers=chunk.headers
-                )
+        records = WindowRecords.of(self._merge, final)
+        if records is not None and records.are_due:
+            topic = self._names.records(self._collection.name)
+            for chunk in records.chunks():
+                self._broker.put(topic, chunk.to_bytes(), key=chunk.key, headers=chunk.headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
@@ -49,6 +49,25 @@ class Record:
     partition: int | None = None
     time_ms: int | None = None
     headers: tuple[tuple[str, bytes], ...] = ()
+
+    @classmethod
+    def of(cls, message: Message, *, topic: str) -> Self:
+        """Make the record of a message, for a topic of one partition."""
+        return cls(topic=topic, key=message.key, value=message.to_bytes(), partition=0, headers=message.headers)
+
+
+class Message(Protocol):
+    """What a record may say: an answer, a round, a part of the synthetic records of a window."""
+
+    @property
+    def key(self) -> bytes: ...
+
+    @property
+    def headers(self) -> tuple[tuple[str, bytes], ...]: ...
+
+    def to_bytes(self) -> bytes:
+        """Encode it as the value of the record."""
+        ...
 
 
 class Producer:

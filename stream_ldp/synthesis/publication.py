@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
 from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.question import Question
 from stream_ldp.records.answer import Axis, Estimate
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.records import synthesize
-from stream_ldp.synthesis.window import marginals_of
+from stream_ldp.synthesis.window import marginals_of, whole
+from stream_ldp.views.collection import ViewsCollection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from stream_ldp.collection.synthesis import SynthesisSpec
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.question import Question
-    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.pipeline.merging import Merge
     from stream_ldp.synthesis.records import SyntheticRecords
-    from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["are_due", "published", "synthetic"]
+__all__ = ["WindowRecords", "are_due", "published", "synthetic"]
 
 
 def synthetic(
@@ -99,3 +101,49 @@ def published(
             privacy=final.privacy,
             linking=None if final.linked is None else final.linked.privacy,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowRecords:
+    """The records of one window, as all that they are made of.
+
+    spec: what the collection asks for.
+    question: about `stream_ldp.synthesis.window.whole`.
+    estimated: about an estimate of the same window.
+    final: a final of the window.
+    earlier: the final before of each estimate that has one, by the estimate's name.
+    """
+
+    collection: JointCollection | ViewsCollection
+    spec: SynthesisSpec
+    question: Question[Any, Any]
+    estimated: Question[Any, Any]
+    final: Estimate
+    earlier: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, merge: Merge, final: Answer) -> Self | None:
+        """Take them from a merge that still holds the window; None if its collection asks for no records."""
+        collection = merge.collection
+        if not isinstance(collection, JointCollection | ViewsCollection) or collection.synthesis is None:
+            return None
+        if not isinstance(final, Estimate):
+            raise TypeError(f"{collection.name} publishes estimates, and was given {type(final).__name__}")
+        start_ms = final.window.start_ms
+        return cls(
+            collection=collection,
+            spec=collection.synthesis,
+            question=merge.question(start_ms, whole(collection), final=True),
+            estimated=merge.question(start_ms, collection.series[0], final=True),
+            final=final,
+            earlier=merge.earlier(start_ms),
+        )
+
+    @property
+    def are_due(self) -> bool:
+        """Whether they are made; see `are_due`."""
+        return are_due(self.question, self.estimated, self.final)
+
+    def chunks(self) -> Iterator[SyntheticChunk]:
+        """Make them, and yield the chunks that are published, in order."""
+        return published(self.collection, self.question, self.final, earlier=self.earlier)

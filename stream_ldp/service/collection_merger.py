@@ -1,0 +1,388 @@
+"""This module merges the partials of one collection into answers, as long as this worker owns them.
+
+A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
+partials. It begins where its last commit says that the records of what is still open begin. After that each final is
+solved in order of time from the final before it, published, acknowledged, and only then remembered.
+
+The round of the next phase of an epoch follows from the final alone, and so do synthetic records. Both are published
+again after every start, and after finals that another worker has published, since it may have died before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.merge_commits import commit_merge, last_merge
+from stream_ldp.kafka.patience import patiently
+from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.tracing import span
+from stream_ldp.kinds import is_withheld, kind_of
+from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.provisionals import SHARE, Provisionals
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service.dead_letters import unread_letter
+from stream_ldp.service.finals import Finals
+from stream_ldp.service.holding import Holding
+from stream_ldp.service.windows_log import partials_log
+from stream_ldp.synthesis.publication import WindowRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
+    from stream_ldp.kafka.producer import Producer
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+    from stream_ldp.pipeline.quarantine import LogEntry, Unread
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.solver import Solved, Solver
+
+__all__ = ["CollectionMerger", "PartitionsAdded"]
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+#: Seconds for one final answer, after which the worker is not ready: 2^17 cells take a minute.
+LATE_SECONDS = 120.0
+
+#: Seconds between two commits of the place from which windows can be rebuilt: about as many are read again.
+COMMIT_SECONDS = 5.0
+
+
+class PartitionsAdded(StreamLDPError, RuntimeError):
+    """The reports topic has got more partitions, of which this worker knows nothing."""
+
+
+class CollectionMerger:
+    """A collection merger keeps the windows of one collection, and publishes their answers.
+
+    merge: its windows.
+    committed: the last commit of the place from which they can be rebuilt; None before the first.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        partitions: int,
+        settings: Settings,
+        producer: Producer,
+        writer: ExclusiveWriter,
+        cluster: Cluster,
+        solver: Solver,
+        metrics: Metrics,
+    ) -> None:
+        """Prepare for a collection.
+
+        partitions: number of partitions of its reports topic.
+        writer: writes its final answers.
+        """
+        self.merge = Merge(collection, partitions=partitions)
+        self.committed: MergeCheckpoint | None = None
+        self._collection = collection
+        self._settings = settings
+        self._names = settings.topic_names
+        self._producer = producer
+        self._cluster = cluster
+        self._solver = solver
+        self._metrics = metrics
+        self._quarantine = Quarantine()
+        self._finals = Finals(self.merge, self._quarantine, settings=settings, writer=writer, metrics=metrics)
+        self._holding = Holding(self.merge, self._quarantine, cluster=cluster, settings=settings, metrics=metrics)
+        # Since when the final that is due next is being solved and published.
+        self._due_since: float | None = None
+        self._commit_looked_at = -math.inf
+        self._rebuilt = False
+        # Records that came while it was being rebuilt: each partition is applied in the order of its log.
+        self._waiting: deque[LogEntry] = deque()
+        self._wake = asyncio.Event()
+
+    def problems(self) -> list[str]:
+        """Say why it is not ready; empty when it is."""
+        name, found = self._collection.name, []
+        if not self._rebuilt:
+            found.append(f"{name}: rebuilding its windows")
+        found += self._holding.problems
+        late = 0.0 if self._due_since is None else time.monotonic() - self._due_since
+        if late > LATE_SECONDS:
+            found.append(f"{name}: a final answer has been due for {late:.0f} s")
+        return found
+
+    async def apply(self, entry: LogEntry) -> None:
+        """Apply one record of the partials topic; one that cannot be read is passed over, and dead-lettered.
+
+        Raises:
+            PartitionsAdded: the reports topic has more partitions than when this worker started.
+            KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
+        """
+        if self._rebuilt:
+            await self._take(entry)
+        else:
+            self._waiting.append(entry)
+
+    async def run(self, *, stopping: Callable[[], bool]) -> None:
+        """Rebuild the windows, then publish their answers until it is cancelled or `stopping` is true.
+
+        A window that is being solved when it ends is solved again by the next owner.
+        """
+        try:
+            await self._patiently(self._rebuild)
+            while self._waiting:
+                await self._take(self._waiting.popleft())
+            self._rebuilt = True
+            await self._follow_up()
+            series = self._collection.series
+            provisionals = [Provisionals(self.merge, each, now=time.monotonic()) for each in series]
+            while not stopping():
+                await self._turn(provisionals)
+        finally:
+            await self._finals.stop()
+
+    async def _turn(self, provisionals: list[Provisionals]) -> None:
+        """Do what is to be done next, or wait until there is something."""
+        self._wake.clear()
+        held = await self._holding.look()
+        if not self.merge.refresh():
+            await asyncio.sleep(0)
+        elif not held and (question := self.merge.due()) is not None:
+            self._due_since = time.monotonic()
+            is_first = not self.merge.has_final(question.window_ms)
+            final = await self._publish_final(question)
+            self._due_since = None
+            if final is not None and is_first:
+                await self._publish_records(final)
+            await self._tidy_up()
+        elif not await self._publish_provisional(provisionals):
+            if not held:
+                await self._tidy_up()
+            now = time.monotonic()
+            waits = [max(0.0, each.due_at - now) for each in provisionals if each.due_at is not None]
+            if held:
+                waits.append(self._holding.release_seconds)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), min(waits, default=None))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        return await patiently(ask, seconds=self._settings.outage_seconds)
+
+    # Reading.
+
+    async def _rebuild(self) -> None:
+        """Rebuild the state from the log, as far as it is needed: the final answers, then the partials."""
+        began = time.monotonic()
+        name = self._collection.name
+        begin = await last_merge(self._cluster, self._settings, self._collection)
+        if begin is not None:
+            self.merge.resume(begin)
+            self._finals.begin(begin.answers)
+        await self._finals.read()
+        number = 0
+        async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
+            number += 1
+            await self._fold(entry)
+        await self._holding.release()
+        took = time.monotonic() - began
+        self._metrics.rebuild_duration.labels(name).observe(took)
+        log.info("%s: windows rebuilt from %d partials in %.1f s", name, number, took)
+
+    async def _take(self, entry: LogEntry) -> None:
+        """Apply a record that has just been written; see `apply`."""
+        unread = await self._fold(entry)
+        self._wake.set()
+        if unread is None:
+            return
+        name = self._collection.name
+        log.warning("%s: passed over, and dead-lettered: %s", name, unread)
+        self._metrics.records_passed_over.labels(name, "partials").inc()
+        topic = self._names.dead_letters(name)
+        await self._producer.publish([unread_letter(entry, unread, collection=self._collection, topic=topic)])
+
+    async def _fold(self, entry: LogEntry) -> Unread | None:
+        """Apply a record; return it if it cannot be read."""
+        if entry.record is not None and entry.record.partition >= self.merge.partitions:
+            topic = self._names.reports(self._collection.name)
+            now = (await self._patiently(lambda: self._cluster.topics([topic])))[topic].partitions
+            if entry.record.partition < now:
+                raise PartitionsAdded(
+                    f"topic {topic} has {now} partitions, and had {self.merge.partitions} when this worker started: "
+                    "start it again"
+                )
+        return self._quarantine.apply(self.merge, entry)
+
+    async def _tidy_up(self) -> None:
+        """Forget what no window needs; commit, now and then, from where the windows can be rebuilt."""
+        self.merge.forget()
+        if time.monotonic() < self._commit_looked_at + COMMIT_SECONDS:
+            return
+        self._commit_looked_at = time.monotonic()
+        checkpoint = self._quarantine.bound(self.merge.checkpoint)
+        if checkpoint is None or checkpoint == self.committed:
+            return
+        await self._patiently(lambda: commit_merge(self._cluster, self._settings, self._collection, checkpoint))
+        self.committed = checkpoint
+
+    # Publishing.
+
+    async def _solve(self, question: Question[Any, Any]) -> Solved[Answer]:
+        name = self._collection.name
+        with span("solve", collection=name, series=question.series.name, reports=question.reports):
+            solved = await self._solver.solve(self._collection, question)
+        fit_of = kind_of(self._collection).fit
+        if fit_of is not None and solved.answer.status is Status.ANSWERED:
+            fit = fit_of(solved.answer)
+            self._metrics.em_iterations.labels(name).observe(fit.iterations)
+            self._metrics.em_starts.labels(name, fit.start).inc()
+            self._metrics.estimates_certified.labels(name, str(fit.certified).lower()).inc()
+        return solved
+
+    async def _publish_final(self, question: Question[Any, Any]) -> Answer | None:
+        """Publish the answer to a question, and return it.
+
+        Returns:
+            None if there are too few users for an answer, or if another worker has published it.
+        """
+        if await asyncio.to_thread(is_withheld, self._collection, question):
+            self._withhold(question)
+            return None
+        with span("answer", root=True, collection=self._collection.name, series=question.series.name):
+            answer = (await self._solve(question)).answer
+            offset = await self._finals.publish_once(question.series, answer)
+        if offset is None:
+            await self._follow_up()
+            return None
+        await self._ask_next(answer)
+        self.merge.decide(answer, offset=offset)
+        self._tell_of(answer, question)
+        return answer
+
+    def _withhold(self, question: Question[Any, Any]) -> None:
+        """Pass over a window of too few users."""
+        name, series = self._collection.name, question.series.name
+        log.info(
+            "%s/%s: nothing is published of a window of fewer than %d users",
+            name,
+            series,
+            self._collection.min_reports,
+        )
+        self._metrics.windows_withheld.labels(name).inc()
+        self._metrics.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
+        self.merge.skip(series, question.window_ms + self._collection.window.size_ms)
+
+    def _tell_of(self, final: Answer, question: Question[Any, Any]) -> None:
+        """Log and count a final answer that has been published."""
+        name = self._collection.name
+        if final.status is Status.NO_REPORTS:
+            self._metrics.windows_silent.labels(name).inc()
+            self._metrics.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
+            log.warning("%s/%s: nobody reported in %s", name, final.series, final.window)
+            return
+        if final.plausibility is not None:
+            self._metrics.window_plausibility.labels(name, final.series).set(final.plausibility.statistic)
+            if final.plausibility.flagged:
+                self._metrics.windows_implausible.labels(name).inc()
+                log.warning(
+                    "%s/%s: the reports of the window of %s do not look honest", name, final.series, final.window
+                )
+        closed_s = max(0.0, time.time() - final.window.end_ms / 1_000)
+        self._metrics.window_close_delay.labels(name).observe(closed_s)
+        self._metrics.last_final.labels(name).set_to_current_time()
+        log.info(
+            "%s/%s: final answer of %s, from %d reports, %.1f s after its end",
+            *(name, final.series, final.window, question.reports, closed_s),
+            extra={
+                "collection": name,
+                "series": final.series,
+                "window": str(final.window),
+                "reports": question.reports,
+                "delay_seconds": round(closed_s, 3),
+            },
+        )
+
+    async def _publish_provisional(self, provisionals: list[Provisionals]) -> bool:
+        """Publish a provisional answer if one is due, and return whether it was; note those that are left out."""
+        name = self._collection.name
+        for each in provisionals:
+            before = each.skipped
+            question = each.next(now=time.monotonic())
+            if each.skipped > before:
+                self._metrics.provisionals_skipped.labels(name).inc(each.skipped - before)
+                if not before:
+                    log.warning(
+                        "%s/%s: provisional answers are skipped, as their solves take more than %.0f %% of `every`, "
+                        "%g s: make it longer, or ask for fewer cells",
+                        *(name, each.series.name, 100 * SHARE, each.series.every_ms / 1_000),
+                    )
+            if question is not None and await asyncio.to_thread(is_withheld, self._collection, question):
+                each.answer(question, seconds=0.0, now=time.monotonic())
+            elif question is not None:
+                solved = await self._solve(question)
+                await self._finals.publish_provisional(solved.answer, self._producer)
+                each.answer(question, seconds=solved.seconds, now=time.monotonic())
+                return True
+        return False
+
+    async def _follow_up(self) -> None:
+        """Publish what follows from the newest finals on the log; whoever published them may have died before."""
+        decided = self.merge.decided
+        for answer in decided:
+            await self._ask_next(answer)
+        # A window that is forgotten has its records: they are published before it is.
+        if decided and self.merge.holds(decided[-1].window.start_ms):
+            await self._publish_records(decided[-1])
+
+    async def _ask_next(self, answer: Answer) -> None:
+        """Publish the round that follows from a final answer, if there is one."""
+        rounds, name = kind_of(self._collection).rounds, self._collection.name
+        if rounds is not None and (asked := rounds.after(self._collection, answer)) is not None:
+            await self._producer.publish([Record.of(asked, topic=self._names.rounds(name))])
+            self._metrics.rounds_published.labels(name).inc()
+
+    async def _publish_records(self, final: Answer) -> None:
+        """Publish the synthetic records of a window with its first final, if the collection asks for some.
+
+        They are published after the final, which they would hold up, and before the merge forgets the window. After
+        a start those of the last window are published again unless it is forgotten, since an earlier owner may have
+        died before: they have the same keys and the same content.
+        """
+        name = self._collection.name
+        records = WindowRecords.of(self.merge, final)
+        if records is None:
+            return
+        if not records.are_due:
+            counted, reported = (sum(each.reports_by_window) for each in (records.question, records.estimated))
+            log.info(
+                "%s: no records are made of %s: %d of %d reports are counted for them",
+                *(name, final.window, counted, reported),
+            )
+            return
+        topic = self._names.records(name)
+
+        def chunks() -> list[Record]:
+            return [Record.of(each, topic=topic) for each in records.chunks()]
+
+        made = await self._solver.work(self._collection, records.question, chunks)
+        await self._producer.publish(made.answer)
+        self._metrics.synthetic_records_published.labels(name).inc(records.spec.records)
+
+
+def _epochs_ended(collection: Collection, question: Question[Any, Any]) -> int:
+    """Count the epochs that a window without an answer ends, or a run of silent ones: 0 for kinds without epochs."""
+    if kind_of(collection).rounds is None:
+        return 0
+    until_ms = question.silent_until_ms or question.window_ms + collection.window.size_ms
+    # A later phase is asked once an epoch.
+    period_ms = question.series.period_ms(collection.window) or until_ms - question.window_ms
+    return -(-(until_ms - question.window_ms) // period_ms)

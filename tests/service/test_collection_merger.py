@@ -1,0 +1,260 @@
+"""Tests of the merge of one collection without a broker: what must hold whatever Kafka does."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.kafka.memory import connected
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.answer import Status, is_provisional
+from stream_ldp.pipeline.quarantine import LogEntry
+from stream_ldp.pipeline.question import Question
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.layout import JointLayout
+from stream_ldp.service import collection_merger
+from stream_ldp.service.collection_merger import PartitionsAdded
+from stream_ldp.service.merger import Merger
+from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.windows_log import AnswersLog
+from stream_ldp.synthesis.chunk import SyntheticChunk
+from tests.client.items import films
+from tests.pipeline.test_merging import partial, watermark
+from tests.service.mergers import (
+    MAKING,
+    SHY,
+    SMALL,
+    SOON,
+    Installation,
+    Published,
+    ReportsTopics,
+    entry,
+    quick_answer,
+    read,
+    rebuilt,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, published: Published) -> None:
+    await rebuilt(merger)
+    await merger.apply(entry(SMALL, 7, b"junk", b"junk"))
+    letters = {record.topic: dict(record.headers) for record in published.records}
+    # Both collections have the same partition, and it is not known which of them it is about.
+    headers = letters["stream-ldp.small.dead-letters"]
+    assert (headers["reason"], headers["source-topic"], headers["source-offset"]) == (
+        b"unreadable_record",
+        b"partials",
+        b"7",
+    )
+    assert merger.problems() == []
+
+
+async def test_a_partition_that_has_been_added_is_no_junk_and_ends_the_worker_with_the_cure(
+    merger: Merger, reports_topics: ReportsTopics
+) -> None:
+    await rebuilt(merger)
+    record = partial(5, collection=SMALL, spec=SMALL.estimates[0], partition=1)
+    key, value = partials.encode(record, writer="w")
+    await merger.apply(entry(SMALL, 0, key, value))
+    reports_topics.partitions = 2
+    with pytest.raises(PartitionsAdded, match=r"small\.reports has 2 partitions, and had 1 .*: start it again"):
+        await merger.apply(entry(SMALL, 1, key, value))
+
+
+async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_published(
+    merger: Merger, published: Published, metrics: Metrics
+) -> None:
+    await tell(merger, SHY, windows=5)  # of one to five reports
+    assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
+    assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}
+    assert metrics.windows_withheld.labels("shy")._value.get() == 2
+
+
+async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_final_follows_it(
+    merger: Merger, published: Published, caplog: pytest.LogCaptureFixture
+) -> None:
+    await tell(merger, SMALL, windows=1)
+    await asyncio.wait_for(published.finals_of(SMALL, number=1), SOON)
+    size_ms = SMALL.window.size_ms
+    await read(merger, SMALL, watermark(3 * size_ms + SMALL.window.grace_ms, collection=SMALL))
+    assert await asyncio.wait_for(published.finals_of(SMALL, number=2), SOON) == [1, 0]
+    silent = Estimate.from_bytes(published.records[-1].value)
+    assert (silent.status, silent.window.start_ms, silent.window.end_ms) == (Status.NO_REPORTS, size_ms, 2 * size_ms)
+    await read(
+        merger,
+        SMALL,
+        partial(3, collection=SMALL, spec=SMALL.estimates[0], pane_ms=4 * size_ms),
+        watermark(5 * size_ms + SMALL.window.grace_ms, collection=SMALL),
+    )
+    assert await asyncio.wait_for(published.finals_of(SMALL, number=4), SOON) == [1, 0, 0, 3]
+    rest = Estimate.from_bytes(published.records[-2].value)
+    assert (rest.window.start_ms, rest.window.end_ms) == (2 * size_ms, 4 * size_ms)
+    assert Estimate.from_bytes(published.records[-1].value).fit.start == "previous"
+    assert merger._metrics.windows_silent.labels("small")._value.get() == 2
+    assert merger._metrics.epochs_without_result.labels("small")._value.get() == 0
+    assert merger._metrics.last_final.labels("small")._value.get() > 1e9
+    assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text
+
+
+async def records_of_a_restart(windows: int, metrics: Metrics) -> int:
+    """Return the number of records that a merger reads when it starts after so many windows, and one open one."""
+    spec, size_ms = SMALL.estimates[0], SMALL.window.size_ms
+    installation = Installation(metrics)
+    broker, published = installation.broker, installation.published
+    with connected(broker):
+        first = installation.merger()
+        await first.take_over(set(range(64)))
+        await rebuilt(first)
+        for number in range(windows):
+            await installation.window(number, first)
+            await asyncio.wait_for(published.finals_of(SMALL, number=number + 1), SOON)
+        await installation.tell(partial(5, collection=SMALL, spec=spec, pane_ms=windows * size_ms), first)
+        async with asyncio.timeout(SOON):
+            while first._owned["small"].committed != first._owned["small"].merge.checkpoint:
+                await asyncio.sleep(0)
+        await first.on_stop()
+        broker.reads = 0
+        second = installation.merger()
+        await second.take_over(set(range(64)))
+        await rebuilt(second)
+        closes_ms = (windows + 1) * size_ms + SMALL.window.grace_ms
+        await installation.tell(watermark(closes_ms, collection=SMALL), second)
+        finals = await asyncio.wait_for(published.finals_of(SMALL, number=windows + 1), SOON)
+        assert finals == [*(number % 7 + 1 for number in range(windows)), 5]
+        await second.on_stop()
+    return broker.reads
+
+
+async def test_a_restart_reads_as_much_after_fifty_windows_as_after_ten(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection_merger, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    few, many = [await records_of_a_restart(windows, metrics) for windows in (10, 50)]
+    assert few == many < 10
+
+
+def counted(collection: JointCollection, *, reports: int, pane_ms: int) -> list[partials.Partial]:
+    """All partials of a pane: those of the estimates, and of the whole reports."""
+    rows = np.random.default_rng(pane_ms).integers(2, size=(reports, collection.bits), dtype=np.uint8)
+    layout = JointLayout(collection)
+    tallies = layout.tallies()
+    layout.count(tallies, np.packbits(rows, axis=1, bitorder="little"))
+    return [
+        replace(
+            partial(reports, collection=collection, spec=collection.estimates[0], pane_ms=pane_ms),
+            of=of,
+            counts=tally.take_changed(closing=True)[0],
+        )
+        for of, tally in tallies.items()
+    ]
+
+
+async def chunks_of(published: Published, *, number: int) -> list[tuple[bytes, bytes]]:
+    async with asyncio.timeout(SOON):
+        while True:
+            found = [(each.key, each.value) for each in published.records if each.topic.endswith(".making.records")]
+            if len(found) >= number:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def test_records_follow_the_first_final_of_a_window_and_nothing_else(
+    merger: Merger, published: Published
+) -> None:
+    size_ms = MAKING.window.size_ms
+    await read(merger, MAKING, *counted(MAKING, reports=40, pane_ms=0), *counted(MAKING, reports=50, pane_ms=size_ms))
+    closes_ms = size_ms + MAKING.window.grace_ms
+    await read(merger, MAKING, watermark(closes_ms, collection=MAKING))
+    ((key, value),) = await chunks_of(published, number=1)
+    chunk = SyntheticChunk.from_bytes(value)
+    assert key == chunk.key == b"tree-30-2-0|final|0"
+    assert (chunk.reports, len(chunk.records), chunk.window.end_ms) == (40, 30, size_ms)
+    finals = await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    assert finals == [40, 40]
+    assert merger._metrics.synthetic_records_published.labels("making")._value.get() == 30
+    keys = [each.key for each in published.records if not is_provisional(each.key or b"")]
+    assert keys == [b"bathing-mobility|final|0", key, b"mobility|final|0"]
+    provisional = [each for each in published.records if is_provisional(each.key or b"")]
+    assert {each.topic for each in provisional} <= {"stream-ldp.making.estimates"}
+
+
+async def test_records_whose_owner_died_before_publishing_them_are_published_by_the_next(
+    merger: Merger, published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size_ms = MAKING.window.size_ms
+    parts: list[partials.Partial | partials.Watermark] = [
+        *counted(MAKING, reports=40, pane_ms=0),
+        watermark(size_ms + MAKING.window.grace_ms, collection=MAKING),
+    ]
+    await read(merger, MAKING, *parts)
+    before = await chunks_of(published, number=1)
+    await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    finals = [each for each in published.records if each.topic.endswith(".making.estimates")]
+
+    async def answers(log: AnswersLog) -> AsyncIterator[Any]:
+        if log._merge.collection is MAKING:
+            log._merge.decide(Estimate.from_bytes(finals[0].value))
+        return
+        yield
+
+    async def log(name: str, **_: object) -> AsyncIterator[LogEntry]:
+        for offset, record in enumerate(parts if name == "making" else []):
+            yield entry(MAKING, offset, *partials.encode(record, writer="w"))
+
+    monkeypatch.setattr(AnswersLog, "read", answers)
+    monkeypatch.setattr(collection_merger, "partials_log", log)
+    await merger.give_up(set(range(64)))
+    reports_topics.forget_commits()
+    published.records.clear()
+    await merger.take_over(set(range(64)))
+    assert await chunks_of(published, number=1) == before
+    assert await asyncio.wait_for(published.finals_of(MAKING, number=1), SOON) == [40]
+    assert [each.topic for each in published.records] == ["stream-ldp.making.records", "stream-ldp.making.estimates"]
+
+
+async def test_records_of_a_window_that_is_forgotten_are_not_published_again(
+    merger: Merger, published: Published
+) -> None:
+    size_ms = MAKING.window.size_ms
+    await read(merger, MAKING, *counted(MAKING, reports=40, pane_ms=0))
+    await read(merger, MAKING, watermark(5 * size_ms, collection=MAKING))
+    await chunks_of(published, number=1)
+    await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    merge = merger._owned["making"].merge
+    async with asyncio.timeout(SOON):
+        while merge.panes:
+            await asyncio.sleep(0)
+    assert not merge.holds(0)
+    assert merge.holds(5 * size_ms)
+
+
+@pytest.mark.parametrize(("windows", "ended"), [(1, 1), (4, 2), (7, 3)])
+def test_epochs_without_a_result_are_counted_by_what_their_silence_spans(windows: int, ended: int) -> None:
+    collection = films()  # three phases, of a minute each
+    first, later, size_ms = collection.series[0], collection.series[1], collection.window.size_ms
+    silent = question_of(first, silent_until_ms=windows * size_ms)
+    assert collection_merger._epochs_ended(collection, silent) == ended
+    assert collection_merger._epochs_ended(collection, question_of(later, silent_until_ms=None)) == 1
+    assert collection_merger._epochs_ended(SMALL, question_of(SMALL.estimates[0], silent_until_ms=None)) == 0
+
+
+def question_of(series: Any, *, silent_until_ms: int | None) -> Question[Any, Any]:
+    """Make a question about a window in which nobody reported."""
+    return Question(
+        series=series,
+        window_ms=0,
+        final=True,
+        windows=((1.0, ()),),
+        before=None,
+        silent_until_ms=silent_until_ms,
+    )

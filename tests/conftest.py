@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import uuid
 from contextlib import ExitStack
@@ -28,6 +29,17 @@ hypothesis.settings.load_profile(QUICK)
 
 #: A broker of its own is started in each process, with half a gigabyte.
 MOST_PROCESSES = 8
+
+
+# What is imported and collected, a million objects, stays to the end. To search it for garbage again and again would
+# be a sixth of the work until the first test, and a part of that of every other.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage only among what tests leave."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

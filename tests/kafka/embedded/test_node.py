@@ -14,6 +14,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import NewTopic
 
 from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka, node
+from stream_ldp.kafka.embedded.class_archive import ClassArchive
+from stream_ldp.kafka.embedded.jars import fetch_jars
+from stream_ldp.kafka.embedded.java import find_java
 from stream_ldp.kafka.embedded.ports import accepts
 from tests.kafka.embedded.administration import administration
 
@@ -43,6 +46,15 @@ async def test_a_broker_killed_and_restarted_has_lost_no_record_and_kept_its_add
     await asyncio.to_thread(kafka.restart)
     assert kafka.bootstrap == before
     assert await _read(kafka.bootstrap, prefix) == [b"acknowledged"]
+
+
+def test_a_broker_uses_the_archive_of_its_classes_from_its_first_start(kafka: EmbeddedKafka) -> None:
+    archive = ClassArchive.of(find_java(), fetch_jars())
+    assert archive.file.stat().st_size > 1e7
+    processes = subprocess.run(("ps", "-A", "-ww", "-o", "args="), capture_output=True, text=True, check=True).stdout
+    brokers = [line for line in processes.splitlines() if str(kafka.data) in line]
+    assert brokers
+    assert all(f"-XX:SharedArchiveFile={archive.file}" in line for line in brokers)
 
 
 @pytest.mark.usefixtures("kafka")

@@ -23,6 +23,9 @@ SURVEY = {"f": 0.5, "p": 0.5, "q": 0.75}
 LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}
 PERMANENT_ALONE = {"f": 0.5}
 
+#: Reports of each value where nobody is to be caught: the rate of false alarms is the same for any number.
+FEW = 200
+
 
 def plan(
     mechanism: RRLDP,
@@ -40,18 +43,18 @@ def plan(
     return attacks(mechanism, keyed, noise=noise or (lambda: entropy), secrets=entropy)
 
 
-def is_disproved(planned: tuple[Attack, ...]) -> bool:
+def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
     """Decide whether an attack shows more than is claimed; on an honest mechanism one does with 1 seed in 10,000."""
     entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
     return any(
-        attack.run(trials=5_000, confidence=confidence, entropy=entropy).epsilon > attack.claimed
+        attack.run(trials=trials, confidence=confidence, entropy=entropy).epsilon > attack.claimed
         for attack in planned
     )
 
 
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
 def test_an_honest_mechanism_is_not_accused(parameters: dict[str, float]) -> None:
-    assert not is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1))
+    assert not is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1), trials=FEW)
 
 
 @pytest.mark.parametrize(

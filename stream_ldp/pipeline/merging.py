@@ -11,10 +11,11 @@ from bisect import bisect_left, bisect_right, insort
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.source_watermarks import SourceWatermarks
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
 
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import Statistic, Tally
 
 __all__ = ["Merge"]
-
-#: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a
-#: window is solved before phase 2 of the same window, which starts from phase 1 of the window before: by then that is
-#: the last but one.
-_FINALS = 2
 
 #: Number of statistics whose form is known at a time: more than a collection has estimates, or open rounds.
 _FORMS = 256
@@ -48,13 +44,6 @@ class _Held(NamedTuple):
     offset: int
 
 
-class _Mark(NamedTuple):
-    """The latest watermark of a generation, event time in milliseconds, and its offset on the log."""
-
-    time_ms: int
-    offset: int
-
-
 class Merge:
     """The windows of one collection."""
 
@@ -65,17 +54,11 @@ class Merge:
         """
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
-        # By source partition and generation: the latest watermark.
-        self._watermarks: dict[int, dict[int, _Mark]] = {partition: {} for partition in range(partitions)}
+        self._watermarks = SourceWatermarks(partitions=partitions)
+        self._finals = NewestFinals()
         # By pane and statistic: the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
         self._starts: list[int] = []  # starts of the panes, ascending
-        # By series: the newest final answers, in the order of their windows.
-        self._decided: dict[str, list[Answer]] = {}
-        # By series: the end of the newest windows of which a final says that nobody reported in them.
-        self._silent_ms: dict[str, int] = {}
-        # By series, and end of the window, of the finals in the two above: their offsets on the log.
-        self._finals_at: dict[str, dict[int, int]] = {}
         # By statistic: a tally of its form.
         self._forms: dict[tuple[str, ...], Tally] = {}
         self._forgotten_before: int | None = None
@@ -95,13 +78,12 @@ class Merge:
     @property
     def partitions(self) -> int:
         """Number of source partitions."""
-        return len(self._watermarks)
+        return self._watermarks.partitions
 
     @property
     def watermark_ms(self) -> int | None:
         """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
-        times = self._watermarks.values()
-        return min(max(generations.values()).time_ms for generations in times) if all(times) else None
+        return self._watermarks.time_ms
 
     @property
     def panes(self) -> int:
@@ -114,11 +96,9 @@ class Merge:
         if self._forgotten_before is None:
             return None
         held = (held.offset for of in self._panes.values() for sources in of.values() for held in sources.values())
-        marks = (mark.offset for generations in self._watermarks.values() for mark in generations.values())
-        finals = (offset for each in self._series for offset in self._finals_at.get(each.name, {}).values())
         return MergeCheckpoint(
-            answers=min(finals, default=0),
-            partials=min(chain(held, marks), default=0),
+            answers=min(self._finals.offsets(self._series), default=0),
+            partials=min(chain(held, self._watermarks.offsets), default=0),
             forgotten_before_ms=self._forgotten_before,
         )
 
@@ -146,10 +126,10 @@ class Merge:
                 f"a partial of fingerprint {record.fingerprint} cannot be merged into collection "
                 f"{self.collection.name!r} of fingerprint {self._fingerprint}"
             )
-        if record.partition not in self._watermarks:
+        if record.partition >= self.partitions:
             raise PartialError(
                 f"a partial of source partition {record.partition}, but the reports topic has "
-                f"{len(self._watermarks)} partitions"
+                f"{self.partitions} partitions"
             )
         if isinstance(record, Watermark):
             self._advance(record, offset)
@@ -175,12 +155,11 @@ class Merge:
 
     def _advance(self, record: Watermark, offset: int) -> None:
         """Note that a generation closed panes; this may invalidate, or validate, what another counted in them."""
-        generations = self._watermarks[record.partition]
-        before = generations.get(record.generation)
-        if before is None or before.time_ms < record.time_ms:
-            generations[record.generation] = _Mark(record.time_ms, offset)
-            first = 0 if before is None else self._number_closed(before.time_ms)
-            self._stale |= dict.fromkeys(self._starts[first : self._number_closed(record.time_ms)])
+        moved = self._watermarks.advance(record, offset=offset)
+        if moved is not None:
+            before_ms, after_ms = moved
+            first = 0 if before_ms is None else self._number_closed(before_ms)
+            self._stale |= dict.fromkeys(self._starts[first : self._number_closed(after_ms)])
 
     def _number_closed(self, time_ms: int) -> int:
         """Count the panes held that a watermark of `time_ms` closes."""
@@ -191,28 +170,11 @@ class Merge:
 
         offset: that of its record, in the answers topic; see `checkpoint`.
         """
-        places = self._finals_at.setdefault(answer.series, {})
-        places.setdefault(answer.window.end_ms, offset)
-        if answer.status is Status.NO_REPORTS:
-            ends_ms = self._silent_ms.get(answer.series, answer.window.end_ms)
-            self._silent_ms[answer.series] = max(ends_ms, answer.window.end_ms)
-            self._undecided.decide(answer.series, answer.window.end_ms)
-            self._forget_places(answer.series)
-            return
-        finals = {each.window.end_ms: each for each in self._decided.get(answer.series, ())}
-        finals.setdefault(answer.window.end_ms, answer)
-        kept = [finals[end_ms] for end_ms in sorted(finals)[-_FINALS:]]
-        self._decided[answer.series] = kept
-        self._undecided.decide(answer.series, kept[-1].window.end_ms)
-        self._forget_places(answer.series)
-        # What a window asks can depend on finals of the window before, and on no others: see `_before`.
+        changed = self._finals.add(answer, offset=offset)
+        self._undecided.decide(answer.series, answer.window.end_ms)
+        # What a window asks can depend on finals of the window before, and on no others: see `Series.follows`.
         size_ms = self.collection.window.size_ms
-        self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in finals.values())
-
-    def _forget_places(self, series: str) -> None:
-        """Forget the places of finals that the next ones do not depend on."""
-        needed = {each.window.end_ms for each in self._decided.get(series, ())} | {self._silent_ms.get(series)}
-        self._finals_at[series] = {end: at for end, at in self._finals_at[series].items() if end in needed}
+        self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in changed)
 
     def skip(self, series: str, end_ms: int) -> None:
         """Take note that there is a final answer to the window with this end, although it cannot be read."""
@@ -239,9 +201,7 @@ class Merge:
 
     def closed_by(self, partition: int, pane: int) -> int | None:
         """Return the generation that closed a pane of a source partition, as far as is known; None if none did."""
-        closes = self._closes_at(pane)
-        generations = self._watermarks[partition].items()
-        return min((generation for generation, mark in generations if closes <= mark.time_ms), default=None)
+        return self._watermarks.closed_by(partition, self._closes_at(pane))
 
     def needs_watermark(self, partition: int, generation: int) -> bool:
         """Decide whether counts of a generation would be valid if it, and not a later one, had closed their pane."""
@@ -256,18 +216,11 @@ class Merge:
     @property
     def decided(self) -> list[Answer]:
         """The newest final answers of every series, oldest first."""
-        return sorted(
-            (answer for finals in self._decided.values() for answer in finals),
-            key=lambda answer: answer.window.end_ms,
-        )
+        return self._finals.all()
 
     def earlier(self, window_ms: int) -> dict[str, Answer]:
         """Return the last final answer before a window of each series that has one, by the name of the series."""
-        found = {
-            name: [each for each in finals if each.window.start_ms < window_ms]
-            for name, finals in self._decided.items()
-        }
-        return {name: finals[-1] for name, finals in found.items() if finals}
+        return self._finals.earlier(window_ms)
 
     def refresh(self) -> bool:
         """Look at panes that have changed, a bounded number of them, and return whether all have been looked at.
@@ -294,7 +247,7 @@ class Merge:
         if silent_until_ms is None:
             return self.question(start, series, final=True)
         # Nothing is taken from the final before, unless it is that which asked.
-        before = None if series.period_ms(self.collection.window) else self._before(start, series)
+        before = None if series.period_ms(self.collection.window) else self._finals.before(start, series)
         return Question(
             series=series,
             window_ms=start,
@@ -329,7 +282,7 @@ class Merge:
         period_ms = series.period_ms(window)
         if period_ms is None:
             name, _ = series.follows(0)
-            asked = (final.window.end_ms for final in self._decided.get(name, ()) if series.statistic(final))
+            asked = (final.window.end_ms for final in self._finals.of(name) if series.statistic(final))
             silent = (
                 start
                 for start in asked
@@ -342,7 +295,7 @@ class Merge:
         if decided_ms is None:
             return None
         start = ((decided_ms - window.size_ms) // period_ms + 1) * period_ms
-        if self._silent_ms.get(series.name) != decided_ms:
+        if self._finals.silent_until(series.name) != decided_ms:
             told = self._is_closed(start) and not self._undecided.holds(start, series)
             return (start, start + window.size_ms) if told else None
         return None if before is None or before <= start else (start, before - period_ms + window.size_ms)
@@ -376,7 +329,7 @@ class Merge:
 
     def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
         """Put together all that the answer to one window depends on, as of now."""
-        before = self._before(window_ms, series)
+        before = self._finals.before(window_ms, series)
         of = series.statistic(before)
         return Question(
             series=series,
@@ -388,12 +341,6 @@ class Merge:
             ),
             before=before,
         )
-
-    def _before(self, window_ms: int, series: Series) -> Answer | None:
-        """Find the final answer that the answer to a window starts from: see `Series.follows`."""
-        name, start_ms = series.follows(window_ms)
-        finals = [each for each in self._decided.get(name, ()) if start_ms in (None, each.window.start_ms)]
-        return finals[-1] if finals else None
 
     def forget(self) -> None:
         """Drop panes that no undecided or later window needs, a bounded number of them in one call."""
@@ -418,14 +365,7 @@ class Merge:
         self._stale |= dict.fromkeys(forgotten)
         self._forgotten_before = min([needed_by - remembered_ms, *self._starts[:1]])
         # Generations that closed no other panes are not needed either, but for the furthest of each partition.
-        first_close = closes_at(self._forgotten_before, window)
-        for partition, generations in self._watermarks.items():
-            furthest = max(generations.values()).time_ms
-            self._watermarks[partition] = {
-                generation: mark
-                for generation, mark in generations.items()
-                if mark.time_ms >= min(first_close, furthest)
-            }
+        self._watermarks.forget(before_ms=closes_at(self._forgotten_before, window))
 
     def _refresh(self) -> None:
         while not self.refresh():
@@ -449,7 +389,7 @@ class Merge:
 
         For a series whose statistic depends on the answer before, a pane is a whole window.
         """
-        return any(self._partials(pane, series.statistic(self._before(pane, series))))
+        return any(self._partials(pane, series.statistic(self._finals.before(pane, series))))
 
     def _closes_at(self, pane: int) -> int:
         return closes_at(pane, self.collection.window)

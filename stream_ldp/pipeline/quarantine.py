@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.pipeline.answer import final_of
+from stream_ldp.pipeline.newest_finals import KEPT_FINALS
 from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ __all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread"]
 
 #: What is wrong with a tombstone: compaction deletes the records with its key.
 NO_VALUE = "it has no value: something has deleted the record with its key"
-
-#: A final answer that cannot be read matters as long as fewer than this many later ones of its series can be: as many
-#: as `stream_ldp.pipeline.merging.Merge` keeps.
-_FINALS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,7 +156,7 @@ class Quarantine:
 
     def note_final(self, series: str, start_ms: int) -> None:
         """Note that a final answer of the log can be read."""
-        self._newest[series] = sorted({*self._newest[series], start_ms})[-_FINALS:]
+        self._newest[series] = sorted({*self._newest[series], start_ms})[-KEPT_FINALS:]
 
     def add_final(self, key: bytes | None, unread: Unread) -> tuple[str, int] | None:
         """Add an answer that cannot be read; return its series and window, or None if no worker has written it."""
@@ -180,8 +177,11 @@ class Quarantine:
         )
 
     def _matters(self, series: str, start_ms: int) -> bool:
-        """Decide whether the final of a window that cannot be read is one of those that the next depends on."""
-        return sum(each > start_ms for each in self._newest[series]) < _FINALS
+        """Decide whether the final of a window that cannot be read is one of those that the next depends on.
+
+        It is, as long as fewer later ones of its series can be read than a merge keeps.
+        """
+        return sum(each > start_ms for each in self._newest[series]) < KEPT_FINALS
 
     def release(self, topic: str, before: int) -> None:
         """Pass over the records of a topic before an offset, whatever they hide."""

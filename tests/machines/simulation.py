@@ -364,10 +364,11 @@ class LooksAtEverything(Merge):
     def due(self) -> Question[Any, Any] | None:
         """Return what the merge returns, after the comparison."""
         found = UndecidedWindows(self.collection.series, self.collection.window)
-        for name, finals in self._decided.items():
-            found.decide(name, finals[-1].window.end_ms)
-        for name, end_ms in self._silent_ms.items():
-            found.decide(name, end_ms)
+        for final in self._finals.all():
+            found.decide(final.series, final.window.end_ms)
+        for series in self.collection.series:
+            if (end_ms := self._finals.silent_until(series.name)) is not None:
+                found.decide(series.name, end_ms)
         for pane, series in product(self._panes, self.collection.series):
             if self._holds_reports(pane, series):
                 found.fill(pane, series)

@@ -267,7 +267,7 @@ def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tup
     ("rule_", "broken"),
     [
         ("stream_ldp.sets.series.round_statistic", lambda series, fingerprint: series.of),
-        ("stream_ldp.pipeline.merging._FINALS", 1),
+        ("stream_ldp.pipeline.newest_finals.KEPT_FINALS", 1),
     ],
     ids=["rounds share a name", "one final is kept"],
 )

@@ -1,0 +1,63 @@
+"""Tests of the newest finals: which are kept, where they are, and what each window starts from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.pipeline.answer import Status, WindowBounds
+from stream_ldp.pipeline.newest_finals import NewestFinals
+from stream_ldp.records.answer import Estimate
+from tests.client.examples import MINUTE_MS, estimate_of
+from tests.pipeline.test_merging import JOINT, MARGINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.pipeline.answer import Answer
+
+
+def final(minute: int, *, silent_until: int | None = None, name: str = JOINT.name) -> Estimate:
+    bounds = WindowBounds(start_ms=minute * MINUTE_MS, end_ms=(silent_until or minute + 1) * MINUTE_MS)
+    status = Status.ANSWERED if silent_until is None else Status.NO_REPORTS
+    return estimate_of(estimate=name, window=bounds, status=status)
+
+
+def minutes(finals: Iterable[Answer]) -> list[int]:
+    return [each.window.start_ms // MINUTE_MS for each in finals]
+
+
+def test_the_two_newest_finals_of_a_series_are_kept_in_whatever_order_they_come() -> None:
+    finals = NewestFinals()
+    assert minutes(finals.add(final(5), offset=50)) == [5]
+    assert sorted(minutes(finals.add(final(3), offset=30))) == [3, 5]
+    # The one that is dropped is told as well: what depended on it has changed.
+    assert sorted(minutes(finals.add(final(4), offset=40))) == [3, 4, 5]
+    assert minutes(finals.of(JOINT.name)) == [4, 5]
+    assert sorted(finals.offsets([JOINT, MARGINAL])) == [40, 50]
+
+
+def test_the_first_final_of_a_window_on_the_log_is_the_one_that_counts() -> None:
+    finals, first = NewestFinals(), final(5)
+    finals.add(first, offset=50)
+    finals.add(first.model_copy(update={"reports": 7}), offset=51)
+    assert finals.of(JOINT.name) == (first,)
+    assert list(finals.offsets([JOINT])) == [50]
+
+
+def test_that_nobody_reported_is_no_final_to_start_from_and_its_place_is_needed() -> None:
+    finals = NewestFinals()
+    finals.add(final(5), offset=50)
+    assert finals.silent_until(JOINT.name) is None
+    assert finals.add(final(6, silent_until=9), offset=60) == []
+    assert finals.silent_until(JOINT.name) == 9 * MINUTE_MS
+    assert finals.before(9 * MINUTE_MS, JOINT) == final(5)
+    assert sorted(finals.offsets([JOINT])) == [50, 60]
+
+
+def test_of_each_series_the_last_final_before_a_window_is_found() -> None:
+    finals = NewestFinals()
+    for minute, name in ((4, JOINT.name), (5, JOINT.name), (5, MARGINAL.name)):
+        finals.add(final(minute, name=name), offset=minute)
+    assert finals.earlier(5 * MINUTE_MS) == {JOINT.name: final(4)}
+    assert finals.earlier(6 * MINUTE_MS) == {JOINT.name: final(5), MARGINAL.name: final(5, name=MARGINAL.name)}
+    assert minutes(finals.all()) == [4, 5, 5]

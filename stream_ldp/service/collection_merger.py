@@ -101,7 +101,9 @@ class CollectionMerger:
         self._metrics = metrics
         self._quarantine = Quarantine()
         self._finals = Finals(self.merge, self._quarantine, settings=settings, writer=writer, metrics=metrics)
-        self._holding = Holding(self.merge, self._quarantine, cluster=cluster, settings=settings, metrics=metrics)
+        self._holding = Holding(
+            self.merge, self._quarantine, cluster=cluster, settings=settings, metrics=metrics.merge
+        )
         # Since when the final that is due next is being solved and published.
         self._due_since: float | None = None
         self._commit_looked_at = -math.inf
@@ -195,7 +197,7 @@ class CollectionMerger:
             await self._fold(entry)
         await self._holding.release()
         took = time.monotonic() - began
-        self._metrics.rebuild_duration.labels(name).observe(took)
+        self._metrics.merge.rebuild_duration.labels(name).observe(took)
         log.info("%s: windows rebuilt from %d partials in %.1f s", name, number, took)
 
     async def _take(self, entry: LogEntry) -> None:
@@ -243,9 +245,9 @@ class CollectionMerger:
         fit_of = kind_of(self._collection).fit
         if fit_of is not None and solved.answer.status is Status.ANSWERED:
             fit = fit_of(solved.answer)
-            self._metrics.em_iterations.labels(name).observe(fit.iterations)
-            self._metrics.em_starts.labels(name, fit.start).inc()
-            self._metrics.estimates_certified.labels(name, str(fit.certified).lower()).inc()
+            self._metrics.merge.em_iterations.labels(name).observe(fit.iterations)
+            self._metrics.merge.em_starts.labels(name, fit.start).inc()
+            self._metrics.merge.estimates_certified.labels(name, str(fit.certified).lower()).inc()
         return solved
 
     async def _publish_final(self, question: Question[Any, Any]) -> Answer | None:
@@ -277,28 +279,28 @@ class CollectionMerger:
             series,
             self._collection.min_reports,
         )
-        self._metrics.windows_withheld.labels(name).inc()
-        self._metrics.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
+        self._metrics.merge.windows_withheld.labels(name).inc()
+        self._metrics.merge.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
         self.merge.skip(series, question.window_ms + self._collection.window.size_ms)
 
     def _tell_of(self, final: Answer, question: Question[Any, Any]) -> None:
         """Log and count a final answer that has been published."""
         name = self._collection.name
         if final.status is Status.NO_REPORTS:
-            self._metrics.windows_silent.labels(name).inc()
-            self._metrics.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
+            self._metrics.merge.windows_silent.labels(name).inc()
+            self._metrics.merge.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
             log.warning("%s/%s: nobody reported in %s", name, final.series, final.window)
             return
         if final.plausibility is not None:
-            self._metrics.window_plausibility.labels(name, final.series).set(final.plausibility.statistic)
+            self._metrics.merge.window_plausibility.labels(name, final.series).set(final.plausibility.statistic)
             if final.plausibility.flagged:
-                self._metrics.windows_implausible.labels(name).inc()
+                self._metrics.merge.windows_implausible.labels(name).inc()
                 log.warning(
                     "%s/%s: the reports of the window of %s do not look honest", name, final.series, final.window
                 )
         closed_s = max(0.0, time.time() - final.window.end_ms / 1_000)
-        self._metrics.window_close_delay.labels(name).observe(closed_s)
-        self._metrics.last_final.labels(name).set_to_current_time()
+        self._metrics.merge.window_close_delay.labels(name).observe(closed_s)
+        self._metrics.merge.last_final.labels(name).set_to_current_time()
         log.info(
             "%s/%s: final answer of %s, from %d reports, %.1f s after its end",
             *(name, final.series, final.window, question.reports, closed_s),
@@ -318,7 +320,7 @@ class CollectionMerger:
             before = each.skipped
             question = each.next(now=time.monotonic())
             if each.skipped > before:
-                self._metrics.provisionals_skipped.labels(name).inc(each.skipped - before)
+                self._metrics.merge.provisionals_skipped.labels(name).inc(each.skipped - before)
                 if not before:
                     log.warning(
                         "%s/%s: provisional answers are skipped, as their solves take more than %.0f %% of `every`, "
@@ -348,7 +350,7 @@ class CollectionMerger:
         rounds, name = kind_of(self._collection).rounds, self._collection.name
         if rounds is not None and (asked := rounds.after(self._collection, answer)) is not None:
             await self._producer.publish([Record.of(asked, topic=self._names.rounds(name))])
-            self._metrics.rounds_published.labels(name).inc()
+            self._metrics.merge.rounds_published.labels(name).inc()
 
     async def _publish_records(self, final: Answer) -> None:
         """Publish the synthetic records of a window with its first final, if the collection asks for some.
@@ -375,7 +377,7 @@ class CollectionMerger:
 
         made = await self._solver.work(self._collection, records.question, chunks)
         await self._producer.publish(made.answer)
-        self._metrics.synthetic_records_published.labels(name).inc(records.spec.records)
+        self._metrics.merge.synthetic_records_published.labels(name).inc(records.spec.records)
 
 
 def _epochs_ended(collection: Collection, question: Question[Any, Any]) -> int:

@@ -107,7 +107,7 @@ class Finals:
         kind = "final" if answer.final else "provisional"
         with span("publish", collection=self._name, series=answer.series, kind=kind, window=str(answer.window)):
             offset = await writer.write(Record.of(answer, topic=self._topic))
-        self._metrics.estimates_published.labels(self._name, kind).inc()
+        self._metrics.merge.estimates_published.labels(self._name, kind).inc()
         return offset
 
     async def stop(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.quarantine import Quarantine, Unread
-    from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.metrics import MergeMetrics
 
 __all__ = ["Holding"]
 
@@ -28,7 +28,7 @@ class Holding:
     release_seconds = 2.0
 
     def __init__(
-        self, merge: Merge, quarantine: Quarantine, *, cluster: Cluster, settings: Settings, metrics: Metrics
+        self, merge: Merge, quarantine: Quarantine, *, cluster: Cluster, settings: Settings, metrics: MergeMetrics
     ) -> None:
         """Begin without such records."""
         self._merge = merge

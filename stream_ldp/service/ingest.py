@@ -113,10 +113,10 @@ class Ingest(Service):
         self._partials_topic = names.partials
         self._partials_partition = partials.partition_of(collection.name, partitions=settings.partials_partitions)
         self._producer = producer
-        self._metrics = metrics
+        self._metrics = metrics.ingest
         self._clock = clock
         self._kind = kind_of(collection)
-        self._ownership = Ownership(collection, settings=settings, admin=admin, metrics=metrics, now_ms=now_ms)
+        self._ownership = Ownership(collection, settings=settings, admin=admin, metrics=metrics.ingest, now_ms=now_ms)
         self._rounds = (
             RoundLog(
                 collection,

@@ -60,7 +60,7 @@ class Merger(Service):
         self._writers = writers
         self._cluster = cluster
         self._metrics = metrics
-        self._solver = Solver(metrics=metrics)
+        self._solver = Solver(metrics=metrics.solve)
         self._assigned = False
         self._owned: dict[str, CollectionMerger] = {}
         self._running: dict[str, asyncio.Future[None]] = {}
@@ -94,12 +94,12 @@ class Merger(Service):
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             del self._owned[name]
             log.info("%s: gives up its windows", name, extra={"collection": name})
-            self._metrics.records_holding.labels(name).set(0)
+            self._metrics.merge.records_holding.labels(name).set(0)
             with contextlib.suppress(KeyError):
-                self._metrics.last_final.remove(name)
+                self._metrics.merge.last_final.remove(name)
             for series in self._collections[name].series:
                 with contextlib.suppress(KeyError):
-                    self._metrics.window_plausibility.remove(name, series.name)
+                    self._metrics.merge.window_plausibility.remove(name, series.name)
             self._running.pop(name).cancel()
 
     async def apply(self, entry: LogEntry) -> None:

@@ -23,10 +23,13 @@ from stream_ldp.records.estimators import Start
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Metrics"]
+__all__ = ["IngestMetrics", "MergeMetrics", "Metrics", "SolveMetrics"]
 
 # The time at which each series was created would nearly double their number, and nobody asks for it.
 disable_created_metrics()  # type: ignore[no-untyped-call]
+
+#: First part of the name of every metric.
+_NAMESPACE = "stream_ldp"
 
 #: A marginal of two values takes a millisecond, 2^17 cells a minute.
 _SOLVE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -40,11 +43,169 @@ _DELAY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0, 7200.0)
 _REBUILD_SECONDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-class Metrics:
-    """The metrics, each an attribute, in a registry that nothing else shares.
+class _Creator:
+    """It creates metrics in a registry, with every label value that is known from the start.
 
-    Every label value that is known from the start exists from the start, at zero: a rate over a counter that appears
-    with its first event misses that event. Partitions are the exception: they come and go with their owner.
+    They exist from the start, at zero: a rate over a counter that appears with its first event misses that event.
+    Partitions are the exception: they come and go with their owner.
+    """
+
+    def __init__(self, collections: Iterable[str], registry: CollectorRegistry) -> None:
+        self._collections = tuple(collections)
+        self._registry = registry
+
+    def counter(self, name: str, help_: str, **values: Iterable[str]) -> Counter:
+        """Create a counter of each collection, and of each of the values of one further label if there is one."""
+        counter = Counter(name, help_, ("collection", *values), namespace=_NAMESPACE, registry=self._registry)
+        for known in itertools.product(self._collections, *values.values()):
+            counter.labels(*known)
+        return counter
+
+    def gauge(self, name: str, help_: str, *labels: str) -> Gauge:
+        """Create a gauge of collections, and of further labels, which appears when it is set."""
+        return self.gauge_of(("collection", *labels), name, help_)
+
+    def gauge_of(self, labels: Sequence[str], name: str, help_: str) -> Gauge:
+        """Create a gauge of these labels alone, which appears when it is set; with none, it is there at once."""
+        return Gauge(name, help_, labels, namespace=_NAMESPACE, registry=self._registry)
+
+    def gauge_from_zero(self, name: str, help_: str) -> Gauge:
+        """Create a gauge of each collection."""
+        gauge = self.gauge(name, help_)
+        for collection in self._collections:
+            gauge.labels(collection)
+        return gauge
+
+    def gauge_by_kind(self, name: str, help_: str) -> Gauge:
+        """Create a gauge of each kind of answers."""
+        gauge = self.gauge_of(("kind",), name, help_)
+        for kind in _KINDS:
+            gauge.labels(kind)
+        return gauge
+
+    def histogram(self, name: str, help_: str, buckets: Sequence[float]) -> Histogram:
+        """Create a histogram of each collection."""
+        histogram = Histogram(
+            name, help_, ("collection",), namespace=_NAMESPACE, registry=self._registry, buckets=buckets
+        )
+        for collection in self._collections:
+            histogram.labels(collection)
+        return histogram
+
+
+class IngestMetrics:
+    """The metrics of what is counted of the reports topics."""
+
+    def __init__(self, create: _Creator) -> None:
+        self.reports_counted = create.counter("reports_counted", "Reports counted in their window.")
+        self.reports_late = create.counter("reports_late", "Reports whose window had closed; not counted.")
+        self.reports_duplicate = create.counter(
+            "reports_duplicate", "Reports of batches that were counted before; not counted again."
+        )
+        self.batches_rejected = create.counter(
+            "batches_rejected", "Batches sent to the dead-letter topic, by reason.", reason=Reason
+        )
+        self.batches_implausible = create.counter(
+            "batches_implausible",
+            "Batches with more or fewer set bits than honest reports have; counted all the same.",
+        )
+        self.flushes_flooded = create.counter(
+            "flushes_flooded",
+            "Flushes before their time, since more dead letters waited than `max_dead_letter_bytes`.",
+        )
+        self.offsets_lost = create.counter(
+            "offsets_lost", "Records of a reports topic that retention deleted before they were counted."
+        )
+        self.consumer_lag = create.gauge_of(
+            ("topic", "partition"), "consumer_lag_records", "Records of a reports topic that are still to be read."
+        )
+        self.watermark = create.gauge(
+            "watermark_timestamp_seconds", "Event time up to which a partition is complete.", "partition"
+        )
+        self.panes_open = create.gauge_from_zero("panes_open", "Stretches of event time that still take reports.")
+        self.last_commit = create.gauge("last_commit_timestamp_seconds", "Time of the last commit of offsets.")
+        self.rebalances = create.counter("rebalances", "Number of times that the group assigned its partitions.")
+        self.partials_published = create.counter("partials_published", "Partial counts written and acknowledged.")
+
+
+class MergeMetrics:
+    """The metrics of the windows that are merged, and of what is published of them."""
+
+    def __init__(self, create: _Creator) -> None:
+        self.records_holding = create.gauge_from_zero(
+            "records_holding", "Records that cannot be read and hold the final answers of the collection back."
+        )
+        self.windows_implausible = create.counter(
+            "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
+        )
+        self.windows_withheld = create.counter(
+            "windows_withheld", "Windows of fewer users than `min_reports`, of which no final was published."
+        )
+        self.windows_silent = create.counter(
+            "windows_silent",
+            "Messages that nobody reported in a window or in several in a row; an epoch with one has no result.",
+        )
+        self.epochs_without_result = create.counter(
+            "epochs_without_result", "Epochs that ended without a result, for want of reports to one of their phases."
+        )
+        self.last_final = create.gauge(
+            "last_final_timestamp_seconds", "Time of the last final answer that this worker has published."
+        )
+        self.window_plausibility = create.gauge(
+            "window_plausibility_statistic",
+            "Test statistic of the last final estimate's reports against the mechanism.",
+            "estimate",
+        )
+        self.rebuild_duration = create.histogram(
+            "rebuild_duration_seconds", "Time to read the windows' state back from the log.", _REBUILD_SECONDS
+        )
+        self.window_close_delay = create.histogram(
+            "window_close_delay_seconds", "Time from a window's end to its final estimate.", _DELAY_SECONDS
+        )
+        self.estimates_published = create.counter(
+            "estimates_published", "Estimates and rankings written and acknowledged.", kind=_KINDS
+        )
+        self.estimates_certified = create.counter(
+            "estimates_certified",
+            "Solved estimates, by whether the certificate is within tolerance.",
+            certified=("true", "false"),
+        )
+        self.em_starts = create.counter("em_starts", "Solved estimates, by what they were started from.", start=Start)
+        self.em_iterations = create.histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
+        self.provisionals_skipped = create.counter(
+            "provisionals_skipped", "Provisional answers left out, since those of their series take too long."
+        )
+        self.synthetic_records_published = create.counter(
+            "synthetic_records_published",
+            "Synthetic records published with finals; those of the last window again after every start.",
+        )
+        self.rounds_published = create.counter(
+            "rounds_published", "Rounds published for clients to report on; published again after every start."
+        )
+
+
+class SolveMetrics:
+    """The metrics of the solver: what waits for its turn, what runs, and how long that takes."""
+
+    def __init__(self, create: _Creator) -> None:
+        self.solve_duration = create.histogram(
+            "solve_duration_seconds",
+            "Time to solve one estimate or ranking, without the wait for its turn.",
+            _SOLVE_SECONDS,
+        )
+        self.solve_wait = create.histogram(
+            "solve_wait_seconds", "Time that an estimate or ranking waits for its turn to be solved.", _SOLVE_SECONDS
+        )
+        self.solves_queued = create.gauge_by_kind("solves_queued", "Solves that wait for their turn.")
+        self.solves_running = create.gauge_by_kind("solves_running", "Solves that run.")
+
+
+class Metrics:
+    """The metrics of a worker, each an attribute of its part, in a registry that nothing else shares.
+
+    ingest, merge, solve: the metrics of the parts.
+    records_passed_over: of the topics that workers write; ingest reads one of them, the merge the others.
+    broker_connected: of the whole worker.
     """
 
     def __init__(self, collections: Iterable[str], *, registry: CollectorRegistry | None = None) -> None:
@@ -53,142 +214,18 @@ class Metrics:
         collections: names of the collections that the worker serves.
         """
         self.registry = registry if registry is not None else CollectorRegistry()
-        self._collections = tuple(collections)
         ProcessCollector(registry=self.registry)
-        build = Info("build", "Release.", namespace="stream_ldp", registry=self.registry)
+        build = Info("build", "Release.", namespace=_NAMESPACE, registry=self.registry)
         build.info({"version": version("stream-ldp"), "python": platform.python_version()})
-
-        self.broker_connected = Gauge(
-            "broker_connected",
-            "1 while a broker answers, 0 while none does.",
-            namespace="stream_ldp",
-            registry=self.registry,
+        create = _Creator(collections, self.registry)
+        self.broker_connected = create.gauge_of(
+            (), "broker_connected", "1 while a broker answers, 0 while none does."
         )
-        self.reports_counted = self._counter("reports_counted", "Reports counted in their window.")
-        self.reports_late = self._counter("reports_late", "Reports whose window had closed; not counted.")
-        self.reports_duplicate = self._counter(
-            "reports_duplicate", "Reports of batches that were counted before; not counted again."
-        )
-        self.batches_rejected = self._counter(
-            "batches_rejected", "Batches sent to the dead-letter topic, by reason.", reason=Reason
-        )
-        self.flushes_flooded = self._counter(
-            "flushes_flooded",
-            "Flushes before their time, since more dead letters waited than `max_dead_letter_bytes`.",
-        )
-        self.records_passed_over = self._counter(
+        self.records_passed_over = create.counter(
             "records_passed_over",
             "Records of a topic of workers that could not be read.",
             topic=("partials", "answers", "rounds"),
         )
-        self.records_holding = self._gauge_from_zero(
-            "records_holding", "Records that cannot be read and hold the final answers of the collection back."
-        )
-        self.offsets_lost = self._counter(
-            "offsets_lost", "Records of a reports topic that retention deleted before they were counted."
-        )
-        self.batches_implausible = self._counter(
-            "batches_implausible",
-            "Batches with more or fewer set bits than honest reports have; counted all the same.",
-        )
-        self.windows_implausible = self._counter(
-            "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
-        )
-        self.windows_withheld = self._counter(
-            "windows_withheld", "Windows of fewer users than `min_reports`, of which no final was published."
-        )
-        self.windows_silent = self._counter(
-            "windows_silent",
-            "Messages that nobody reported in a window or in several in a row; an epoch with one has no result.",
-        )
-        self.epochs_without_result = self._counter(
-            "epochs_without_result", "Epochs that ended without a result, for want of reports to one of their phases."
-        )
-        self.last_final = self._gauge(
-            "last_final_timestamp_seconds", "Time of the last final answer that this worker has published."
-        )
-        self.window_plausibility = self._gauge(
-            "window_plausibility_statistic",
-            "Test statistic of the last final estimate's reports against the mechanism.",
-            "estimate",
-        )
-        self.consumer_lag = Gauge(
-            "consumer_lag_records",
-            "Records of a reports topic that are still to be read.",
-            ("topic", "partition"),
-            namespace="stream_ldp",
-            registry=self.registry,
-        )
-        self.watermark = self._gauge(
-            "watermark_timestamp_seconds", "Event time up to which a partition is complete.", "partition"
-        )
-        self.panes_open = self._gauge_from_zero("panes_open", "Stretches of event time that still take reports.")
-        self.last_commit = self._gauge("last_commit_timestamp_seconds", "Time of the last commit of offsets.")
-        self.rebalances = self._counter("rebalances", "Number of times that the group assigned its partitions.")
-        self.partials_published = self._counter("partials_published", "Partial counts written and acknowledged.")
-        self.rebuild_duration = self._histogram(
-            "rebuild_duration_seconds", "Time to read the windows' state back from the log.", _REBUILD_SECONDS
-        )
-        self.window_close_delay = self._histogram(
-            "window_close_delay_seconds", "Time from a window's end to its final estimate.", _DELAY_SECONDS
-        )
-        self.estimates_published = self._counter(
-            "estimates_published", "Estimates and rankings written and acknowledged.", kind=_KINDS
-        )
-        self.estimates_certified = self._counter(
-            "estimates_certified",
-            "Solved estimates, by whether the certificate is within tolerance.",
-            certified=("true", "false"),
-        )
-        self.em_starts = self._counter("em_starts", "Solved estimates, by what they were started from.", start=Start)
-        self.solve_duration = self._histogram(
-            "solve_duration_seconds",
-            "Time to solve one estimate or ranking, without the wait for its turn.",
-            _SOLVE_SECONDS,
-        )
-        self.solve_wait = self._histogram(
-            "solve_wait_seconds", "Time that an estimate or ranking waits for its turn to be solved.", _SOLVE_SECONDS
-        )
-        self.solves_queued = self._by_kind("solves_queued", "Solves that wait for their turn.")
-        self.solves_running = self._by_kind("solves_running", "Solves that run.")
-        self.provisionals_skipped = self._counter(
-            "provisionals_skipped", "Provisional answers left out, since those of their series take too long."
-        )
-        self.synthetic_records_published = self._counter(
-            "synthetic_records_published",
-            "Synthetic records published with finals; those of the last window again after every start.",
-        )
-        self.rounds_published = self._counter(
-            "rounds_published", "Rounds published for clients to report on; published again after every start."
-        )
-        self.em_iterations = self._histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
-
-    def _counter(self, name: str, help_: str, **values: Iterable[str]) -> Counter:
-        """Create a counter of each collection, and of each of the values of one further label if there is one."""
-        counter = Counter(name, help_, ("collection", *values), namespace="stream_ldp", registry=self.registry)
-        for known in itertools.product(self._collections, *values.values()):
-            counter.labels(*known)
-        return counter
-
-    def _gauge(self, name: str, help_: str, *labels: str) -> Gauge:
-        return Gauge(name, help_, ("collection", *labels), namespace="stream_ldp", registry=self.registry)
-
-    def _gauge_from_zero(self, name: str, help_: str) -> Gauge:
-        gauge = self._gauge(name, help_)
-        for collection in self._collections:
-            gauge.labels(collection)
-        return gauge
-
-    def _by_kind(self, name: str, help_: str) -> Gauge:
-        gauge = Gauge(name, help_, ("kind",), namespace="stream_ldp", registry=self.registry)
-        for kind in _KINDS:
-            gauge.labels(kind)
-        return gauge
-
-    def _histogram(self, name: str, help_: str, buckets: Sequence[float]) -> Histogram:
-        histogram = Histogram(
-            name, help_, ("collection",), namespace="stream_ldp", registry=self.registry, buckets=buckets
-        )
-        for collection in self._collections:
-            histogram.labels(collection)
-        return histogram
+        self.ingest = IngestMetrics(create)
+        self.merge = MergeMetrics(create)
+        self.solve = SolveMetrics(create)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.metrics import IngestMetrics
 
 __all__ = ["Owned", "Ownership", "ReportsLost"]
 
@@ -80,7 +80,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         *,
         settings: Settings,
         admin: AIOKafkaAdminClient,
-        metrics: Metrics,
+        metrics: IngestMetrics,
         now_ms: Callable[[], int],
     ) -> None:
         """Prepare for one collection.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.question import Question
-    from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.metrics import SolveMetrics
 
 __all__ = ["Solved", "Solver"]
 
@@ -49,7 +49,7 @@ class Solved(Generic[T]):
 class Solver:
     """A solver answers the questions of the collections of one worker."""
 
-    def __init__(self, *, metrics: Metrics, places: int | None = None) -> None:
+    def __init__(self, *, metrics: SolveMetrics, places: int | None = None) -> None:
         """Begin without questions.
 
         places: number of solves of about the same length that run at a time; by default half as many as there are

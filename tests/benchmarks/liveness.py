@@ -68,7 +68,7 @@ async def measure(collections: int, seconds: float) -> tuple[list[float], int]:
     metrics = Metrics(names)
     server = AdminServer(host="127.0.0.1", port=0, health=Health(), metrics=metrics)
     await server.start()
-    solver, solved = Solver(metrics=metrics), 0
+    solver, solved = Solver(metrics=metrics.solve), 0
 
     async def solve_on(collection: JointCollection) -> None:
         nonlocal solved

@@ -88,7 +88,7 @@ class MemoryKafka:
             COLLECTION,
             settings=self.settings.model_copy(update=settings),
             admin=self,
-            metrics=self.metrics,
+            metrics=self.metrics.ingest,
             now_ms=self.now_ms,
         )
 

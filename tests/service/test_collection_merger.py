@@ -76,7 +76,7 @@ async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_publishe
     await tell(merger, SHY, windows=5)  # of one to five reports
     assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
     assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}
-    assert metrics.windows_withheld.labels("shy")._value.get() == 2
+    assert metrics.merge.windows_withheld.labels("shy")._value.get() == 2
 
 
 async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_final_follows_it(
@@ -99,9 +99,9 @@ async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_
     rest = Estimate.from_bytes(published.records[-2].value)
     assert (rest.window.start_ms, rest.window.end_ms) == (2 * size_ms, 4 * size_ms)
     assert Estimate.from_bytes(published.records[-1].value).fit.start == "previous"
-    assert merger._metrics.windows_silent.labels("small")._value.get() == 2
-    assert merger._metrics.epochs_without_result.labels("small")._value.get() == 0
-    assert merger._metrics.last_final.labels("small")._value.get() > 1e9
+    assert merger._metrics.merge.windows_silent.labels("small")._value.get() == 2
+    assert merger._metrics.merge.epochs_without_result.labels("small")._value.get() == 0
+    assert merger._metrics.merge.last_final.labels("small")._value.get() > 1e9
     assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text
 
 
@@ -181,7 +181,7 @@ async def test_records_follow_the_first_final_of_a_window_and_nothing_else(
     assert (chunk.reports, len(chunk.records), chunk.window.end_ms) == (40, 30, size_ms)
     finals = await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
     assert finals == [40, 40]
-    assert merger._metrics.synthetic_records_published.labels("making")._value.get() == 30
+    assert merger._metrics.merge.synthetic_records_published.labels("making")._value.get() == 30
     keys = [each.key for each in published.records if not is_provisional(each.key or b"")]
     assert keys == [b"bathing-mobility|final|0", key, b"mobility|final|0"]
     provisional = [each for each in published.records if is_provisional(each.key or b"")]

@@ -25,8 +25,8 @@ def _families(metrics: Metrics) -> list[Metric]:
 
 
 def test_names_follow_the_conventions_of_prometheus(metrics: Metrics) -> None:
-    metrics.consumer_lag.labels("care.reports", "0").set(1)
-    metrics.watermark.labels("care", "0").set(1)
+    metrics.ingest.consumer_lag.labels("care.reports", "0").set(1)
+    metrics.ingest.watermark.labels("care", "0").set(1)
     for family in _families(metrics):
         assert re.fullmatch(r"(stream_ldp|process)_[a-z][a-z_]*[a-z]", family.name), family.name
         assert family.documentation.endswith("."), f"{family.name} has no help, or no sentence"
@@ -72,7 +72,7 @@ def test_a_partition_that_is_not_owned_has_no_watermark(metrics: Metrics) -> Non
 
 def test_two_workers_in_one_process_have_separate_metrics() -> None:
     first, second = Metrics(["care"]), Metrics(["care"])
-    first.reports_counted.labels("care").inc(5)
+    first.ingest.reports_counted.labels("care").inc(5)
     value = second.registry.get_sample_value("stream_ldp_reports_counted_total", {"collection": "care"})
     assert value == 0.0
 

@@ -53,7 +53,7 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 async def test_a_small_collection_does_not_wait_for_wide_ones(metrics: Metrics, finish: threading.Event) -> None:
-    solver = Solver(metrics=metrics, places=1)
+    solver = Solver(metrics=metrics.solve, places=1)
     wide = [asyncio.create_task(solver.solve(each, question(each))) for each in (WIDE, WIDER)]
     await asyncio.sleep(0)
     for _ in range(3):
@@ -71,14 +71,14 @@ async def test_an_estimate_is_solved_where_threads_may_not_step_back(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.setpriority", refuse)
-    solved = await asyncio.wait_for(Solver(metrics=metrics).solve(SMALL, question(SMALL)), SOON)
+    solved = await asyncio.wait_for(Solver(metrics=metrics.solve).solve(SMALL, question(SMALL)), SOON)
     assert solved.answer.collection == "small"
 
 
 async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(
     metrics: Metrics, finish: threading.Event
 ) -> None:
-    solver = Solver(metrics=metrics)
+    solver = Solver(metrics=metrics.solve)
     solving = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
     for _ in range(100):
         await asyncio.sleep(0.001)
@@ -93,7 +93,7 @@ async def test_metrics_tell_the_wait_from_the_solve_and_count_what_waits_and_run
     def value(name: str, **labels: str) -> float | None:
         return metrics.registry.get_sample_value(f"stream_ldp_{name}", labels)
 
-    solver = Solver(metrics=metrics, places=1)
+    solver = Solver(metrics=metrics.solve, places=1)
     began = time.monotonic()
     wide = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
     wider = asyncio.create_task(solver.solve(WIDER, question(WIDER, final=False)))
@@ -120,7 +120,7 @@ async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_it
     def broken(collection: JointCollection, question: Question[Any, Any]) -> Answer:
         raise ZeroDivisionError("a bug")
 
-    solver = Solver(metrics=metrics, places=1)
+    solver = Solver(metrics=metrics.solve, places=1)
     with monkeypatch.context() as patched:
         patched.setattr("stream_ldp.service.solver.solve", broken)
         with pytest.raises(ZeroDivisionError, match="a bug"):
@@ -132,7 +132,7 @@ async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(
     metrics: Metrics, finish: threading.Event
 ) -> None:
     """A merge is given up at a rebalance, whether its question waits or is being solved."""
-    solver = Solver(metrics=metrics, places=1)
+    solver = Solver(metrics=metrics.solve, places=1)
     running = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
     waiting = asyncio.create_task(solver.solve(WIDER, question(WIDER)))
     await asyncio.sleep(0.05)
@@ -145,7 +145,7 @@ async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(
 
 def test_a_solve_that_runs_does_not_keep_the_process_from_ending(metrics: Metrics, finish: threading.Event) -> None:
     async def leave() -> None:
-        task = asyncio.create_task(Solver(metrics=metrics).solve(WIDE, question(WIDE)))
+        task = asyncio.create_task(Solver(metrics=metrics.solve).solve(WIDE, question(WIDE)))
         await asyncio.sleep(0.05)
         task.cancel()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["bounds_of", "last_records", "offsets_since", "read_record"]
+__all__ = ["bounds_of", "last_records", "offsets_since", "read_record", "unsubscribed"]
 
 #: Longest wait for a record that is there, in milliseconds.
 READ_MS = 5_000
@@ -26,10 +26,14 @@ READ_EACH_MS = 1_000
 
 
 @asynccontextmanager
-async def _consumer(settings: Settings) -> AsyncIterator[Any]:
-    consumer = AIOKafkaConsumer(**settings.client_options(), group_id=None, enable_auto_commit=False)
-    await consumer.start()
+async def unsubscribed(settings: Settings, *, group: str | None = None) -> AsyncIterator[Any]:
+    """Have a consumer, which reads nothing, for the length of an `async with` block.
+
+    group: that for which it may commit; it is no member.
+    """
+    consumer = AIOKafkaConsumer(**settings.client_options(), group_id=group, enable_auto_commit=False)
     try:
+        await consumer.start()
         yield consumer
     finally:
         await consumer.stop()
@@ -42,7 +46,7 @@ async def bounds_of(settings: Settings, places: Sequence[TopicPartition]) -> dic
         KafkaError: the brokers cannot be asked.
     """
     # Nothing is assigned, or the consumer would fetch what this user may not be allowed to read.
-    async with _consumer(settings) as consumer:
+    async with unsubscribed(settings) as consumer:
         first, last = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
     return {place: (first[place], last[place]) for place in places}
 
@@ -57,7 +61,7 @@ async def offsets_since(
     Raises:
         KafkaError: the brokers cannot be asked.
     """
-    async with _consumer(settings) as consumer:
+    async with unsubscribed(settings) as consumer:
         consumer.assign(places)
         ends = await consumer.end_offsets(places)
         found = await consumer.offsets_for_times(dict.fromkeys(places, max(0, time_ms)))
@@ -95,7 +99,7 @@ async def last_records(
     left = {place for place, (begin, end) in bounds.items() if begin < end}
     if not left:
         return
-    async with _consumer(settings) as consumer:
+    async with unsubscribed(settings) as consumer:
         consumer.assign(left)
         for place in left:
             consumer.seek(place, bounds[place][1] - 1)

@@ -99,7 +99,7 @@ class Producer:
         self._producer: Any = None
 
     async def start(self) -> None:
-        """Connect. After a failure, call `stop`.
+        """Connect; may be called again after a failure.
 
         Raises:
             KafkaError: the brokers cannot be used.
@@ -107,7 +107,11 @@ class Producer:
         options = self._options()
         broker = CONNECTED.get()
         self._producer = AIOKafkaProducer(**options) if broker is None else MemoryProducer(broker, options)
-        await self._producer.start()
+        try:
+            await self._producer.start()
+        except BaseException:
+            await self.abandon()
+            raise
 
     def _options(self) -> dict[str, Any]:
         return {

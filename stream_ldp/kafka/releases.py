@@ -6,11 +6,10 @@ commits outlast restarts, can be made while workers run, and change no topic.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from aiokafka import AIOKafkaConsumer
+from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.merge_commits import merge_places
+from stream_ldp.kafka.offsets import unsubscribed
 
 if TYPE_CHECKING:
     from aiokafka import TopicPartition
@@ -32,16 +31,10 @@ async def release(settings: Settings, collection: Collection) -> dict[str, int]:
         KafkaError: the brokers refuse it.
     """
     places = merge_places(settings, collection)
-    consumer: Any = AIOKafkaConsumer(
-        **settings.client_options(), group_id=settings.release_group(collection.name), enable_auto_commit=False
-    )
-    await consumer.start()
-    try:
+    async with unsubscribed(settings, group=settings.release_group(collection.name)) as consumer:
         consumer.assign(places)
         ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
         await consumer.commit(ends)
-    finally:
-        await consumer.stop()
     return {place.topic: end for place, end in ends.items()}
 
 

@@ -57,12 +57,20 @@ class RoundLog:
         self._rounds: dict[bytes, tuple[int, RoundMessage]] = {}
 
     async def start(self) -> None:
-        """Connect."""
+        """Connect; may be called again after a failure.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
         await self._reader.start()
-        end = await self._reader.end()
-        self._whole = end <= NEWEST
-        if not self._whole:
-            await self._reader.seek(end - NEWEST)
+        try:
+            end = await self._reader.end()
+            self._whole = end <= NEWEST
+            if not self._whole:
+                await self._reader.seek(end - NEWEST)
+        except BaseException:
+            await self._reader.stop()
+            raise
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
+from aiokafka.errors import KafkaConnectionError
 
+from stream_ldp.kafka import offsets
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.offsets import bounds_of, last_records, offsets_since, read_record
+from stream_ldp.kafka.settings import Settings
 from tests.client.test_on_kafka import admin
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
 
 @pytest.fixture
@@ -54,3 +52,21 @@ async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_told(
             await cluster.delete_group(group)
         await cluster.delete_topics([place.topic, "no.such.topic"])
         assert await cluster.topics([place.topic]) == {}
+
+
+async def test_a_consumer_that_cannot_connect_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    class Broken:
+        def __init__(self, **_: object) -> None: ...
+
+        async def start(self) -> None:
+            raise KafkaConnectionError("nobody listens")
+
+        async def stop(self) -> None:
+            done.append("stop")
+
+    monkeypatch.setattr(offsets, "AIOKafkaConsumer", Broken)
+    with pytest.raises(KafkaConnectionError):
+        await bounds_of(Settings.load(), [TopicPartition("t", 0)])
+    assert done == ["stop"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import MessageSizeTooLargeError
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
 from stream_ldp.kafka import producer as producer_module
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -137,3 +137,22 @@ async def test_a_producer_whose_broker_is_gone_is_abandoned_in_time_and_leaves_n
     # An aiokafka producer that does not know that it is closed warns when it is collected.
     await producer.stop()
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nobody goes on trying"
+
+
+async def test_a_producer_that_cannot_connect_leaves_nothing_open_and_can_be_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Any] = []
+
+    class Broken(AIOKafkaProducer):  # type: ignore[misc]
+        async def start(self) -> None:
+            made.append(self)
+            raise KafkaConnectionError("nobody listens")
+
+    monkeypatch.setattr(producer_module, "AIOKafkaProducer", Broken)
+    producer = Producer(Settings.load())
+    for _ in range(2):
+        with pytest.raises(KafkaConnectionError):
+            await producer.start()
+    assert [each._closed for each in made] == [True, True]
+    await producer.stop()

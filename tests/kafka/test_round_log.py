@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka import round_log
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.round_log import RoundLog
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.sets.kind import ROUNDS
 from stream_ldp.sets.rounds import Round
+from tests.client.items import films
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.sets.examples import inquiry_of
 
@@ -135,3 +140,35 @@ async def test_a_start_reads_the_newest_rounds_and_the_others_when_one_of_them_i
         assert await log.find([old.fingerprint, new.fingerprint]) == [old, new]
     finally:
         await log.stop()
+
+
+async def test_a_start_that_fails_leaves_no_connection_open_and_can_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[LogReader] = []
+    start, end, stop = LogReader.start, LogReader.end, LogReader.stop
+
+    async def fail(_: LogReader) -> int:
+        raise KafkaConnectionError("the broker went away")
+
+    async def note_start(reader: LogReader) -> None:
+        opened.append(reader)
+        await start(reader)
+
+    async def note_stop(reader: LogReader) -> None:
+        opened.remove(reader)
+        await stop(reader)
+
+    monkeypatch.setattr(LogReader, "start", note_start)
+    monkeypatch.setattr(LogReader, "stop", note_stop)
+    monkeypatch.setattr(LogReader, "end", fail)
+    log = RoundLog(films(), ROUNDS, topic="rounds", settings=Settings.load())
+    with connected(MemoryBroker(topics={"rounds"}, now_ms=1)):
+        with pytest.raises(KafkaConnectionError):
+            await log.start()
+        assert opened == []
+        monkeypatch.setattr(LogReader, "end", end)
+        await log.start()
+        assert await log.find([b"unknown"]) == []
+        await log.stop()
+    assert opened == []

@@ -43,14 +43,14 @@ def learnt(
         return None
     shares, noise = counts / reports, errors / reports
     # The errors of counts are about the users who have reported, those of shares about all users.
-    of_all = np.clip(shares, 0.0, 1.0)
-    of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / reports)
+    of_all, users = np.clip(shares, 0.0, 1.0), reports / collection.window.reports_per_user
+    of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / users)
     return learn(
         None if question.earlier is None else question.earlier.learnt,
         shares,
         of_shares,
         returning=returning,
-        reports=float(reports),
+        reports=users,
         elapsed=question.elapsed(collection.window.size_ms),
         final=question.final,
     )

@@ -84,7 +84,7 @@ class Independence(MessagePart):
     marginals: tuple[Distribution, ...] = Field(description="one distribution an axis")
     statistic: Finite = Field(description="likelihood-ratio statistic of the joint over the product")
     p_value: Probability = Field(
-        description="chance of such a statistic without dependence, of 999 samples: where it is 0.001, at most so"
+        description="chance of such a statistic without dependence: where it is 0.001, at most so"
     )
     dependent: bool = Field(
         description="whether independence is rejected; where not, the joint is drawn to the product all the same"

@@ -104,7 +104,8 @@ class Marginal(MessagePart):
     mechanism: str = Field(description="the randomizers of the answers")
     reports: int = Field(ge=0, description="answers in the window about this attribute")
     effective_reports: Error = Field(
-        description="equal to reports, or, with memory, Kish's effective number over the windows remembered"
+        description="number of answers of different users, all of one window, that would say as much: equal to "
+        "reports, but for memory (Kish's effective number over the windows remembered) and reports_per_user"
     )
     estimate: Annotated[Frequencies | Numbers | Outputs, Field(discriminator="kind")] | None = Field(
         description="null where nobody has answered"

@@ -49,7 +49,7 @@ _MOST_STEPS = 2_000
 class Answers:
     """The answers to one question.
 
-    reports: their number; with memory, the effective one.
+    reports: their number; with memory or several of a user, the effective one.
     sums: of the randomizer, scaled to that number, float64, shape (counters,).
     """
 
@@ -90,20 +90,27 @@ class MeanEstimate:
 
 
 def gathered(
-    questions: QuestionSet, windows: Sequence[tuple[float, NDArray[np.int64]]], *, of: int | None = None
+    questions: QuestionSet,
+    windows: Sequence[tuple[float, NDArray[np.int64]]],
+    *,
+    of: int | None = None,
+    reports_per_user: float = 1.0,
 ) -> tuple[Answers, ...]:
     """Gather the answers that are about an attribute; questions that nobody has answered are left out.
 
     windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, see
         `WeightedReports`.
     of: position of the attribute; None for the answers to all questions.
+    reports_per_user: see `WeightedReports.of`.
     """
     found = []
     for number, question in enumerate(questions.questions):
         if of is not None and of not in question.of:
             continue
         parts = [(weight, *questions.part(sums, number)) for weight, sums in windows]
-        weighted = WeightedReports.of((weight, float(reports)) for weight, reports, _ in parts)
+        weighted = WeightedReports.of(
+            ((weight, float(reports)) for weight, reports, _ in parts), reports_per_user=reports_per_user
+        )
         if weighted.total:
             total = np.sum([weight * sums.astype(np.float64) for weight, _, sums in parts], axis=0)
             found.append(Answers(question=question, reports=weighted.effective, sums=weighted.scale * total))

@@ -80,7 +80,7 @@ def _marginal(
     windows: Sequence[tuple[float, NDArray[np.int64]]],
 ) -> Marginal:
     attribute, questions = collection.attributes[place], collection.questions
-    answers = gathered(questions, windows, of=place)
+    answers = gathered(questions, windows, of=place, reports_per_user=collection.window.reports_per_user)
     _, current = windows[0]
     about = [number for number, each in enumerate(questions.questions) if place in each.of]
     estimate = _estimate(attribute, place, answers) if answers else None

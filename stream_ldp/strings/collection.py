@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -66,7 +67,7 @@ class StringCollection(CollectionOfRecords):
     @cached_property
     def method(self) -> StringMethod:
         """The method, with its questions."""
-        return self.mechanism_spec.made(self.string)
+        return replace(self.mechanism_spec.made(self.string), reports_per_user=self.window.reports_per_user)
 
     @cached_property
     def series(self) -> tuple[WindowSeries, ...]:

@@ -41,7 +41,8 @@ _LEAST_AGAIN = 0.5
 class Supports:
     """Counts of the reports that support some candidates.
 
-    reports: their number, or that of the reports that tell each candidate; with memory, the effective one.
+    reports: their number, or that of the reports that tell each candidate; with memory or several of a user, the
+        effective one.
     counts: those that support each candidate, float64.
     one, zero: probabilities that a report supports the string it was made from, and any other.
     """
@@ -52,10 +53,22 @@ class Supports:
     zero: float
 
     @classmethod
-    def of(cls, parts: Iterable[tuple[float, int, NDArray[np.int64]]], *, one: float, zero: float) -> Supports:
-        """Add up windows, given as (weight, reports, counts), scaled to the effective number of reports."""
+    def of(
+        cls,
+        parts: Iterable[tuple[float, int, NDArray[np.int64]]],
+        *,
+        one: float,
+        zero: float,
+        reports_per_user: float = 1.0,
+    ) -> Supports:
+        """Add up windows, given as (weight, reports, counts), scaled to the effective number of reports.
+
+        reports_per_user: see `WeightedReports.of`.
+        """
         given = list(parts)
-        weighted = WeightedReports.of((weight, reports) for weight, reports, _ in given)
+        weighted = WeightedReports.of(
+            ((weight, reports) for weight, reports, _ in given), reports_per_user=reports_per_user
+        )
         counts = np.sum([weight * counts.astype(np.float64) for weight, _, counts in given], axis=0)
         return cls(reports=weighted.effective, counts=weighted.scale * counts, one=one, zero=zero)
 
@@ -101,7 +114,8 @@ class Supports:
         # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
         from scipy.special import betainc  # noqa: PLC0415
 
-        # With memory, neither number is whole. Where no report supports a string, the chance is 1.
+        # With memory or several reports of a user, neither number is whole. Where no report supports a string, the
+        # chance is 1.
         counts = np.clip(self.counts, 1e-9, self.reports)
         return np.asarray(betainc(counts, self.reports - counts + 1, self.zero))
 
@@ -157,12 +171,14 @@ class StringMethod(ABC):
 
     attribute: what the strings consist of.
     questions: of which each user answers one.
+    reports_per_user: sum m^2 / sum m over users with m reports each, who repeat their answer in all of them.
     """
 
     name: ClassVar[str]
 
     attribute: StringAttribute
     questions: StringQuestions
+    reports_per_user: float = 1.0
 
     @classmethod
     @abstractmethod

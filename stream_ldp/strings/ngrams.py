@@ -17,6 +17,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import UnaryResponse
 from stream_ldp.mechanisms.hashing import hashes
 from stream_ldp.mechanisms.packing import bit_sums, bits_at
+from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.strings.attribute import END
 from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
 from stream_ldp.strings.questions import StringQuestion, StringQuestions
@@ -149,7 +150,7 @@ class RapporUnknown(StringMethod):
         """See `StringMethod.supports`: by the hashes of all answers."""
         parts = [(weight, len(answers), self._supporting(answers, symbols)) for weight, answers in windows]
         one, zero = self._support
-        return Supports.of(parts, one=one, zero=zero)
+        return Supports.of(parts, one=one, zero=zero, reports_per_user=self.reports_per_user)
 
     @property
     def _places(self) -> int:
@@ -170,7 +171,7 @@ class RapporUnknown(StringMethod):
             if place in pair
             for weight, answers in group
         ]
-        frequency = Supports.of(parts, one=one, zero=zero).frequency
+        frequency = Supports.of(parts, one=one, zero=zero, reports_per_user=self.reports_per_user).frequency
         return np.argsort(-frequency, kind="stable")[:most]
 
     def _joined(self, groups: Groups, frequent: list[NDArray[np.int64]], *, most: int) -> NDArray[np.int64]:
@@ -207,7 +208,9 @@ class RapporUnknown(StringMethod):
         """
         one, zero = self.gram.support
         total = np.zeros((len(first), len(second)))
-        weighted = squares = 0.0
+        weighted = WeightedReports.of(
+            ((weight, len(answers)) for weight, answers in group), reports_per_user=self.reports_per_user
+        )
         for weight, answers in group:
             for start in range(0, len(answers), _CHUNK):
                 part = slice(start, start + _CHUNK)
@@ -216,10 +219,8 @@ class RapporUnknown(StringMethod):
                     for rows, grams in zip(answers.rows[1:], (first, second), strict=True)
                 )
                 total += weight * (firsts.T @ seconds)
-            weighted += weight * len(answers)
-            squares += weight**2 * len(answers)
-        error = zero * (1 - zero) / (one - zero) ** 2 * np.sqrt(squares) / weighted
-        scores: NDArray[np.float64] = total / weighted / error
+        error = zero * (1 - zero) / (one - zero) ** 2 / np.sqrt(weighted.effective)
+        scores: NDArray[np.float64] = total / weighted.total / error
         return scores
 
     def _supporting(self, answers: StringAnswers, strings: NDArray[np.integer]) -> NDArray[np.int64]:

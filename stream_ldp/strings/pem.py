@@ -181,7 +181,7 @@ class Pem(StringMethod):
                 seeds = answers.seeds[start : start + _CHUNK]
                 counts += _supporting(sent, seeds, beginnings, endings, bits=self.response.bits)
             parts.append((weight, len(answers), counts.T.reshape(-1)))
-        return Supports.of(parts, one=self._one, zero=self._zero)
+        return Supports.of(parts, one=self._one, zero=self._zero, reports_per_user=self.reports_per_user)
 
     @property
     def _one(self) -> float:

@@ -39,6 +39,9 @@ __all__ = ["SIGNIFICANCE", "fitted", "solve"]
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05
 
+#: Least chance that is told, as for collections of records: so far out, the statistic is no chi-square.
+_LEAST_P_VALUE = 0.001
+
 #: Fits that are kept for the other estimates of a window, with some collections and windows in turn.
 _KEPT_FITS = 8
 
@@ -155,6 +158,6 @@ def _independence(fit: Fit, of: Sequence[int]) -> Independence:
     return Independence(
         marginals=tuple(fit.margin(place) for place in of),
         statistic=statistic,
-        p_value=p_value,
+        p_value=max(p_value, _LEAST_P_VALUE),
         dependent=p_value < SIGNIFICANCE and math.isfinite(statistic),
     )

@@ -85,7 +85,7 @@ def view_tables(
         TypeError: a question is not about a view.
     """
     found = []
-    for each in gathered(questions, windows):
+    for each in gathered(questions, windows, reports_per_user=reports_per_user):
         question = each.question
         if not isinstance(question, ViewQuestion):
             raise TypeError("a question of the set is not about a view")
@@ -93,7 +93,7 @@ def view_tables(
             ViewTable(
                 of=question.of,
                 oracle=question.randomizer,
-                reports=each.reports / reports_per_user,
+                reports=each.reports,
                 frequencies=frequencies(question.randomizer, each.sums, reports=each.reports).reshape(question.shape),
             )
         )

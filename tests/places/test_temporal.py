@@ -55,6 +55,26 @@ def test_with_new_users_the_windows_before_halve_the_error_and_intervals_cover()
     assert np.mean(covered) > 0.9
 
 
+def test_shares_of_users_who_report_several_times_have_the_error_of_as_many_users() -> None:
+    once, often = (collection_of(window=f", returning: 0{each}") for each in ("", ", reports_per_user: 4"))
+    rows = rows_of(once, users(1_000), 1)
+    first, repeated = (
+        solve(
+            collection,
+            Question(
+                series=collection.series[0],
+                window_ms=0,
+                final=True,
+                windows=((1.0, (sums_of(collection, np.repeat(rows, times, axis=0)),)),),
+                before=None,
+            ),
+        )
+        for collection, times in ((once, 1), (often, 4))
+    )
+    assert of(repeated).estimate == pytest.approx(of(first).estimate)
+    assert of(repeated).standard_error == pytest.approx(of(first).standard_error)
+
+
 def test_the_first_window_has_its_own_shares_and_a_final_that_is_no_earlier_leaves_nothing() -> None:
     first, same = windows(collection_of(window=", returning: 0"), seed=1, starts=(3, 3))
     assert of(first).estimate == pytest.approx(np.array(first.raw) / first.reports)

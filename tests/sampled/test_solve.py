@@ -48,6 +48,22 @@ def test_remembered_windows_add_to_the_effective_reports_only() -> None:
     assert diet.effective_reports == pytest.approx(1.8 * diet.reports)
 
 
+@pytest.mark.parametrize("mechanism", ["epsilon: 2", "epsilon: 2, oracle: o-rr", "epsilon: 2, mean: harmony-mean"])
+def test_users_who_repeat_their_answers_have_the_errors_of_users_who_report_once(mechanism: str) -> None:
+    rows = rows_of(collection_of(mechanism), users(2_000))
+    often = collection_of(mechanism, window=", reports_per_user: 16")
+    one = solved(collection_of(mechanism), (1.0, sums_of(often, rows)))
+    all_of_them = solved(often, (1.0, sums_of(often, np.repeat(rows, 16, axis=0))))
+    for first, repeated in zip(one.attributes, all_of_them.attributes, strict=True):
+        assert repeated.reports == 16 * first.reports
+        assert repeated.effective_reports == pytest.approx(first.effective_reports)
+        assert [each.estimate for each in repeated.cells()] == pytest.approx(
+            [each.estimate for each in first.cells()]
+        )
+        told = [[each.standard_error or 0.0 for each in found.cells()] for found in (first, repeated)]
+        assert told[1] == pytest.approx(told[0])
+
+
 def test_the_privacy_is_that_of_the_questions() -> None:
     marginals = marginals_of(collection_of("epsilon: 1.5"))
     assert 1.5 - 1e-7 < marginals.privacy.per_report <= 1.5

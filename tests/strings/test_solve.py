@@ -43,6 +43,22 @@ def test_repeated_reports_count_as_often_as_they_come() -> None:
     assert twice.strings[0].standard_error == pytest.approx(once.strings[0].standard_error / np.sqrt(2), rel=0.1)
 
 
+@pytest.mark.parametrize("mechanism", ["epsilon: 4, k: 8", "epsilon: 6, k: 8, method: rappor-unknown"])
+def test_users_who_repeat_their_answers_have_the_errors_of_users_who_report_once(mechanism: str) -> None:
+    once = collection_of(mechanism)
+    often = collection_of(mechanism, window=", reports_per_user: 16")
+    rows = rows_of(once, users(once, 2_000))
+    of_each = solved(once, (1.0, [counted(once, rows)]))
+    of_all = solved(often, (1.0, [counted(often, np.repeat(rows, 16, axis=0))]))
+    assert of_all.reports == 16 * of_each.reports
+    assert of_each.strings
+    assert of_all.strings is not None
+    assert [each.string for each in of_all.strings] == [each.string for each in of_each.strings]
+    for name in ("raw", "standard_error", "expected_false"):
+        found, expected = ([getattr(each, name) for each in ranking.strings or ()] for ranking in (of_all, of_each))
+        assert found == pytest.approx(expected)
+
+
 def test_remembered_windows_lower_the_error() -> None:
     rows = [counted(COLLECTION, rows_of(COLLECTION, users(COLLECTION, 3_000, seed), seed)) for seed in (1, 2)]
     alone, both = solved(COLLECTION, (1.0, rows[:1])), solved(COLLECTION, (1.0, rows[:1]), (0.9, rows[1:]))

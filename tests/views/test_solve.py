@@ -40,7 +40,7 @@ def test_the_gate_tells_dependence_from_noise() -> None:
     collection = collection_of(estimates=ESTIMATES)
     care, apart = estimated(collection), estimated(collection, name="apart")
     assert care.independence.dependent
-    assert care.independence.p_value < 1e-6
+    assert care.independence.p_value == 0.001, "a bound: so far out, the statistic is no chi-square"
     assert not apart.independence.dependent
     assert [len(each) for each in care.independence.marginals] == [2, 2]
 

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 from collections import deque
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.errors import DeliveryError, require_topic
@@ -74,19 +75,22 @@ class Outbox:
             KafkaError: the brokers refuse this client.
         """
         await check_connection(self._settings)
+        async with AsyncExitStack() as unfinished:
+            unfinished.push_async_callback(self._producer.stop)
+            require_topic(self._topic, await self._started(), self._settings)
+            unfinished.pop_all()
+        return self
+
+    async def _started(self) -> set[str]:
+        """Start the producer, and return the names of the topics that it finds."""
         try:
             async with asyncio.timeout(START_TIMEOUT_SECONDS):
                 await self._producer.start()
-                existing = await self._producer.topics()
-            require_topic(self._topic, existing, self._settings)
-        except BaseException as error:
-            await self._producer.stop()
-            if isinstance(error, TimeoutError):
-                raise BrokerUnreachable(
-                    f"{self._settings.brokers} answers, but accepts no producer within {START_TIMEOUT_SECONDS:g} s"
-                ) from error
-            raise
-        return self
+                return await self._producer.topics()
+        except TimeoutError as error:
+            raise BrokerUnreachable(
+                f"{self._settings.brokers} answers, but accepts no producer within {START_TIMEOUT_SECONDS:g} s"
+            ) from error
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -157,10 +157,11 @@ class RecordReporter(Sender):
         Raises:
             DeliveryError: reports were lost.
         """
+        # At once: a report that another task made while this waits would be gathered, and never leave.
+        self._open = False
         try:
-            await self.flush()
+            await self._flush()
         finally:
-            self._open = False
             if self._timer is not None:
                 self._timer.cancel()
             await super().__aexit__(kind, error, traceback)
@@ -209,7 +210,6 @@ class RecordReporter(Sender):
         reports = self._charged(table, secret=self._secret, ledger=self._ledger)
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
         await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
-        await self._check()
         await self._gather(rows, time_ms=time_ms)
         return True
 
@@ -370,6 +370,9 @@ class RecordReporter(Sender):
             RuntimeError: the reporter is closed.
         """
         self._require_open()
+        return await self._flush()
+
+    async def _flush(self) -> int:
         if batch := self._batcher.cut():
             await self._outbox.publish([batch])
         return await self._outbox.flush()
@@ -382,6 +385,8 @@ class RecordReporter(Sender):
         await self._outbox.check()
 
     async def _gather(self, rows: NDArray[np.uint8], *, time_ms: int) -> None:
+        """Let rows wait for their batch to fill, unless reports were lost or the block has ended meanwhile."""
+        await self._check()
         complete = self._batcher.add(rows, time_ms=time_ms)
         self._start_timer()
         await self._outbox.publish(complete)

@@ -109,6 +109,42 @@ async def test_what_was_reported_before_an_error_of_the_application_is_sent(brok
     assert broker.decoded().counts.tolist() == [1]
 
 
+async def test_while_the_block_ends_no_report_is_taken_that_would_never_leave(broker: FakeBroker) -> None:
+    broker.holding = True
+    sender = await reporter().__aenter__()
+    await sender.report(RECORD)
+    ending = asyncio.create_task(sender.__aexit__(None, None, None))
+    while not broker.sent:
+        await asyncio.sleep(0)
+    for late in (sender.report(RECORD), sender.report_many(users(1), secrets=None)):
+        with pytest.raises(RuntimeError, match=r"not open"):
+            await late
+    broker.release()
+    await ending
+    assert sender.acknowledged == broker.decoded().counts.sum() == 1
+
+
+async def test_a_report_that_was_under_way_when_the_block_ended_is_not_said_to_be_taken(
+    broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = asyncio.Event()
+
+    async def in_thread(work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        await spent.wait()
+        return work(*arguments, **options)
+
+    monkeypatch.setattr(asyncio, "to_thread", in_thread)
+    secret = bytes(32)
+    sender = await reporter().__aenter__()
+    reporting = asyncio.create_task(sender.report_many(users(1), secrets=[secret], ledgers=[unlimited(secret)]))
+    await asyncio.sleep(0.0)
+    await sender.__aexit__(None, None, None)
+    spent.set()
+    with pytest.raises(RuntimeError, match=r"not open"):
+        await reporting
+    assert broker.sent == []
+
+
 async def test_an_error_that_is_not_kafkas_is_raised_too(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     def receive(topic: str, **arguments: Any) -> None:
         raise AssertionError("inside the producer")

@@ -21,7 +21,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 from prometheus_client.exposition import choose_encoder
 
 from stream_ldp.client.errors import require_topic
@@ -182,6 +182,9 @@ class Gateway:
             try:
                 response = await handler(request)
             except _Refused as refused:
+                # What is not the name of a collection is no label: anyone could make ever more of them.
+                if (name := request.match_info.get("name")) in self._sources:
+                    self._metrics.refused.labels(name, refused.reason).inc()
                 found = {"reason": refused.reason, "detail": str(refused)}
                 response = web.json_response(found, status=refused.status, headers=refused.headers)
             except web.HTTPException as error:
@@ -218,16 +221,12 @@ class Gateway:
     async def _take(self, request: web.Request) -> web.Response:
         source = self._source(request)
         name = source.collection.name
+        self._let_in(request)
+        self._open += 1
         try:
-            self._let_in(request)
-            self._open += 1
-            try:
-                reports = await self._deliver(source, await _body(request))
-            finally:
-                self._open -= 1
-        except _Refused as refused:
-            self._metrics.refused.labels(name, refused.reason).inc()
-            raise
+            reports = await self._deliver(source, await _body(request))
+        finally:
+            self._open -= 1
         self._metrics.batches.labels(name).inc()
         self._metrics.reports.labels(name).inc(reports)
         return web.json_response({"reports": reports})
@@ -255,6 +254,9 @@ class Gateway:
                         headers=(*BATCH, *trace_headers()),
                     )
                     await (await self._producer.send(record))
+        except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
+            # To send it again would not help, and the brokers are well.
+            raise _too_large(f"{len(body)} bytes, more than the topic takes") from error
         except (KafkaError, TimeoutError) as error:
             detail = "the batch may or may not have arrived: send the same bytes again, they count once"
             raise self._brokers_are_gone(error, detail) from error

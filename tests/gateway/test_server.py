@@ -12,20 +12,23 @@ import aiohttp
 import numpy as np
 import pytest
 from aiohttp import web
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from stream_ldp.client.errors import MissingTopic
+from stream_ldp.collection import Collection
 from stream_ldp.gateway import server
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MOST_BYTES, MOST_OPEN, Door, Gateway, Source
 from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.tracing import TRACEPARENT
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH
 from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker
+from tests.client.items import films
 
 NOW_MS = 1_800_000_000_000
 SETTINGS = Settings.load(brokers="nowhere:1")
@@ -51,9 +54,11 @@ def reachable(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> FakeBroker
 
 
 @asynccontextmanager
-async def opened(door: Door | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+async def opened(
+    door: Door | None = None, *, collection: Collection | None = None
+) -> AsyncIterator[aiohttp.ClientSession]:
     gateway = Gateway(
-        [Source(collection=collection_of(), text="collection: care-survey # as written")],
+        [Source(collection=collection or collection_of(), text="collection: care-survey # as written")],
         settings=SETTINGS,
         door=door or Door(limiter=GENEROUS),
         now_ms=lambda: NOW_MS,
@@ -135,6 +140,34 @@ async def test_what_a_worker_would_refuse_is_refused_with_its_reason_and_not_sen
             line = f'stream_ldp_gateway_refused_total{{collection="care-survey",reason="{reason}"}}'
             assert await sample(session, line) == 1
     assert reachable.sent == []
+
+
+async def test_a_batch_that_the_topic_does_not_take_is_not_asked_for_again(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        reachable.error = MessageSizeTooLargeError()
+        status, answer = await post(session, batch())
+        assert (status, answer["reason"]) == (413, "too_large")
+        async with session.get("/readyz") as response:
+            assert response.status == 200, "the brokers are well"
+
+
+async def test_a_refusal_to_tell_the_rounds_is_counted(
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def connect(rounds: object) -> None:
+        return
+
+    async def fail(rounds: object, since_ms: int) -> None:
+        raise KafkaConnectionError
+
+    for name, replaced in {"start": connect, "stop": connect, "since": fail}.items():
+        monkeypatch.setattr(RoundLog, name, replaced)
+    reachable.topics.add("stream-ldp.films.reports")
+    async with opened(collection=films()) as session:
+        async with session.get("/v1/collections/films/rounds") as response:
+            assert (response.status, (await response.json())["reason"]) == (503, "brokers_unavailable")
+        line = 'stream_ldp_gateway_refused_total{collection="films",reason="brokers_unavailable"}'
+        assert await sample(session, line) == 1
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -12,10 +12,12 @@ from aiohttp import web
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client.sender import now_ms
+from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.settings import Settings
@@ -94,9 +96,10 @@ def _tokens(file: Path | None) -> frozenset[str]:
     if file is None:
         return frozenset()
     try:
-        found = frozenset(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
-    except OSError as error:
-        fail(f"--tokens-file {file} cannot be read: {error.strerror}", code=2)
+        with text_of(file) as lines:
+            found = frozenset(token for line in lines if (token := line.strip()))
+    except DataError as error:
+        fail(f"--tokens-file {error}", code=2)
     if not found:
         fail(f"--tokens-file {file} holds no token, so nobody could come in", code=2)
     return found

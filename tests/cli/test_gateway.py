@@ -18,7 +18,10 @@ def test_a_file_of_tokens_that_cannot_be_read_or_holds_none_is_an_error(
 ) -> None:
     empty = tmp_path / "tokens"
     empty.write_text("\n \n", encoding="utf-8")
-    for file, said in ((tmp_path / "absent", "cannot be read"), (empty, "holds no token")):
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    found = ((tmp_path / "absent", "cannot be read"), (empty, "holds no token"), (binary, "not text in UTF-8"))
+    for file, said in found:
         result = command_line(gateway, survey, "--tokens-file", file)
         assert result.exit_code == 2
         assert said in result.stderr

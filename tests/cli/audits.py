@@ -13,7 +13,7 @@ from stream_ldp.cli import app
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MECHANISM", "collection", "document", "item_collection", "run"]
+__all__ = ["MECHANISM", "collection", "document", "enumerated", "item_collection", "run"]
 
 #: The mechanism of `collection`, in one word.
 MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
@@ -35,20 +35,30 @@ def document(*arguments: object) -> dict[str, Any]:
     return parsed
 
 
+#: The file of `collection`.
+_SURVEY = """
+collection: survey
+mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
+attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+window: {size: 60s}
+estimates: [{name: mobility, of: [mobility]}]
+"""
+
+
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
     """Write the file of a collection of records."""
     path = tmp_path / "survey.yaml"
-    path.write_text(
-        """
-        collection: survey
-        mechanism: {kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}
-        attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
-        window: {size: 60s}
-        estimates: [{name: mobility, of: [mobility]}]
-        """
-    )
+    path.write_text(_SURVEY)
     return path
+
+
+@pytest.fixture(scope="module")
+def enumerated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the JSON of the exact audit of `collection`, which takes a second."""
+    path = tmp_path_factory.mktemp("enumerated") / "survey.yaml"
+    path.write_text(_SURVEY)
+    return document(path, "--exact")
 
 
 @pytest.fixture

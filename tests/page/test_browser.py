@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from stream_ldp.client import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -35,20 +36,30 @@ KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
 CHROMIUM = shutil.which("chromium")
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium"),
+    # A browser belongs to the loop that it was started in, and to start one takes longer than most of these tests.
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 
-@pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    """A tab of a browser, which must report no error and no breach of the page's own rules."""
-    problems: list[str] = []
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        tab = await browser.new_page()
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
-        yield tab
-        await browser.close()
+        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        await started.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A tab, of a user of its own, which must report no error and no breach of the page's own rules."""
+    problems: list[str] = []
+    tab = await browser.new_page()
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+    yield tab
+    await tab.close()
     assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each] == []
 
 

@@ -299,9 +299,9 @@ def operations(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("window", ["grace: 5s", "grace: 5s, hop: 10s", "grace: 5s, memory: 0.2"])
 def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
-    """If every final looked at all windows, ten times as many windows would be a hundred times the work."""
+    """If every final looked at all windows, five times as many windows would be 25 times the work."""
     collection = collection_of(window=window)
-    assert operations(functools.partial(catch_up, collection, 200)) < 12 * operations(
+    assert operations(functools.partial(catch_up, collection, 100)) < 6 * operations(
         functools.partial(catch_up, collection, 20)
     )
 

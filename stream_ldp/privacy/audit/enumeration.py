@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -263,8 +264,16 @@ def _changing_loss(symbols: tuple[Symbol, ...], reports: int) -> Decimal:
         )
     if len(pairs) * len(symbols[0].stages.response[0]) ** reports > MAX_COMPARISONS:
         raise TooLarge(f"{reports} reports of an attribute with {size} values that may change: too many outputs")
+    # No pair names more values than the two histories have reports. The symbols of all others lose the same.
+    alike = Counter(replace(each, inputs=each.inputs[: 2 * reports]) for each in symbols)
     with localcontext(PRECISION):
-        return max(_pair_loss(symbols, pair[:reports], pair[reports:]) for pair in pairs)
+        return max(
+            sum(
+                (count * _pair_loss([each], pair[:reports], pair[reports:]) for each, count in alike.items()),
+                start=Decimal(0),
+            )
+            for pair in pairs
+        )
 
 
 def _alike(symbols: Sequence[Symbol]) -> bool:

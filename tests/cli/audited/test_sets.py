@@ -36,7 +36,7 @@ def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: 
 
 
 def test_an_epoch_of_item_sets_is_attacked_phase_by_phase_and_as_a_whole(item_collection: Path) -> None:
-    rows = document(item_collection, "--trials", 20_000, "--seed", 1)["results"]
+    rows = document(item_collection, "--trials", 5_000, "--seed", 1)["results"]
     phases = ["phase 1", "phase 2", "phase 3"]
     larger = [f"{phase}, larger sets" for phase in phases]
     assert [row["target"] for row in rows] == [*phases, *larger, "epoch", "epoch, singly"]

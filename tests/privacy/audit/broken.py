@@ -6,6 +6,7 @@ All of them state the parameters and the epsilon of the mechanism that they are 
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -342,10 +343,13 @@ class AnswersForAHigherEpsilon(SetHadamardResponse):
     """Keeps the hashes of a set as if it might spend one nat more."""
 
     def _sent_hashes(self, favoured: NDArray[np.int64], users: int, entropy: Entropy) -> NDArray[np.int64]:
-        spendthrift = SetHadamardResponse(
+        return self._spendthrift._sent_hashes(favoured, users, entropy)
+
+    @cached_property
+    def _spendthrift(self) -> SetHadamardResponse:
+        return SetHadamardResponse(
             size=self.size, slots=self.slots, epsilon=self.epsilon + 1, hash_bits=self.hash_bits
         )
-        return spendthrift._sent_hashes(favoured, users, entropy)
 
 
 class SendsDummiesPlainly(HadamardResponse):

@@ -14,6 +14,8 @@ from stream_ldp.privacy.audit.record_reports import record_differences
 from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, Mechanism
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
 LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}
 
 
-def differences(mechanism: Mechanism, words: type[PermanentWords] = PermanentWords) -> list[str]:
-    """Where a mechanism, and permanent words, are not what is stated."""
+def differences(mechanism: Mechanism, words: type[PermanentWords] = PermanentWords) -> Iterator[str]:
+    """Find where a mechanism, and permanent words, are not what is stated."""
     attributes = [(f"a{place}", [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
     keyed = words(collection="audited", attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
-    return list(record_differences(mechanism, keyed, realised=Enumeration.realised(mechanism)))
+    return record_differences(mechanism, keyed, realised=Enumeration.realised(mechanism))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def differences(mechanism: Mechanism, words: type[PermanentWords] = PermanentWor
     ids=repr,
 )
 def test_an_honest_mechanism_has_no_differences(mechanism: Mechanism) -> None:
-    assert differences(mechanism) == []
+    assert list(differences(mechanism)) == []
 
 
 class PerturbsOneUserOnly(RRLDP):
@@ -76,8 +78,7 @@ class SendsWideRecordsInTheClear(broken.SendsInTheClear):
     ids=lambda each: type(each).__name__,
 )
 def test_where_a_mechanism_differs_is_said_first(mechanism: Mechanism, place: str) -> None:
-    first, *_ = differences(mechanism)
-    assert place in first
+    assert place in next(differences(mechanism))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_where_a_mechanism_differs_is_said_first(mechanism: Mechanism, place: st
     ],
 )
 def test_permanent_words_that_are_shared_are_named(words: type[PermanentWords], problem: str) -> None:
-    (found,) = differences(RRLDP(sizes=(20, 20), **LOW_NOISE), words)
+    (found,) = differences(RRLDP(sizes=(20, 20), f=0.3), words)
     assert problem in found
 
 

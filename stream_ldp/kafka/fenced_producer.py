@@ -124,11 +124,18 @@ class FencedProducer(Producer):
         self.held = False
         await self.abandon()
 
+    def _hear_out(self) -> None:
+        """Take note of what has failed with the transaction, which asyncio would log as errors of nobody."""
+        batches = self._producer._message_accumulator._batches
+        for batch in [each for of_partition in batches.values() for each in of_partition]:
+            batch._drain_waiter.add_done_callback(lambda done: done.cancelled() or done.exception())
+
     @contextmanager
     def _telling(self) -> Iterator[None]:
         try:
             yield
         except KafkaError as error:
+            self._hear_out()
             # aiokafka says some of it itself, and some by a cause.
             if isinstance(error, _LOST) or isinstance(error.__cause__, _LOST):
                 raise Fenced(f"{self._topic} has been taken by another producer") from error

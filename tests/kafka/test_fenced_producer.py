@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,7 +60,7 @@ async def values(settings: Settings, topic: str, *, expected: int) -> list[bytes
 
 
 async def test_who_takes_a_topic_shuts_out_the_producer_before_until_that_takes_it_back(
-    producer: Callable[[], FencedProducer], settings: Settings, topic: str
+    producer: Callable[[], FencedProducer], settings: Settings, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = producer(), producer()
     await first.take()
@@ -78,6 +79,9 @@ async def test_who_takes_a_topic_shuts_out_the_producer_before_until_that_takes_
     async with LogReader(topic, settings=settings) as reader:
         await reader.seek(written)
         assert (await reader.next()).value == b"2"
+    await second.take()
+    gc.collect()
+    assert "never retrieved" not in caplog.text, "to be shut out is no error"
 
 
 async def test_a_record_whose_producer_was_shut_out_before_it_was_committed_is_never_read(

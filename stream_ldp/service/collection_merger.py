@@ -314,7 +314,11 @@ class CollectionMerger:
         )
 
     async def _publish_provisional(self, provisionals: list[Provisionals]) -> bool:
-        """Publish a provisional answer if one is due, and return whether it was; note those that are left out."""
+        """Publish a provisional answer if one is due, unless of too few users; note those that are left out.
+
+        Returns:
+            Whether one was due, so that there may be another.
+        """
         name = self._collection.name
         for each in provisionals:
             before = each.skipped
@@ -327,13 +331,15 @@ class CollectionMerger:
                         "%g s: make it longer, or ask for fewer cells",
                         *(name, each.series.name, 100 * SHARE, each.series.every_ms / 1_000),
                     )
-            if question is not None and await asyncio.to_thread(is_withheld, self._collection, question):
+            if question is None:
+                continue
+            if await asyncio.to_thread(is_withheld, self._collection, question):
                 each.answer(question, seconds=0.0, now=time.monotonic())
-            elif question is not None:
+            else:
                 solved = await self._solve(question)
                 await self._finals.publish_provisional(solved.answer, self._producer)
                 each.answer(question, seconds=solved.seconds, now=time.monotonic())
-                return True
+            return True
         return False
 
     async def _follow_up(self) -> None:

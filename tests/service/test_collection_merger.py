@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.kafka.memory import connected
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
@@ -25,6 +26,7 @@ from stream_ldp.service.windows_log import AnswersLog
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.items import films
 from tests.pipeline.test_merging import partial, watermark
+from tests.service.harness import SURVEY
 from tests.service.mergers import (
     MAKING,
     SHY,
@@ -77,6 +79,37 @@ async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_publishe
     assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
     assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}
     assert metrics.merge.windows_withheld.labels("shy")._value.get() == 2
+
+
+async def test_a_window_of_too_few_users_does_not_hold_up_the_provisional_answers_of_the_next(
+    published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    collection = JointCollection.parse(SURVEY.format(name="rare").replace("500ms", "1h") + "min_reports: 3\n")
+    merger = Merger(
+        [collection],
+        settings=Settings.load(),
+        report_partitions={"rare": 1},
+        producer=published,  # type: ignore[arg-type]
+        writers=published.writer,
+        cluster=reports_topics,  # type: ignore[arg-type]
+        metrics=Metrics(["rare"]),
+    )
+    few, enough = (
+        partial(
+            reports, collection=collection, spec=collection.estimates[0], pane_ms=number * collection.window.size_ms
+        )
+        for number, reports in enumerate((1, 5))
+    )
+    await merger.take_over(set(range(64)))
+    # All before the first round of provisional answers, or the next round would be an hour later.
+    for offset, each in enumerate((few, enough)):
+        await merger.apply(entry(collection, offset, *partials.encode(each, writer="w")))
+    async with asyncio.timeout(SOON):
+        while not published.records:
+            await asyncio.sleep(0.001)
+    await merger.on_stop()
+    assert [Estimate.from_bytes(each.value).reports for each in published.records] == [5]
 
 
 async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_final_follows_it(

@@ -53,7 +53,6 @@ SUITES = {
     "cli/test_sampled_views.py": "the commands with a collection of views",
     "cli/test_shown_epsilon.py": "every command that shows an epsilon",
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
-    "client/test_many_users.py": "reporters of records, for many users with ledgers",
     "client/test_small_client.py": "all reporters, where only what they need is installed",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
     "clients/test_javascript.py": "clients/javascript, by itself and through the gateway",

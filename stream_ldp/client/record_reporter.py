@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from stream_ldp.client.batcher import Batcher, most_reports
+from stream_ldp.client.many_users import Charge, require_users, spend_each
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.collection.records import is_table
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.store import LedgerError
-from stream_ldp.privacy.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.privacy.ledger.reports import AttributeReport
+    from stream_ldp.privacy.ledger.store import LedgerError
+    from stream_ldp.privacy.ledger.terms import ReportRefused
 
 __all__ = ["RecordCollection", "RecordReporter"]
 
@@ -63,15 +62,6 @@ class RecordCollection(Protocol):
     def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:
         """Draw which of so many users without secrets are asked, bool, shape (count,)."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _User:
-    """One of many users, by the place of the record among those of all."""
-
-    place: int
-    secret: bytes
-    ledger: PrivacyLedger
 
 
 class RecordReporter(Sender):
@@ -250,89 +240,66 @@ class RecordReporter(Sender):
         await self._registration.check()
         known = self._collection
         table = known.encode_many(records).table if is_table(records) else known.table(records)
-        self._check_users(len(table), secrets, ledgers)
+        require_users(len(table), secrets=secrets, ledgers=ledgers, other=self._secret)
         if ledgers is None:
             self._say_uncounted()
         reported = 0
-        refused: list[tuple[int, ReportRefused | LedgerError]] = []
+        refused: dict[int, ReportRefused | LedgerError] = {}
         for start in range(0, len(table), self._max_reports):
             await self._check()
-            part = slice(start, start + self._max_reports)
+            places = range(start, min(start + self._max_reports, len(table)))
             time_ms = self._clock()
             if secrets is None:
-                users = known.asks_some(len(table[part]), entropy=self._entropy)
-                rows = self._rows(table[part][users], secrets=None, memoises=True, time_ms=time_ms)
+                asked = known.asks_some(len(places), entropy=self._entropy)
+                rows = self._rows(
+                    table[places.start : places.stop][asked], secrets=None, memoises=True, time_ms=time_ms
+                )
             else:
-                users = known.asks(secrets[part], time_ms=time_ms)
-                places = [start + place for place, asked in enumerate(users.tolist()) if asked]
+                asked = known.asks(secrets[places.start : places.stop], time_ms=time_ms)
+                users = [place for place, is_asked in zip(places, asked.tolist(), strict=True) if is_asked]
                 if ledgers is None:
-                    of_places = [secrets[each] for each in places]
-                    rows = self._rows(table[places], secrets=of_places, memoises=True, time_ms=time_ms)
+                    of_users = [secrets[user] for user in users]
+                    rows = self._rows(table[users], secrets=of_users, memoises=True, time_ms=time_ms)
                 else:
-                    asked_users = [_User(place=each, secret=secrets[each], ledger=ledgers[each]) for each in places]
-                    rows, told = await self._counted(table, asked_users, time_ms=time_ms)
-                    refused += told
+                    rows, why = await self._counted(table, users, secrets=secrets, ledgers=ledgers, time_ms=time_ms)
+                    refused |= why
             await self._gather(rows, time_ms=time_ms)
             reported += len(rows)
-        for place, why in refused:
+        for place in sorted(refused):
             if on_refused is None:
-                raise why
-            on_refused(place, why)
+                raise refused[place]
+            on_refused(place, refused[place])
         return reported
 
-    def _check_users(
-        self, count: int, secrets: Sequence[bytes] | None, ledgers: Sequence[PrivacyLedger] | None
-    ) -> None:
-        """Raise ValueError unless there are the right secrets and ledgers for so many users."""
-        if secrets is None:
-            if ledgers is not None:
-                raise ValueError("a ledger counts what is reported with its user's secret: give the secrets, too")
-            return
-        if len(secrets) != count:
-            raise ValueError(f"{count} records with {len(secrets)} secrets: give each user's own")
-        if self._secret in secrets:
-            raise ValueError("the user whose secret this reporter has reports by report or report_series")
-        if ledgers is None:
-            return
-        if len(ledgers) != count:
-            raise ValueError(f"{count} records with {len(ledgers)} ledgers: give each user's own")
-        for place, (secret, ledger) in enumerate(zip(secrets, ledgers, strict=True)):
-            if not ledger.is_of(secret):
-                raise ValueError(f"the ledger of user {place} is of a user with another secret")
-
     async def _counted(
-        self, table: NDArray[Any], users: Sequence[_User], *, time_ms: int
-    ) -> tuple[NDArray[np.uint8], list[tuple[int, ReportRefused | LedgerError]]]:
-        """Perturb the records of some users, and count each in its ledger; return the rows of those who may report.
+        self,
+        table: NDArray[Any],
+        users: Sequence[int],
+        *,
+        secrets: Sequence[bytes],
+        ledgers: Sequence[PrivacyLedger],
+        time_ms: int,
+    ) -> tuple[NDArray[np.uint8], dict[int, ReportRefused | LedgerError]]:
+        """Perturb the records of some users, and count each in its ledger.
 
-        Those who may not come with their place.
+        users: places of their records, secrets and ledgers.
+
+        Returns:
+            The rows of those who may report; and why the others may not, by place.
         """
         # The terms may change while this waits: the noise and the charge have to be under the same.
         rows, charges = [], []
         for memoises in (True, False):
-            alike = [each for each in users if each.ledger.terms.memoises is memoises]
-            places = [each.place for each in alike]
-            secrets = [each.secret for each in alike]
-            rows.append(self._rows(table[places], secrets=secrets, memoises=memoises, time_ms=time_ms))
-            for each in alike:
-                record = table[each.place : each.place + 1]
-                charges.append((each, tuple(self._charged(record, secret=each.secret, ledger=each.ledger))))
-
-        def spend() -> tuple[list[bool], list[tuple[int, ReportRefused | LedgerError]]]:
-            allowed, refused = [], []
-            for user, charge in charges:
-                try:
-                    user.ledger.spend(charge, time_ms=time_ms)
-                except (ReportRefused, LedgerError) as why:
-                    refused.append((user.place, why))
-                    allowed.append(False)
-                else:
-                    allowed.append(True)
-            return allowed, refused
-
+            alike = [user for user in users if ledgers[user].terms.memoises is memoises]
+            of_users = [secrets[user] for user in alike]
+            rows.append(self._rows(table[alike], secrets=of_users, memoises=memoises, time_ms=time_ms))
+            for user in alike:
+                shown = self._charged(table[user : user + 1], secret=secrets[user], ledger=ledgers[user])
+                charges.append(Charge(place=user, ledger=ledgers[user], reports=tuple(shown)))
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        allowed, refused = await asyncio.to_thread(spend)
-        return np.concatenate(rows)[np.array(allowed, dtype=np.bool_)], sorted(refused, key=itemgetter(0))
+        refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms)
+        allowed = np.array([each.place not in refused for each in charges], dtype=np.bool_)
+        return np.concatenate(rows)[allowed], refused
 
     def _rows(
         self,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from stream_ldp.cli.views.view import View
-    from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
 __all__ = ["FACES", "Face", "face_of"]

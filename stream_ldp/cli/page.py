@@ -21,7 +21,7 @@ from stream_ldp.page.server import PageServer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
 __all__ = ["page"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.cli.kinds import Face
     from stream_ldp.cli.views.view import View
-    from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.pipeline.answer import Answer, AnswerT
 
 __all__ = ["watch"]

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from stream_ldp.client.answer_source import AnswerSource
+from stream_ldp.client.answer_subscriber import AnswerSubscriber
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
-from stream_ldp.client.subscriber import AnswerSource, AnswerSubscriber
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.collection import Collection

@@ -20,6 +20,7 @@ __all__ = [
     "NotAnEstimate",
     "NotMarginals",
     "NotPlaceCounts",
+    "NotSyntheticRecords",
     "UnreadableAnswer",
     "WrongCollection",
     "require_topic",
@@ -56,7 +57,7 @@ class WrongCollection(StreamLDPError, ValueError):
 
 
 class UnreadableAnswer(StreamLDPError, ValueError):
-    """A record of a topic of answers is not an answer, or is one of a later release."""
+    """A record of a topic of answers is not an answer of its collection, or is one of a later release."""
 
     what = "an answer"
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.record_reporter import RecordReporter
-    from stream_ldp.client.subscriber import AnswerSubscriber
 
 __all__ = ["SyncItemReporter", "SyncReporter", "SyncSubscriber", "run_blocking"]
 

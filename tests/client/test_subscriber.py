@@ -15,16 +15,15 @@ from stream_ldp.client import (
     RankingSubscriber,
     RecordsSubscriber,
     Subscriber,
-    subscriber,
+    answer_subscriber,
 )
-from stream_ldp.errors import ParameterError
 from stream_ldp.kafka import log
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from tests.client.examples import collection_of, estimate_of, of_minute
+from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
 from tests.synthesis.examples import chunk_of
 
@@ -117,7 +116,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
         return
 
     monkeypatch.setattr(log, "AIOKafkaConsumer", fake.consumer)
-    monkeypatch.setattr(subscriber, "check_connection", reachable)
+    monkeypatch.setattr(answer_subscriber, "check_connection", reachable)
     return fake
 
 
@@ -248,11 +247,6 @@ async def test_a_collection_without_records_has_no_topic_of_them(topic: Topic) -
         await topic.records()
 
 
-def test_a_group_member_that_does_not_follow_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a group member has to follow"):
-        subscribe(group="readers", follow=False)
-
-
 async def test_rankings_come_typed_and_can_be_limited_to_results(heavy_hitters: Topic) -> None:
     written = [ranking_of(epoch=3, phase=1), result_of(3, final=False), result_of(3), ranking_of(epoch=4, phase=1)]
     heavy_hitters.write(*written)
@@ -280,13 +274,3 @@ async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> 
     heavy_hitters.write(estimate_of())
     with pytest.raises(NotARanking, match=rf"topic {RANKINGS}, partition 0, offset 0: not a ranking: method: Field"):
         await heavy_hitters.rankings()
-
-
-def test_a_subscriber_says_that_it_takes_a_name_in_place_of_a_collection() -> None:
-    with pytest.raises(TypeError, match="Subscriber takes the name of a collection, not a JointCollection"):
-        Subscriber(collection_of(), settings=SETTINGS)  # type: ignore[arg-type]
-
-
-def test_the_name_of_a_file_is_refused_in_place_of_that_of_a_collection() -> None:
-    with pytest.raises(ParameterError, match=r"'survey\.yaml' is not the name of a collection: give the one"):
-        Subscriber("survey.yaml", settings=SETTINGS)

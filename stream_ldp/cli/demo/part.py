@@ -8,7 +8,7 @@ from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
     from stream_ldp.cli.views.view import View
-    from stream_ldp.client.subscriber import AnswerSubscriber
+    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 

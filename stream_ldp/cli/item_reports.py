@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from stream_ldp.cli.report import ReportOptions
+    from stream_ldp.cli.report_options import ReportOptions
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 

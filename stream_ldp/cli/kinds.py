@@ -28,7 +28,7 @@ class Face:
     for_finals: finds the collection that is best after some finals, see `stream_ldp.cli.finals`; None where there is
         no design to choose.
     show_plan, plan_document: print a plan, and turn it into plain data for JSON.
-    report: publishes the reports of one user or of many, see `stream_ldp.cli.report.ReportOptions`.
+    report: publishes the reports of one user or of many, see `stream_ldp.cli.report_options.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
     view: makes the view that `watch` shows, beside the truth in a file, with at most so many rows.
     subscriber: receives the answers of a collection, given its name.
@@ -83,7 +83,7 @@ def _face(
 FACES: Mapping[str, Face] = {
     "records": _face(
         plan="record_plan",
-        report="report:report_records",
+        report="record_reports:report_records",
         simulate="simulate:simulate_records",
         view="estimates",
         subscriber="Subscriber",
@@ -100,7 +100,7 @@ FACES: Mapping[str, Face] = {
     ),
     "sampled": _face(
         plan="sampled_plan",
-        report="report:report_sampled",
+        report="record_reports:report_sampled",
         simulate="simulate:simulate_sampled",
         view="marginals",
         subscriber="MarginalsSubscriber",
@@ -108,7 +108,7 @@ FACES: Mapping[str, Face] = {
     ),
     "strings": _face(
         plan="string_plan",
-        report="report:report_strings",
+        report="record_reports:report_strings",
         simulate="simulate:simulate_strings",
         view="strings",
         subscriber="StringSubscriber",
@@ -116,7 +116,7 @@ FACES: Mapping[str, Face] = {
     ),
     "views": _face(
         plan="views_plan",
-        report="report:report_sampled",
+        report="record_reports:report_sampled",
         simulate="simulate:simulate_views",
         view="estimates",
         subscriber="Subscriber",
@@ -125,7 +125,7 @@ FACES: Mapping[str, Face] = {
     ),
     "places": _face(
         plan="place_plan",
-        report="report:report_places",
+        report="record_reports:report_places",
         simulate="simulate:simulate_places",
         view="places",
         subscriber="PlaceSubscriber",

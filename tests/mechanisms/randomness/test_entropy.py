@@ -136,13 +136,14 @@ def test_no_seed_can_be_given_to_what_runs_in_production(callable_: object) -> N
 
 
 def test_nothing_that_a_client_imports_uses_a_predictable_generator() -> None:
-    """In all the modules that the client loads, and the report command, only the seeded class itself may."""
+    """In all the modules that the client loads, and those of the report command, only the seeded class itself may."""
     listing = "import sys, stream_ldp.client; print(*(n for n in sys.modules if n.split('.')[0] == 'stream_ldp'))"
     loaded = subprocess.run(
         [sys.executable, "-c", listing], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "stream_ldp.mechanisms.rr_ldp" in loaded
-    named = {name for name in {*loaded, "stream_ldp.cli.report"} if _names(_source(name)) & PREDICTABLE}
+    command = (f"stream_ldp.cli.{each}" for each in ("report", "report_options", "record_reports", "item_reports"))
+    named = {name for name in {*loaded, *command} if _names(_source(name)) & PREDICTABLE}
     assert named == {"stream_ldp.mechanisms", "stream_ldp.mechanisms.randomness.entropy"}
 
 

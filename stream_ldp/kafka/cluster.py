@@ -43,7 +43,6 @@ USUAL_REPLICATION = 3
 #: Seconds for a new topic to get its leaders, or the first group its coordinator; both take well under a second.
 LEADER_SECONDS = 10.0
 
-
 #: Numbers of operations in the protocol.
 _BITS = {
     Operation.READ: 3,

@@ -86,10 +86,6 @@ class MemoryBroker:
         stored = Stored(self.now_ms if at_ms is None else at_ms, key, value, headers)
         self._logs.setdefault(topic, []).append(stored)
 
-    def delete_before(self, topic: str, offset: int) -> None:
-        """Delete the records of a topic before an offset, as retention does."""
-        self.beginnings[topic] = offset
-
     def receive(self, topic: str, *, key: bytes | None, value: bytes, **others: Any) -> None:
         """Take a record from a producer."""
         record = Sent(topic=topic, key=key, value=value, at_ms=self.now_ms, others=tuple(sorted(others.items())))

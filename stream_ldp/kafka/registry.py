@@ -41,7 +41,6 @@ NEW_NAME = "a name means one thing for ever: give this version of the collection
 #: Seconds to read the registry: it takes milliseconds, but a broker may just have been lost.
 TIMEOUT_SECONDS = 30.0
 
-
 #: The most characters of a value in a message.
 MAX_SHOWN = 120
 

@@ -20,7 +20,6 @@ __all__ = ["RoundLog"]
 
 log = logging.getLogger(__name__)
 
-
 #: Rounds to begin with: more than have windows that are open, so that a restart does not read those of the past.
 NEWEST = 64
 

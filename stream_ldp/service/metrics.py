@@ -35,8 +35,8 @@ _NAMESPACE = "stream_ldp"
 _SOLVE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 #: A warm start takes a few, a cold one hundreds.
 _ITERATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-#: A window's answer, by whether it can still change.
-_KINDS = ("final", "provisional")
+#: Values of the label `kind`: a window's answer, by whether it can still change.
+_FINALITIES = ("final", "provisional")
 #: At best the grace and a flush; after an outage, hours.
 _DELAY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0, 7200.0)
 #: At 46,000 partials a second: from an empty log to one that was not compacted.
@@ -76,11 +76,11 @@ class _Creator:
             gauge.labels(collection)
         return gauge
 
-    def gauge_by_kind(self, name: str, help_: str) -> Gauge:
-        """Create a gauge of each kind of answers."""
+    def gauge_by_finality(self, name: str, help_: str) -> Gauge:
+        """Create a gauge of final answers and one of provisional ones, told apart by the label `kind`."""
         gauge = self.gauge_of(("kind",), name, help_)
-        for kind in _KINDS:
-            gauge.labels(kind)
+        for finality in _FINALITIES:
+            gauge.labels(finality)
         return gauge
 
     def histogram(self, name: str, help_: str, buckets: Sequence[float]) -> Histogram:
@@ -163,7 +163,7 @@ class MergeMetrics:
             "window_close_delay_seconds", "Time from a window's end to its final estimate.", _DELAY_SECONDS
         )
         self.estimates_published = create.counter(
-            "estimates_published", "Estimates and rankings written and acknowledged.", kind=_KINDS
+            "estimates_published", "Estimates and rankings written and acknowledged.", kind=_FINALITIES
         )
         self.estimates_certified = create.counter(
             "estimates_certified",
@@ -196,8 +196,8 @@ class SolveMetrics:
         self.solve_wait = create.histogram(
             "solve_wait_seconds", "Time that an estimate or ranking waits for its turn to be solved.", _SOLVE_SECONDS
         )
-        self.solves_queued = create.gauge_by_kind("solves_queued", "Solves that wait for their turn.")
-        self.solves_running = create.gauge_by_kind("solves_running", "Solves that run.")
+        self.solves_queued = create.gauge_by_finality("solves_queued", "Solves that wait for their turn.")
+        self.solves_running = create.gauge_by_finality("solves_running", "Solves that run.")
 
 
 class Metrics:

@@ -53,7 +53,6 @@ AWAY_SECONDS = 0.2
 #: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
 
-
 #: Objects between two searches for cycles. A turn makes thousands of records, which are in none and go by themselves;
 #: at Python's own 700, searching takes a fifth of a busy worker's time.
 UNCOLLECTED_OBJECTS = 50_000
@@ -275,17 +274,17 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await admin.start()
     log.info("metrics and health on http://%s:%d", settings.admin_host, admin.port)
-    _, *works = tasks = [
-        asyncio.ensure_future(work) for work in (stop.wait(), process.watch_brokers(), process.work())
-    ]
-    code = 1
+    asked = asyncio.ensure_future(stop.wait())
+    watching = asyncio.ensure_future(process.watch_brokers())
+    working = asyncio.ensure_future(process.work())
+    in_order = False
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for work in works:
-            if work.done():
-                await work
+        await asyncio.wait([asked, watching, working], return_when=asyncio.FIRST_COMPLETED)
+        for ended in (watching, working):
+            if ended.done():
+                await ended
         log.info("stopping")
-        code = 0
+        in_order = True
     except WorkerCrashed as error:
         # Logged now, since a part that hangs while it stops may leave no later moment.
         log.critical("stopping, after: %s: %r", error, error.__cause__)
@@ -300,24 +299,31 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         watchdog = threading.Timer(STOP_SECONDS, _end_by_force, [process])
         watchdog.daemon = True
         watchdog.start()
-        asked, watching, working = tasks
         asked.cancel()
-        working.cancel()
-        stopping = asyncio.ensure_future(process.stop(after=working))
-        if code == 0:
-            while not stopping.done() and process.watch.connected:
-                await asyncio.wait([stopping], timeout=AWAY_SECONDS)
-            if not stopping.done():
-                # Its parts wait for brokers, for as long as an outage may last: only a hard exit ends them all.
-                log.warning("stopped without a last flush, since no broker answers; its peers repeat what it counted")
-                os._exit(0)
-        await stopping
+        await _stop(process, working, unless_away=in_order)
         watching.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(asked, watching, working, return_exceptions=True)
         await admin.stop()
         watchdog.cancel()
     if process.worker is not None:
         process.worker.raise_if_crashed()
+
+
+async def _stop(process: _Process, working: asyncio.Future[None], *, unless_away: bool) -> None:
+    """End the work, and stop what it has started.
+
+    unless_away: end the whole process at once, as if all were done, when no broker answers.
+    """
+    working.cancel()
+    stopping = asyncio.ensure_future(process.stop(after=working))
+    if unless_away:
+        while not stopping.done() and process.watch.connected:
+            await asyncio.wait([stopping], timeout=AWAY_SECONDS)
+        if not stopping.done():
+            # Its parts wait for brokers, for as long as an outage may last: only a hard exit ends them all.
+            log.warning("stopped without a last flush, since no broker answers; its peers repeat what it counted")
+            os._exit(0)
+    await stopping
 
 
 def _end_by_force(process: _Process) -> None:

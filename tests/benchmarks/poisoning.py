@@ -104,7 +104,9 @@ def _entropy(rng: np.random.Generator) -> SeededEntropy:
 def frequencies(counts: RowCounts, mechanism: RRLDP) -> NDArray[np.float64]:
     """Unbiased estimate of the frequency of every value, shape (bits,) (Chu, Long and Liu, 2022, Algorithm 2)."""
     channel = mechanism.channel()
-    return (counts.bit_counts() / counts.reports - channel.zero) / (channel.one - channel.zero)
+    return (counts.counts.astype(np.float64) @ counts.unpacked() / counts.reports - channel.zero) / (
+        channel.one - channel.zero
+    )
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def test_a_different_window_ends_with_1_and_says_where(kafka: KafkaInMemory, com
 def test_a_window_that_the_log_no_longer_holds_ends_with_3(
     kafka: KafkaInMemory, command_line: Run, survey: Path
 ) -> None:
-    kafka.broker.delete_before(kafka.settings.topic_names.reports("care-survey"), 1)
+    kafka.broker.beginnings[kafka.settings.topic_names.reports("care-survey")] = 1
     result = command_line(replay, survey)
     assert result.exit_code == 3
     assert "the log no longer holds the window" in result.stderr

@@ -83,7 +83,7 @@ async def test_a_consumer_begins_after_what_retention_has_deleted() -> None:
     memory = broker()
     for value in (b"0", b"1", b"2"):
         memory.put("topic", value)
-    memory.delete_before("topic", 2)
+    memory.beginnings["topic"] = 2
     with connected(memory):
         async with LogReader("topic", settings=Settings.load(brokers="nowhere:1")) as reader:
             assert await reader.position() == 2

@@ -433,7 +433,9 @@ def answer(collection: JointCollection, question: Question[Any, Any]) -> Estimat
     sizes = collection.sizes_of(spec)
     counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
     joint = np.ones(sizes)
-    for axis, ones in enumerate(np.split(counts.bit_counts(), np.cumsum(sizes)[:-1])):
+    for axis, ones in enumerate(
+        np.split(counts.counts.astype(np.float64) @ counts.unpacked(), np.cumsum(sizes)[:-1])
+    ):
         joint *= (ones + 1.0).reshape([-1 if each == axis else 1 for each in range(len(sizes))])
     joint /= joint.sum()
     if (start := warm_start(question, sizes=sizes)) is not None:

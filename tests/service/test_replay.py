@@ -142,12 +142,12 @@ def _nothing(kafka: KafkaInMemory) -> None: ...
 
 
 def _only_an_older_batch(kafka: KafkaInMemory) -> None:
-    kafka.broker.delete_before(kafka.settings.topic_names.reports("care-survey"), 1)
+    kafka.broker.beginnings[kafka.settings.topic_names.reports("care-survey")] = 1
 
 
 def _all(kafka: KafkaInMemory) -> None:
     topic = kafka.settings.topic_names.reports("care-survey")
-    kafka.broker.delete_before(topic, len(kafka.batches("care-survey")))
+    kafka.broker.beginnings[topic] = len(kafka.batches("care-survey"))
 
 
 @pytest.mark.parametrize(("deleted", "held"), [(_nothing, True), (_only_an_older_batch, False), (_all, False)])

@@ -112,10 +112,6 @@ class RowCounts:
         """Unpack the distinct rows to their bits: 0 or 1, uint8, shape (distinct, bits)."""
         return np.unpackbits(self.rows, axis=1, count=self.bits, bitorder="little")
 
-    def bit_counts(self) -> NDArray[np.float64]:
-        """Count how often each bit is 1; float64, shape (bits,)."""
-        return self.counts.astype(np.float64) @ self.unpacked()
-
     def to_bytes(self) -> bytes:
         """Encode the counts: header (bits u32, distinct u32), rows, counts u32; all little-endian.
 

@@ -94,5 +94,5 @@ def test_every_bit_is_unpacked_to_its_own_place(case: tuple[int, list[list[int]]
     bits, (rows,) = case
     counts = counts_of(rows, bits)
     expected = [sum(row >> bit & 1 for row in rows) for bit in range(bits)]
-    assert counts.bit_counts().tolist() == expected
+    assert (counts.counts @ counts.unpacked()).tolist() == expected
     assert counts.unpacked().tolist() == [[row >> bit & 1 for bit in range(bits)] for row in as_dictionary(counts)]

@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
@@ -182,9 +182,10 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         new = sorted(assigned - self.partitions.keys())
         if not new:
             return
-        given_up, self._given_up = self._given_up, {}
         commits = await self.commits()
         beginnings = await self._consumer.beginning_offsets(new)
+        # Not before: a question that fails is asked again, and then a partition still comes back as it was.
+        given_up, self._given_up = self._given_up, {}
         for partition in new:
             checkpoint, beginning = commits.get(partition), beginnings[partition]
             before = given_up.get(partition)
@@ -251,11 +252,13 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         """Return the last commit of every partition of the topic that has one.
 
         Raises:
-            KafkaError: the group's coordinator could not be asked, even after the time of an election.
+            KafkaError: the group's coordinator could not be asked, even after the time of an election; or the broker
+                that was asked last knows no such topic, as one that is starting may not.
         """
-        partitions = [
-            TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic)
-        ]
+        numbers = self._consumer.partitions_for_topic(self._topic)
+        if numbers is None:
+            raise UnknownTopicOrPartitionError(self._topic)
+        partitions = [TopicPartition(self._topic, number) for number in numbers]
         for tries_left in reversed(range(COORDINATOR_TRIES)):
             try:
                 # `consumer.committed` hides the metadata, the admin client does not.

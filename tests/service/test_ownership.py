@@ -11,6 +11,7 @@ import pytest
 from aiokafka.errors import CommitFailedError, GroupCoordinatorNotAvailableError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
+from stream_ldp.kafka.patience import passes
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service import ownership as ownership_module
 from stream_ldp.service.ownership import Owned, Ownership, ReportsLost
@@ -229,6 +230,23 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
     asked, after = 0, ownership_module.COORDINATOR_TRIES + 1
     with pytest.raises(KafkaError):
         await ownership.commits()
+
+
+async def test_a_topic_that_a_starting_broker_does_not_know_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    owned = await counted(ownership, memory)
+    await ownership.on_partitions_revoked(memory.all)
+    await ownership.on_partitions_assigned(memory.all)
+    with monkeypatch.context() as starting:
+        starting.setattr(memory, "partitions_for_topic", lambda _: None)
+        with pytest.raises(KafkaError) as unknown:
+            await ownership.take_over()
+    assert passes(unknown.value)
+    await ownership.take_over()
+    assert ownership.partitions == {memory.all[0]: owned}, "and what was counted is still there"
 
 
 async def test_a_fetch_ends_even_while_the_group_has_no_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:

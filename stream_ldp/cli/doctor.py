@@ -148,7 +148,7 @@ async def _groups(
     visible = await cluster.groups()
     groups, hidden = {}, {}
     for collection in collections:
-        name = settings.ingest_group(collection.name)
+        name = settings.group_names.ingest(collection.name)
         if name not in visible:
             continue
         reports = settings.topic_names.reports(collection.name)

@@ -113,7 +113,7 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
     partitions = await preflight(settings, collections)
     state = await read_state(settings, known, partitions)
     _require_no_members(known, state.members)
-    topic, group = settings.topic_names.reports(known.name), settings.ingest_group(known.name)
+    topic, group = settings.topic_names.reports(known.name), settings.group_names.ingest(known.name)
     begins_ms = _first_window(known, since_ms)
     places = [TopicPartition(topic, each.number) for each in state.sources]
     # A client's clock may be ahead of the broker's, whose time says where a report is.
@@ -139,10 +139,10 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
     shared = {settings.topic_names.partials, settings.topic_names.collections}
     own = [spec.name for spec in specs if spec.name not in shared]
     async with Cluster.connect(settings) as cluster:
-        _require_no_members(known, await cluster.members(settings.ingest_group(known.name)))
+        _require_no_members(known, await cluster.members(settings.group_names.ingest(known.name)))
         existing = [name for name in own if name in await cluster.topics(own)]
         present = set(await cluster.groups())
-        owned = [name for name in settings.groups_of(known.name) if name in present]
+        owned = [name for name in settings.group_names.of(known.name) if name in present]
         for name in existing:
             typer.echo(f"{'deletes' if yes else 'would delete'} topic {name}, and all that it holds, for ever")
         for name in owned:

@@ -104,7 +104,7 @@ async def _create(
             fail("\n".join([*conflicts, f"  -> {NEW_NAME}"]))
         for each in wanted:
             known = registry.get(each.name)
-            if known not in (None, each) and await cluster.members(settings.ingest_group(each.name)):
+            if known not in (None, each) and await cluster.members(settings.group_names.ingest(each.name)):
                 fail(
                     f"collection {each.name} has changed since it was registered, and workers of it are running: "
                     f"{known.differences(each)}\n  -> stop all of its workers first, or both versions would count"

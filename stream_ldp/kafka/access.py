@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stream_ldp.collection import Collection, Topics
+    from stream_ldp.kafka.group_names import GroupNames
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicNames
 
@@ -100,18 +101,19 @@ class AccessRule:
 
 def access_rules(role: Role, collections: Iterable[Collection], *, settings: Settings) -> tuple[AccessRule, ...]:
     """Return what a kind of user needs for some collections, each rule once."""
-    names, group = settings.topic_names, settings.group
+    names, groups = settings.topic_names, settings.group_names
     found = [
-        rule for each in collections for rule in rules_of(role, each.name, topics_of(each), names=names, group=group)
+        rule
+        for each in collections
+        for rule in rules_of(role, each.name, topics_of(each), names=names, groups=groups)
     ]
     return tuple(dict.fromkeys(found))
 
 
-def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, group: str) -> Iterator[AccessRule]:
-    """Yield what a kind of user needs for one collection, given by name and its topics.
-
-    group: first part of the names of the workers' consumer groups, as in the settings.
-    """
+def rules_of(
+    role: Role, collection: str, topics: Topics, *, names: TopicNames, groups: GroupNames
+) -> Iterator[AccessRule]:
+    """Yield what a kind of user needs for one collection, given by name and its topics."""
     read, write, configs = Operation.READ, Operation.WRITE, Operation.DESCRIBE_CONFIGS
     reports, letters = names.reports(collection), names.dead_letters(collection)
     answers = names.answers_of(collection, topics)
@@ -127,11 +129,11 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
             yield from _on_topics(
                 configs, names.collections, names.partials, reports, answers, letters, *rounds, *records
             )
-            for part in ("ingest", "merged", "released"):
-                yield AccessRule(resource=Resource.GROUP, name=f"{group}.{collection}.{part}", operation=read)
+            for group in groups.of(collection):
+                yield AccessRule(resource=Resource.GROUP, name=group, operation=read)
             yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
             # Its last part says which collections are merged together.
-            yield _on_all(Resource.GROUP, f"{group}.merge", read)
+            yield _on_all(Resource.GROUP, groups.merges, read)
         case Role.READER:
             yield from _on_topics(read, answers, *records)
         case Role.ANALYST:
@@ -141,18 +143,18 @@ def rules_of(role: Role, collection: str, topics: Topics, *, names: TopicNames, 
                 yield _on_all(Resource.TOPIC, names.prefix, operation)
             yield from _on_topics(read, names.collections)
             yield from _on_topics(write, names.collections)
-            yield _on_all(Resource.GROUP, group, Operation.DESCRIBE)
+            yield _on_all(Resource.GROUP, groups.prefix, Operation.DESCRIBE)
         case Role.OPERATOR:
             for operation in (read, configs):
                 yield _on_all(Resource.TOPIC, names.prefix, operation)
             yield from _on_topics(write, reports)
-            yield _on_all(Resource.GROUP, group, read)
+            yield _on_all(Resource.GROUP, groups.prefix, read)
         case Role.RESETTER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers)
             yield _on_all(Resource.TOPIC, names.prefix, configs)
             yield from _on_topics(Operation.DELETE, reports, answers, letters, *rounds, *records)
             for operation in (read, Operation.DELETE):
-                yield _on_all(Resource.GROUP, group, operation)
+                yield _on_all(Resource.GROUP, groups.prefix, operation)
 
 
 def _on_topics(operation: Operation, *names: str) -> Iterator[AccessRule]:

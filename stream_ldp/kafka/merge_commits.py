@@ -42,7 +42,7 @@ async def commit_merge(
         partials: (checkpoint.partials, checkpoint.metadata(collection)),
         answers: (checkpoint.answers, ""),
     }
-    await cluster.commit(settings.merged_group(collection.name), commits)
+    await cluster.commit(settings.group_names.merged(collection.name), commits)
 
 
 async def last_merge(cluster: Cluster, settings: Settings, collection: Collection) -> MergeCheckpoint | None:
@@ -52,7 +52,7 @@ async def last_merge(cluster: Cluster, settings: Settings, collection: Collectio
         KafkaError, ClusterError: the brokers cannot be asked.
     """
     partials, answers = merge_places(settings, collection)
-    commits = await cluster.commits(settings.merged_group(collection.name), (partials, answers))
+    commits = await cluster.commits(settings.group_names.merged(collection.name), (partials, answers))
     if partials not in commits or answers not in commits:
         # Kafka forgets what was committed of a topic that is deleted.
         return None

@@ -31,7 +31,7 @@ async def release(settings: Settings, collection: Collection) -> dict[str, int]:
         KafkaError: the brokers refuse it.
     """
     places = merge_places(settings, collection)
-    async with unsubscribed(settings, group=settings.release_group(collection.name)) as consumer:
+    async with unsubscribed(settings, group=settings.group_names.released(collection.name)) as consumer:
         consumer.assign(places)
         ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
         await consumer.commit(ends)
@@ -44,5 +44,7 @@ async def released(cluster: Cluster, settings: Settings, collection: Collection)
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.
     """
-    commits = await cluster.committed(settings.release_group(collection.name), merge_places(settings, collection))
+    commits = await cluster.committed(
+        settings.group_names.released(collection.name), merge_places(settings, collection)
+    )
     return {place.topic: offset for place, offset in commits.items()}

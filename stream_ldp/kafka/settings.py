@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from stream_ldp.collection import milliseconds
+from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.redaction import hide_secrets
 from stream_ldp.kafka.settings_sources import (
     ENVIRONMENT_PREFIX,
@@ -433,21 +434,10 @@ class Settings(BaseSettings):
 
         return TopicNames(prefix=self.topic_prefix)
 
-    def ingest_group(self, collection: str) -> str:
-        """Name the consumer group of the workers that count a collection."""
-        return f"{self.group}.{collection}.ingest"
-
-    def merged_group(self, collection: str) -> str:
-        """Name the consumer group whose commits are the places from which a collection's windows can be rebuilt."""
-        return f"{self.group}.{collection}.merged"
-
-    def release_group(self, collection: str) -> str:
-        """Name the consumer group whose commits say what of a collection has been released from quarantine."""
-        return f"{self.group}.{collection}.released"
-
-    def groups_of(self, collection: str) -> tuple[str, ...]:
-        """Name all consumer groups that belong to one collection."""
-        return self.ingest_group(collection), self.merged_group(collection), self.release_group(collection)
+    @property
+    def group_names(self) -> GroupNames:
+        """Names of all consumer groups of this deployment."""
+        return GroupNames(prefix=self.group)
 
     @property
     def broker_addresses(self) -> list[str]:

@@ -234,7 +234,7 @@ def _clock(facts: Facts) -> Finding:
 
 def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
     for collection in collections.values():
-        name = settings.ingest_group(collection.name)
+        name = settings.group_names.ingest(collection.name)
         group = facts.groups.get(name)
         if name in facts.hidden_groups:
             yield Finding(

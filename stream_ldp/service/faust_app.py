@@ -6,7 +6,6 @@ partitions of the partials topic among the workers and feeds the merge from them
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import faust
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.merger import Merger
 
-__all__ = ["faust_app", "merge_group"]
+__all__ = ["faust_app"]
 
 #: Faust's other features, switched off.
 _OFF: dict[str, Any] = {
@@ -42,22 +41,13 @@ _OFF: dict[str, Any] = {
 }
 
 
-def merge_group(settings: Settings, collections: Sequence[Collection]) -> str:
-    """Name the consumer group of the workers that merge these collections.
-
-    Workers of the same collections share the merging; workers of other collections read the partials on their own.
-    """
-    served = hashlib.sha256("\n".join(sorted(each.name for each in collections)).encode()).hexdigest()[:8]
-    return f"{settings.group}.merge.{served}"
-
-
 def faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
     """Make an app whose only agent passes the partials to the merger, and which assigns partitions to the merger.
 
     datadir: an existing directory. Faust creates one even if it stores nothing, by default in the current directory.
     """
     app = faust.App(
-        merge_group(settings, collections),
+        settings.group_names.merge(each.name for each in collections),
         broker=[f"kafka://{address}" for address in settings.broker_addresses],
         broker_credentials=_credentials(settings),
         broker_client_id=settings.client_id,

@@ -21,11 +21,9 @@ async def groups_left_behind(cluster: Cluster, settings: Settings, known: Contai
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.
     """
-    ours = {group for name in known for group in settings.groups_of(name)}
-    # Workers have other groups under the prefix, which belong to no one collection.
-    last_parts = tuple(f".{name.rpartition('.')[2]}" for name in settings.groups_of("any"))
-    prefix = f"{settings.group}."
-    visible = [
-        name for name in sorted(await cluster.groups()) if name.startswith(prefix) and name.endswith(last_parts)
+    names = settings.group_names
+    ours = {group for name in known for group in names.of(name)}
+    others = [
+        group for group in sorted(await cluster.groups()) if names.is_of_a_collection(group) and group not in ours
     ]
-    return [name for name in visible if name not in ours and not await cluster.members(name)]
+    return [group for group in others if not await cluster.members(group)]

@@ -94,7 +94,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self.lock = asyncio.Lock()
         self._collection = collection
         self._topic = settings.topic_names.reports(collection.name)
-        self._group = settings.ingest_group(collection.name)
+        self._group = settings.group_names.ingest(collection.name)
         self._settings = settings
         self._admin = admin
         self._metrics = metrics

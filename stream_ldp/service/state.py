@@ -140,7 +140,7 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
 
 
 async def _read_workers(settings: Settings, collection: Collection, partitions: Mapping[str, int]) -> _Workers:
-    topic, group = settings.topic_names.reports(collection.name), settings.ingest_group(collection.name)
+    topic, group = settings.topic_names.reports(collection.name), settings.group_names.ingest(collection.name)
     places = [TopicPartition(topic, number) for number in range(partitions[topic])]
     async with Cluster.connect(settings) as cluster:
         members, commits = await cluster.members(group), await cluster.commits(group, places)

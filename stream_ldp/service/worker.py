@@ -26,7 +26,7 @@ from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
-from stream_ldp.service.faust_app import faust_app, merge_group
+from stream_ldp.service.faust_app import faust_app
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
@@ -86,7 +86,7 @@ class Worker:
         )
         self._admin = AIOKafkaAdminClient(**settings.client_options(), request_timeout_ms=settings.request_timeout_ms)
         self._cluster = Cluster(self._admin)
-        self._merge_group = merge_group(settings, collections)
+        self._merge_group = settings.group_names.merge(each.name for each in collections)
         self._merger = Merger(
             collections,
             settings=settings,

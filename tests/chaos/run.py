@@ -335,7 +335,7 @@ class _Run:
         admin = AIOKafkaAdminClient(**self.deployment.settings.client_options())
         await admin.start()
         try:
-            group = self.deployment.settings.ingest_group(collection.name)
+            group = self.deployment.settings.group_names.ingest(collection.name)
             commit = (await admin.list_consumer_group_offsets(group, partitions=[partition]))[partition]
             checkpoint = Checkpoint.parse(commit.offset, commit.metadata)
             log = await self._log()

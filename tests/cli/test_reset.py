@@ -43,7 +43,7 @@ async def commits(settings: Settings) -> dict[int, tuple[int, str]]:
     topic = settings.topic_names.reports("care")
     async with Cluster.connect(settings) as cluster:
         places = [TopicPartition(topic, number) for number in range(4)]
-        found = await cluster.commits(settings.ingest_group("care"), places)
+        found = await cluster.commits(settings.group_names.ingest("care"), places)
     return {place.partition: what for place, what in found.items()}
 
 
@@ -81,7 +81,9 @@ def test_a_position_that_passes_over_reports_says_how_many_and_of_which_windows(
 def test_nothing_is_reset_while_a_worker_is_in_the_group(settings: Settings, file: Path, lived: Lived) -> None:
     async def meanwhile() -> list[Result]:
         async with AIOKafkaConsumer(
-            settings.topic_names.reports("care"), **settings.client_options(), group_id=settings.ingest_group("care")
+            settings.topic_names.reports("care"),
+            **settings.client_options(),
+            group_id=settings.group_names.ingest("care"),
         ) as member:
             await member.getmany(timeout_ms=100)
             words = [["position", file, "--since", "2026-01-01", "--yes"], ["topics", file, "--yes"]]
@@ -93,7 +95,7 @@ def test_nothing_is_reset_while_a_worker_is_in_the_group(settings: Settings, fil
 
 
 def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived: Lived) -> None:
-    topic, old = settings.topic_names.reports("care"), settings.ingest_group("old")
+    topic, old = settings.topic_names.reports("care"), settings.group_names.ingest("old")
     merge = f"{settings.group}.merge.0"
     kept = Checkpoint(generation=1, offset=1, position=1, watermark_ms=None, watermark_generation=0)
     for group in (old, merge):
@@ -102,7 +104,7 @@ def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived:
     assert dry.stdout.splitlines()[0] == f"would delete group {old}, which has no member"
     assert old in asyncio.run(groups(settings))
     assert run(settings, "groups", "--yes").exit_code == 0
-    assert asyncio.run(groups(settings)) == [settings.ingest_group("care"), merge]
+    assert asyncio.run(groups(settings)) == [settings.group_names.ingest("care"), merge]
     assert "no group under" in run(settings, "groups").stdout
 
 

@@ -11,6 +11,7 @@ from stream_ldp.cli import app
 from stream_ldp.cli.commands import _NotImported
 from stream_ldp.collection import Topics
 from stream_ldp.kafka.access import COMMANDS, Operation, Role, access_rules, rules_of
+from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import parse_collection
@@ -32,7 +33,7 @@ def table() -> list[str]:
     names, topics = TopicNames(prefix="<prefix>"), Topics(answers="<answers>", rounds=True, records=True)
     cells: dict[str, dict[Role, list[str]]] = {}
     for role in Role:
-        for rule in rules_of(role, "<collection>", topics, names=names, group="<group>"):
+        for rule in rules_of(role, "<collection>", topics, names=names, groups=GroupNames(prefix="<group>")):
             of = f"{rule.resource} `{rule.name}{'*' if rule.prefixed else ''}`"
             cells.setdefault(of, {}).setdefault(role, []).append(LETTERS[rule.operation])
     rows = [[of, *(" ".join(cells[of].get(role, ())) for role in Role)] for of in sorted(cells, reverse=True)]
@@ -83,11 +84,13 @@ def test_two_collections_share_what_is_about_no_one_of_them() -> None:
 
 def test_a_rule_is_added_by_the_arguments_of_kafkas_own_tool() -> None:
     names = TopicNames(prefix="p")
-    create, *_ = rules_of(Role.DEPLOYER, "care", Topics(answers="estimates"), names=names, group="g")
+    create, *_ = rules_of(
+        Role.DEPLOYER, "care", Topics(answers="estimates"), names=names, groups=GroupNames(prefix="g")
+    )
     assert " ".join(create.arguments("User:ada")) == (
         "--add --allow-principal User:ada --operation Create --topic p. --resource-pattern-type prefixed"
     )
-    (report,) = rules_of(Role.CLIENT, "care", Topics(answers="estimates"), names=names, group="g")
+    (report,) = rules_of(Role.CLIENT, "care", Topics(answers="estimates"), names=names, groups=GroupNames(prefix="g"))
     assert " ".join(report.arguments("User:ada")) == (
         "--add --allow-principal User:ada --operation Write --topic p.care.reports"
     )

@@ -192,7 +192,7 @@ class MemoryKafka:
     async def list_consumer_group_offsets(
         self, group: str, *, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        assert group == self.settings.ingest_group("survey")
+        assert group == self.settings.group_names.ingest("survey")
         if self.failing is not None:
             raise self.failing
         return {partition: self.commits.get(partition, OffsetAndMetadata(-1, "")) for partition in partitions}

@@ -302,7 +302,7 @@ class RecordInstallation(Installation):
         async with AIOKafkaConsumer(
             settings.topic_names.reports(name),
             **settings.client_options(),
-            group_id=settings.ingest_group(name),
+            group_id=settings.group_names.ingest(name),
         ):
             await self.run(Role.DEPLOYER, "topics create", file, says=["are running"], code=1)
         await self.run(Role.DEPLOYER, "topics create", file, says=["registered anew"])
@@ -334,7 +334,7 @@ class RecordInstallation(Installation):
     async def reset(self) -> None:
         """Count again from an earlier time, and delete a collection and a group that is left behind."""
         settings, unwanted, role = self.deployment.settings, self.unwanted(), Role.RESETTER
-        stranger = settings.ingest_group(f"stranger-{next(self.numbers)}")
+        stranger = settings.group_names.ingest(f"stranger-{next(self.numbers)}")
         specs = topic_specs(
             [unwanted], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
         )
@@ -342,7 +342,7 @@ class RecordInstallation(Installation):
             existing = await cluster.topics([spec.name for spec in specs])
             await cluster.create([spec for spec in specs if spec.name not in existing], replication=1)
             place = TopicPartition(settings.topic_names.reports("unwanted"), 0)
-            for group in (stranger, settings.ingest_group("unwanted")):
+            for group in (stranger, settings.group_names.ingest("unwanted")):
                 await cluster.commit(group, {place: (0, "")})
         since = ("--since", "2020-01-01", "--yes")
         await self.run(role, "reset position", self.deployment.file, *since, says=["done: start a worker"])

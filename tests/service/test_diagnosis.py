@@ -18,7 +18,7 @@ COLLECTION = JointCollection.parse(CARE)
 SETTINGS = Settings.load(brokers="broker:9092", topic_prefix="p")
 NAMES = SETTINGS.topic_names
 SPECS = topic_specs([COLLECTION], prefix="p", partials_partitions=SETTINGS.partials_partitions)
-GROUP = SETTINGS.ingest_group("care")
+GROUP = SETTINGS.group_names.ingest("care")
 GOOD = Facts(
     brokers=3,
     topics={

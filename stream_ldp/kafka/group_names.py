@@ -1,0 +1,52 @@
+"""The names of the consumer groups under one prefix, which keeps deployments on the same cluster apart."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["GroupNames"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupNames:
+    """The names of the groups of workers, and of those without members that only keep commits."""
+
+    prefix: str
+
+    def ingest(self, collection: str) -> str:
+        """Name the group of the workers that count a collection."""
+        return f"{self.prefix}.{collection}.ingest"
+
+    def merged(self, collection: str) -> str:
+        """Name the group whose commits are the places from which a collection's windows can be rebuilt."""
+        return f"{self.prefix}.{collection}.merged"
+
+    def released(self, collection: str) -> str:
+        """Name the group whose commits say what of a collection has been released from quarantine."""
+        return f"{self.prefix}.{collection}.released"
+
+    def of(self, collection: str) -> tuple[str, ...]:
+        """Name all groups that belong to one collection."""
+        return self.ingest(collection), self.merged(collection), self.released(collection)
+
+    def merge(self, collections: Iterable[str]) -> str:
+        """Name the group of the workers that merge these collections.
+
+        Workers of the same collections share the merging; those of other collections read the partials on their own.
+        """
+        served = hashlib.sha256("\n".join(sorted(collections)).encode()).hexdigest()[:8]
+        return f"{self.merges}.{served}"
+
+    @property
+    def merges(self) -> str:
+        """What the names of all groups of `merge` begin with, up to a dot."""
+        return f"{self.prefix}.merge"
+
+    def is_of_a_collection(self, group: str) -> bool:
+        """Decide whether a group belongs to one collection, whichever that is."""
+        return group.startswith(f"{self.prefix}.") and group.endswith((".ingest", ".merged", ".released"))

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_orig
 
 import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, numbers, ordered
 from stream_ldp.cli.evaluate._options import AsJson, Repeats, Seed
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import named_sets
 from stream_ldp.cli.inputs.text_file import text_of
@@ -240,29 +237,27 @@ def _row(score: Score) -> dict[str, Any]:
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
-    console = Console(highlight=False)
     given = ", ".join(f"{name.replace('_', '-')} {settings[name]}" for name in _OPTIONS if settings[name] is not None)
-    console.print(
-        f"{settings['data']}: {settings['items']:,} items; {settings['users']:,} users, repeats: "
+    show_results(
+        [
+            (
+                each.method,
+                str(each.k),
+                shown_epsilon(each.epsilon),
+                f"{each.mean.ndcg:.3f}",
+                f"{each.deviation.ndcg:.3f}",
+                f"{each.mean.re:.3f}",
+                f"{each.deviation.re:.3f}",
+                f"{each.mean.f1:.3f}",
+                f"{each.mean.mse:.1e}",
+                f"{each.mean.coverage:.2f}",
+                f"{each.mean.seconds:.3f}",
+            )
+            for each in results
+        ],
+        title="Published against the true top k of the users drawn",
+        words=["method"],
+        numbers=["k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "coverage", "seconds"],
+        said=f"{settings['data']}: {settings['items']:,} items; {settings['users']:,} users, repeats: "
         f"{settings['repeats']}; {given}.",
-        markup=False,
     )
-    table = Table(box=box.SIMPLE, title="Published against the true top k of the users drawn")
-    table.add_column("method")
-    for column in ("k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "coverage", "seconds"):
-        table.add_column(column, justify="right")
-    for each in results:
-        table.add_row(
-            each.method,
-            str(each.k),
-            shown_epsilon(each.epsilon),
-            f"{each.mean.ndcg:.3f}",
-            f"{each.deviation.ndcg:.3f}",
-            f"{each.mean.re:.3f}",
-            f"{each.deviation.re:.3f}",
-            f"{each.mean.f1:.3f}",
-            f"{each.mean.mse:.1e}",
-            f"{each.mean.coverage:.2f}",
-            f"{each.mean.seconds:.3f}",
-        )
-    console.print(table)

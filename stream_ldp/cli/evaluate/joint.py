@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
-from stream_ldp.cli.evaluate._inputs import distinct
+from stream_ldp.cli.evaluate._inputs import distinct, known_names
 from stream_ldp.cli.evaluate._options import AsJson, Data, Repeats, Seed, Users
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._reporting import Reporting
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
-from stream_ldp.cli.progress import watched
-from stream_ldp.collection.located import parse_values, suggestion
+from stream_ldp.collection.located import parse_values
 from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec
 from stream_ldp.mechanisms.notation import read_spec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
-from stream_ldp.records.evaluation import MOST_USERS, scores, trials, users_needed
+from stream_ldp.records.evaluation import MOST_USERS
 from stream_ldp.records.series import MOST_AMONG, NEEDED_BY_TEMPORAL, PRIORS, has_prior
-from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Mechanism, MechanismSpec
-    from stream_ldp.records.evaluation import Score
-    from stream_ldp.records.window_evaluation import MadeOf, WindowScore
+    from stream_ldp.records.window_evaluation import MadeOf
 
 __all__ = ["joint"]
 
@@ -186,7 +179,7 @@ def joint(
     cells = math.prod(sizes)
     if cells > MAX_CELLS:
         fail(f"--of {of}: {cells:,} cells; at most {MAX_CELLS:,} can be solved", code=2)
-    reporting = _Reporting(
+    reporting = Reporting(
         population=table.records,
         mechanism=spec.of(sizes=table.sizes),
         users=users or len(table.records),
@@ -226,77 +219,6 @@ def joint(
         echo_json(settings, documents)
     else:
         _show(settings, documents)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Reporting:
-    """Users drawn from a table, who report its records again and again.
-
-    population: value indices, shape (records, attributes).
-    users: number of users in each repeat, or in each window of it.
-    among: number of attributes, the last ones, that are reported and not estimated.
-    """
-
-    population: NDArray[np.int64]
-    mechanism: Mechanism
-    users: int
-    among: int
-    repeats: int
-    seed: int
-
-    def scores(self, estimators: Sequence[Estimator], *, what: str = "estimates") -> list[Score]:
-        """Evaluate each estimator on the reports of one window."""
-        outcomes = trials(
-            self.population,
-            mechanism=self.mechanism,
-            users=self.users,
-            repeats=self.repeats,
-            seed=self.seed,
-            estimators=estimators,
-            clock=time.perf_counter,
-            among=self.among,
-        )
-        return scores(watched(outcomes, total=self.repeats * len(estimators), what=what))
-
-    def users_needed(self, of: Estimator, *, wanted: float) -> int | None:
-        """Find the number of users with which an estimator has this mean distance; None beyond MOST_USERS."""
-
-        def distance(users: int) -> float:
-            return replace(self, users=users).scores([of], what=f"estimates of {users:,} users")[0].avd
-
-        return users_needed(wanted, users=self.users, distance=distance)
-
-    def window_scores(
-        self,
-        of: Estimator,
-        *,
-        windows: int,
-        drift: NDArray[np.int64] | None,
-        shares: Sequence[float],
-        priors: Sequence[MadeOf],
-    ) -> list[WindowScore]:
-        """Evaluate an estimator with each prior on consecutive windows, for each share of returning users."""
-        trials_of_shares = (
-            window_trials(
-                Stream(
-                    population=self.population,
-                    drift=drift,
-                    mechanism=self.mechanism,
-                    users=self.users,
-                    windows=windows,
-                    returning=share,
-                    among=self.among,
-                ),
-                priors=priors,
-                repeats=self.repeats,
-                seed=self.seed,
-                estimator=of,
-                clock=time.perf_counter,
-            )
-            for share in shares
-        )
-        total = self.repeats * windows * len(shares) * len(priors)
-        return window_scores(watched(itertools.chain.from_iterable(trials_of_shares), total=total, what="estimates"))
 
 
 def _attributes(of: str, among: str | None, *, linked: bool, methods: str, stop: Stop) -> tuple[list[str], list[str]]:
@@ -344,10 +266,7 @@ def _priors(listed: str | None, *, methods: str, stop: Stop) -> list[MadeOf]:
     if "," in methods:
         fail(f"--windows compares priors of one method, got --methods {methods}", code=2)
     known: dict[str, MadeOf] = {prior: prior for prior in PRIORS}
-    named = list(PRIORS) if listed is None else distinct(listed, "prior")
-    for name in named:
-        if name not in known:
-            fail(f"{name!r} is not a prior{suggestion(name, known)}", code=2)
+    named = list(PRIORS) if listed is None else known_names(listed, list(PRIORS), "prior")
     if "temporal" in named and not has_prior(methods, stop):
         fail(f"--priors temporal {NEEDED_BY_TEMPORAL}, got {methods} and {stop}", code=2)
     return [known[name] for name in named]
@@ -363,11 +282,7 @@ def _mechanism(word: str | None, *, f: float | None, p: float | None, q: float |
 
 
 def _estimators(methods: str, *, stop: Stop, delta: float) -> list[Estimator]:
-    names = distinct(methods, "method")
-    known = [method.value for method in Method]
-    for name in names:
-        if name not in known:
-            fail(f"{name!r} is not a method{suggestion(name, known)}", code=2)
+    names = known_names(methods, [method.value for method in Method], "method")
     return [estimator(name, stop=stop, delta=delta) for name in names]
 
 
@@ -397,7 +312,7 @@ def _read(path: Path, names: Sequence[str], *, bins: Binning, missing: MissingIn
     return _Table(*coded_columns(path, names, bins=bins, missing=missing))
 
 
-#: The columns of a table of results: heading, field, and how its number is written.
+#: The columns of a table of results: heading, field, and how its number is written. The first holds a word.
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("method", "method", ""),
     ("distance", "avd", ".4f"),
@@ -419,28 +334,24 @@ _WINDOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 
 def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
-    console = Console(highlight=False)
     report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
     windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
     among = f" among {', '.join(settings['among'])}" if "among" in settings else ""
-    console.print(
-        f"{settings['data']}: {', '.join(settings['of'])}{among}: {settings['cells']:,} cells; "
+    (word, *_), *others = columns = _WINDOW_COLUMNS if "windows" in settings else _COLUMNS
+    show_results(
+        [[_written(each[field], form) for _, field, form in columns] for each in results],
+        title="Average variation distance to the truth of the users drawn",
+        words=[word],
+        numbers=[heading for heading, *_ in others],
+        said=f"{settings['data']}: {', '.join(settings['of'])}{among}: {settings['cells']:,} cells; "
         f"{settings['users']:,} users{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
         f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
-        markup=False,
     )
-    columns = _WINDOW_COLUMNS if "windows" in settings else _COLUMNS
-    table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
-    for heading, _, written in columns:
-        table.add_column(heading, justify="right" if written or heading == "certified" else "left")
-    for each in results:
-        table.add_row(*(_written(each[field], written) for _, field, written in columns))
-    console.print(table)
     if "wanted" in settings:
         for each in results:
             number = each["users_needed"]
-            said = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
-            typer.echo(f"{each['method']} needs {said} users for a distance of {settings['wanted']:g}.")
+            found = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
+            typer.echo(f"{each['method']} needs {found} users for a distance of {settings['wanted']:g}.")
 
 
 def _written(value: object, form: str) -> str:

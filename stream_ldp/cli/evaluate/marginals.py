@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers
 from stream_ldp.cli.evaluate._options import AsJson, Data, Epsilon, Repeats, Seed, Users
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns, read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning
@@ -209,23 +206,21 @@ def _evaluate(
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
-    console = Console(highlight=False)
-    console.print(
-        f"{settings['data']}: {', '.join(settings['of'])}; {settings['users']:,} users, repeats: "
+    show_results(
+        [
+            (
+                each.oracle,
+                f"{each.epsilon:g}",
+                f"{each.mse:.3g}",
+                f"{each.mse_expected:.3g}",
+                f"{each.avd:.4f}",
+                f"{each.seconds:.3f}",
+            )
+            for each in results
+        ],
+        title="Errors to the truth of the users drawn",
+        words=["oracle"],
+        numbers=["epsilon", "mse", "expected", "avd", "seconds"],
+        said=f"{settings['data']}: {', '.join(settings['of'])}; {settings['users']:,} users, repeats: "
         f"{settings['repeats']}.",
-        markup=False,
     )
-    table = Table(box=box.SIMPLE, title="Errors to the truth of the users drawn")
-    table.add_column("oracle")
-    for column in ("epsilon", "mse", "expected", "avd", "seconds"):
-        table.add_column(column, justify="right")
-    for each in results:
-        table.add_row(
-            each.oracle,
-            f"{each.epsilon:g}",
-            f"{each.mse:.3g}",
-            f"{each.mse_expected:.3g}",
-            f"{each.avd:.4f}",
-            f"{each.seconds:.3f}",
-        )
-    console.print(table)

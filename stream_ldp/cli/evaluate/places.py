@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._options import AsJson, Repeats, Seed, Users
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population
 from stream_ldp.cli.options import load_collections
@@ -67,11 +64,20 @@ def places(
         _show(found)
 
 
-def _show(found: Sequence[Score]) -> None:
-    table = Table("regions", "weights", box=box.SIMPLE, title="Root mean squared error of the count of a place")
-    for column in ("raw", "expected", "projected", "seconds"):
-        table.add_column(column, justify="right")
-    for each in found:
-        errors = [f"{error:.4g}" for error in (each.rmse, each.rmse_expected, each.rmse_projected)]
-        table.add_row(each.regions, each.weights, *errors, f"{each.seconds:.3f}")
-    Console(highlight=False).print(table)
+def _show(results: Sequence[Score]) -> None:
+    show_results(
+        [
+            (
+                each.regions,
+                each.weights,
+                f"{each.rmse:.4g}",
+                f"{each.rmse_expected:.4g}",
+                f"{each.rmse_projected:.4g}",
+                f"{each.seconds:.3f}",
+            )
+            for each in results
+        ],
+        title="Root mean squared error of the count of a place",
+        words=["regions", "weights"],
+        numbers=["raw", "expected", "projected", "seconds"],
+    )

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import known_names, numbers
 from stream_ldp.cli.evaluate._options import AsJson, Data, Epsilon, Repeats, Seed, Users
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, read_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import Binning
@@ -113,27 +110,24 @@ def _candidate(method: str, epsilon: float, attribute: StringAttribute) -> Candi
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
-    console = Console(highlight=False)
-    console.print(
-        f"{settings['data']}: {settings['of']}, {settings['strings']:,} different strings; {settings['users']:,} "
-        f"users, repeats: {settings['repeats']}.",
-        markup=False,
+    show_results(
+        [
+            (
+                each.method,
+                f"{each.epsilon:g}",
+                f"{each.found:.1f}",
+                f"{each.told:.1f}",
+                f"{each.false:.1f}",
+                f"{each.nobodys:.1f}",
+                f"{each.expected:.2f}",
+                f"{each.covered:.2f}",
+                f"{each.seconds:.1f}",
+            )
+            for each in results
+        ],
+        title=f"The {settings['k']} most frequent strings of the users drawn",
+        words=["method"],
+        numbers=["epsilon", "found", "told", "false", "nobody's", "expected", "covered", "seconds"],
+        said=f"{settings['data']}: {settings['of']}, {settings['strings']:,} different strings; "
+        f"{settings['users']:,} users, repeats: {settings['repeats']}.",
     )
-    table = Table(box=box.SIMPLE, title=f"The {settings['k']} most frequent strings of the users drawn")
-    table.add_column("method")
-    columns = ("epsilon", "found", "told", "false", "nobody's", "expected", "covered", "seconds")
-    for column in columns:
-        table.add_column(column, justify="right")
-    for each in results:
-        table.add_row(
-            each.method,
-            f"{each.epsilon:g}",
-            f"{each.found:.1f}",
-            f"{each.told:.1f}",
-            f"{each.false:.1f}",
-            f"{each.nobodys:.1f}",
-            f"{each.expected:.2f}",
-            f"{each.covered:.2f}",
-            f"{each.seconds:.1f}",
-        )
-    console.print(table)

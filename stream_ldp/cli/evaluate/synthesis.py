@@ -7,13 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, known_names, numbers
 from stream_ldp.cli.evaluate._options import AsJson, Attributes, Data, EpsilonForEver, Repeats, Seed
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.evaluate.views import MOST_CELLS
 from stream_ldp.cli.failure import fail
@@ -122,21 +119,21 @@ def synthesis(
 
 
 def _show(results: Sequence[Score], *, label: str, users: int) -> None:
-    console = Console(highlight=False)
-    table = Table(box=box.SIMPLE, title=f"{users:,} synthetic records beside those of the users; label: {label}")
-    table.add_column("method")
-    table.add_column("structure")
-    for column in ("epsilon", "2-way", "3-way", "5-way", "accuracy", "auc", "real", "seconds"):
-        table.add_column(column, justify="right")
-    for each in results:
-        table.add_row(
-            each.method,
-            each.structure,
-            f"{each.epsilon:g}",
-            *(f"{distance:.4f}" for distance in (each.avd2, each.avd3, each.avd5)),
-            f"{each.accuracy:.3f}",
-            "-" if each.auc is None else f"{each.auc:.3f}",
-            f"{each.accuracy_real:.3f}",
-            f"{each.seconds:.1f}",
-        )
-    console.print(table)
+    show_results(
+        [
+            (
+                each.method,
+                each.structure,
+                f"{each.epsilon:g}",
+                *(f"{distance:.4f}" for distance in (each.avd2, each.avd3, each.avd5)),
+                f"{each.accuracy:.3f}",
+                "-" if each.auc is None else f"{each.auc:.3f}",
+                f"{each.accuracy_real:.3f}",
+                f"{each.seconds:.1f}",
+            )
+            for each in results
+        ],
+        title=f"{users:,} synthetic records beside those of the users; label: {label}",
+        words=["method", "structure"],
+        numbers=["epsilon", "2-way", "3-way", "5-way", "accuracy", "auc", "real", "seconds"],
+    )

@@ -7,13 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from stream_ldp.cli.evaluate._inputs import distinct, numbers
 from stream_ldp.cli.evaluate._options import AsJson, Attributes, Data, EpsilonForEver, Repeats, Seed
-from stream_ldp.cli.evaluate._results import echo_json
+from stream_ldp.cli.evaluate._results import echo_json, show_results
 from stream_ldp.cli.evaluate._table import MISSING, MissingInTable, coded_columns
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
@@ -160,26 +157,23 @@ def _candidate(name: str, sizes: tuple[int, ...], *, epsilon: float, users: int,
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
-    console = Console(highlight=False)
-    console.print(
-        f"{settings['data']}: {len(settings['of'])} attributes of {min(settings['values'])} to "
+    show_results(
+        [
+            (
+                each.design,
+                each.chosen,
+                f"{each.epsilon:g}",
+                f"{each.ways}",
+                f"{each.avd:.4f}",
+                f"{each.avd_expected:.4f}",
+                "" if each.coverage is None else f"{each.coverage:.3f}",
+                f"{each.seconds:.2f}",
+            )
+            for each in results
+        ],
+        title="Average variation distance to the truth of the users drawn",
+        words=["design", "chosen"],
+        numbers=["epsilon", "ways", "avd", "expected", "coverage", "seconds"],
+        said=f"{settings['data']}: {len(settings['of'])} attributes of {min(settings['values'])} to "
         f"{max(settings['values'])} values; {settings['users']:,} users, repeats: {settings['repeats']}.",
-        markup=False,
     )
-    table = Table(box=box.SIMPLE, title="Average variation distance to the truth of the users drawn")
-    table.add_column("design")
-    table.add_column("chosen")
-    for column in ("epsilon", "ways", "avd", "expected", "coverage", "seconds"):
-        table.add_column(column, justify="right")
-    for each in results:
-        table.add_row(
-            each.design,
-            each.chosen,
-            f"{each.epsilon:g}",
-            f"{each.ways}",
-            f"{each.avd:.4f}",
-            f"{each.avd_expected:.4f}",
-            "" if each.coverage is None else f"{each.coverage:.3f}",
-            f"{each.seconds:.2f}",
-        )
-    console.print(table)

@@ -7,7 +7,9 @@ import operator
 from dataclasses import dataclass, replace
 from typing import Self
 
-__all__ = ["Checkpoint"]
+from stream_ldp.errors import StreamLDPError
+
+__all__ = ["Checkpoint", "ForeignCommit"]
 
 #: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
 _METADATA = {
@@ -16,6 +18,10 @@ _METADATA = {
     "watermark_ms": "watermark_ms",
     "watermark_epoch": "watermark_generation",
 }
+
+
+class ForeignCommit(StreamLDPError, ValueError):
+    """A commit of the workers' group that no worker has made, so that nobody knows what has been counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +54,7 @@ class Checkpoint:
         """Decode a commit; one without metadata, as an operator's reset of the group leaves it, begins anew.
 
         Raises:
-            ValueError: the commit was not made by this software.
+            ForeignCommit: the commit was not made by this software.
         """
         if not metadata:
             return cls(generation=0, offset=offset, position=offset, watermark_ms=None, watermark_generation=0)
@@ -63,6 +69,7 @@ class Checkpoint:
                 **{name: operator.index(number) for name, number in numbers.items()},
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}"
+            raise ForeignCommit(
+                f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}; if nothing else "
+                "uses this group, let workers count again from a time: stream-ldp reset position"
             ) from error

@@ -254,6 +254,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         Raises:
             KafkaError: the group's coordinator could not be asked, even after the time of an election; or the broker
                 that was asked last knows no such topic, as one that is starting may not.
+            ForeignCommit: something else has committed for the group.
         """
         numbers = self._consumer.partitions_for_topic(self._topic)
         if numbers is None:

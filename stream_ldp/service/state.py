@@ -13,7 +13,7 @@ from stream_ldp.kafka.releases import released
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.quarantine import Quarantine
-from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.service.windows_log import AnswersLog, partials_log
 
 if TYPE_CHECKING:
@@ -178,6 +178,6 @@ def _source(place: TopicPartition, bounds: tuple[int, int], commit: tuple[int, s
     if commit is not None:
         try:
             checkpoint = Checkpoint.parse(*commit)
-        except ValueError as error:
+        except ForeignCommit as error:
             fault = str(error)
     return SourceState(number=place.partition, begin=begin, end=end, checkpoint=checkpoint, fault=fault)

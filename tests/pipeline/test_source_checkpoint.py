@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 
 NOW = 1_000_000_000
 
@@ -40,5 +40,7 @@ def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
 
 @pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
 def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
-    with pytest.raises(ValueError, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"):
+    with pytest.raises(
+        ForeignCommit, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"
+    ):
         Checkpoint.parse(17, metadata)

@@ -39,10 +39,10 @@ def people(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
 
 @pytest.mark.parametrize("oracle", COHORT_ORACLES)
 def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(oracle: str) -> None:
-    """Of 300 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 20 % for one."""
+    """Of 150 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 30 % for one."""
     questions = questions_of(oracle)
     raw, errors, others = [], [], []
-    for repeat in range(300):
+    for repeat in range(150):
         entropy = SeededEntropy(repeat)
         numbers = questions.numbers(random_words(2_000, entropy=entropy))
         sums = questions.sums(questions.perturb(numbers, people(2_000, repeat), entropy=entropy))
@@ -55,8 +55,8 @@ def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(o
     deviation = np.std(raw, axis=0)
     # The texts of other users fall into buckets unevenly, as their hashes happen to: 600 of them in 16 cohorts.
     bias = np.abs(np.mean(raw, axis=0) - [*SHARES.values(), 0.0])
-    assert np.all(bias < 5 * deviation / math.sqrt(300) + 0.003)
-    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.2)
+    assert np.all(bias < 5 * deviation / math.sqrt(150) + 0.003)
+    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.3)
     assert np.mean(others) == pytest.approx(0.3, abs=0.05)
 
 

@@ -82,13 +82,13 @@ def test_the_expected_error_of_frequencies_is_exactly_that_of_the_answers(oracle
 
 @pytest.mark.parametrize("oracle", ["o-rr", "o-rappor"])
 def test_the_error_of_frequencies_in_cohorts_is_the_expected_one(oracle: str) -> None:
-    """The mean over 600 repeats of 8 squared errors has a deviation of 3 %: within 10 % but for 1 seed in 10^3.
+    """The mean over 300 repeats of 8 squared errors has a deviation of 4.2 %: within 14 % but for 1 seed in 10^3.
 
     What a cohort answers has its variance exactly: see test_candidates.py.
     """
     people = table(np.random.default_rng(0).choice(8, 300, p=[0.4, 0.25, 0.15, 0.1, 0.04, 0.03, 0.02, 0.01]))
-    (score,) = scored(people, candidate(oracle, 3.0, [VALUES], oracle=oracle, cohorts=6), repeats=600)
-    assert score.mse == pytest.approx(score.mse_expected, rel=0.1)
+    (score,) = scored(people, candidate(oracle, 3.0, [VALUES], oracle=oracle, cohorts=6), repeats=300)
+    assert score.mse == pytest.approx(score.mse_expected, rel=0.14)
 
 
 @pytest.mark.parametrize("mean", ["harmony-mean", "mean-est"])

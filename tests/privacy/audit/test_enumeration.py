@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -111,6 +112,15 @@ def test_two_reports_of_a_changing_record_cost_more_than_twice_one_report() -> N
     enumerated = Enumeration.realised(mechanism).histories_epsilon([(0,), (0,)], [(1,), (2,)])
     assert enumerated == pytest.approx(1.2176, abs=5e-5)
     assert enumerated > 2 * mechanism.epsilon()
+
+
+def test_values_that_neither_history_names_cost_too() -> None:
+    """A bit of each of them is drawn once for a record that stays, and anew for one that changes."""
+    six = Enumeration.realised(RRLDP(sizes=(6,), **SURVEY))
+    histories = [[(one,), (other,)] for one, other in itertools.product(range(6), repeat=2)]
+    most = max(six.histories_epsilon(histories[0], second) for second in histories)
+    assert most > 1.2176 + 0.05
+    assert six.changing_epsilon(neighbours=1, reports=2) == most
 
 
 def test_histories_that_change_together_cost_the_sum_of_their_parts() -> None:

@@ -194,7 +194,7 @@ def _methods(
             for kind in kinds:
                 own = {option: value for option, value in given.items() if option in METHODS[kind].model_fields}
                 if telling is not None and kind == "svim":
-                    own["set_size"] = telling_size(telling.sets.sizes, domain=domain, epsilon=epsilon)
+                    own["set_size"] = telling_size(telling.sets, k=k, domain=domain, epsilon=epsilon)
                 spec = parse_spec({"kind": kind, "k": k, "epsilon": epsilon, **own})
                 chosen.append((epsilon, spec.method(domain=domain)))
     return chosen

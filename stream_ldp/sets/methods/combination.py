@@ -108,7 +108,7 @@ def combined_estimate(
             scaled = _on_the_scale_of(now, before)
             weight = 1.0 / (1.0 + (scaled.estimate.standard_error / now.standard_error) ** 2)
             both = _weighted(scaled.estimate, now, weight)
-            return Combined((doubting or doubted)(both, weight * scaled.doubt), lost=1.0 - scaled.part)
+            return Combined((doubting or doubted)(both, weight * scaled.doubt), lost=scaled.lost)
 
 
 def of_single_items(lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -152,12 +152,13 @@ def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.
 class _Scaled(NamedTuple):
     """An estimate on the scale of a later one.
 
-    part: the part of each frequency that it had counted, shape (c,).
+    lost: the part of each frequency that it had not counted, root mean square over all that the reports leave open,
+        shape (c,).
     doubt: about that part, as far as the estimate's errors do not know of it, as a share of it, shape (c,).
     """
 
     estimate: RankingEstimate
-    part: NDArray[np.float64]
+    lost: NDArray[np.float64]
     doubt: NDArray[np.float64]
 
 
@@ -175,7 +176,7 @@ def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> _Scaled:
     """
     x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
     if not (np.isfinite(s_x).all() and np.isfinite(s_y).all()):
-        return _Scaled(before, part=np.ones(len(x)), doubt=np.zeros(len(x)))
+        return _Scaled(before, lost=np.zeros(len(x)), doubt=np.zeros(len(x)))
     weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
     mean = weight * x + (1.0 - weight) * y
     # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
@@ -196,7 +197,7 @@ def _on_the_scale_of(now: RankingEstimate, before: RankingEstimate) -> _Scaled:
             frequency=x / part,
             standard_error=np.sqrt(s_x**2 + doubt * np.maximum(x, 0.0) ** 2) / part,
         ),
-        part=part,
+        lost=np.sqrt(_mean(unusual, (1.0 - parts) ** 2)),
         # It is the same for all items, and so no matter of their weights. What is lost can only be more, so that an
         # interval of the estimate has to reach the upper end of that of a lognormal factor.
         doubt=np.expm1(_NOMINAL * spread) / _NOMINAL,

@@ -11,9 +11,8 @@ import numpy as np
 from stream_ldp.mechanisms import ORACLES, HadamardResponse
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.item_sets import ItemSets
 
 __all__ = ["item_oracle", "telling_size", "value_oracle", "variance"]
 
@@ -55,22 +54,25 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
     return min(forms, key=error)
 
 
-def telling_size(sizes: NDArray[np.integer], *, domain: int, epsilon: float) -> int:
-    """Find the padding l with which reports tell the most of which items are frequent.
+def telling_size(sets: ItemSets, *, k: int, domain: int, epsilon: float) -> int:
+    """Find the padding l with which reports tell the most of the k most frequent items.
 
     A larger l adds noise, and a smaller one leaves out items of larger sets. Of the sizes that 5, 10, ...
-    95 % and all sets do not exceed, the mean number of items that count, min(size, l), is the largest at this one in
-    standard errors of a frequency.
+    95 % and all sets do not exceed, the mean number of these items that count, which is min(1, l / size) of those
+    that a set holds, is the largest at this one in standard errors of a frequency. The other items do not matter: the
+    largest sets may hold most items of all and few of the frequent ones.
 
-    sizes: those of all sets, at least one.
+    sets: of all users, at least one.
     """
+    frequent = np.argsort(-sets.frequencies(domain), kind="stable")[:k]
+    held, sizes = sets.restricted(frequent, domain=domain).sizes, np.maximum(sets.sizes, 1)
     shares = np.linspace(0.05, 1.0, 20)
-    tried = np.unique(np.maximum(np.quantile(sizes, shares, method="inverted_cdf"), 1))
+    tried = np.unique(np.quantile(sizes, shares, method="inverted_cdf"))
 
     def signal(padding: int) -> float:
         oracle = item_oracle(domain, padding=padding, epsilon=epsilon, hash_bits=None)
         error = oracle.scale(padding=padding) * math.sqrt(variance(oracle))
-        return float(np.minimum(sizes, padding).mean()) / error
+        return float((held * np.minimum(1.0, padding / sizes)).mean()) / error
 
     return max((int(each) for each in tried if each <= domain), key=signal)
 

@@ -90,9 +90,22 @@ def test_what_large_sets_have_cost_an_earlier_estimate_is_made_good_by_the_later
     before = _estimate(items, (0.7 * truth + rng.normal(0.0, 0.01, 20)).tolist(), [0.01] * 20)
     now = _estimate(items, (truth + rng.normal(0.0, 0.02, 20)).tolist(), [0.02] * 20)
     both, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
-    assert lost == pytest.approx(0.3, abs=0.03)
+    assert lost == pytest.approx(0.3, abs=0.05)
     assert np.mean(both.frequency) == pytest.approx(np.mean(truth), abs=5 * 0.0025 + 0.005)
     assert np.mean(np.abs(both.frequency - truth) <= 1.96 * both.standard_error) >= 0.9
+
+
+def test_what_may_be_lost_is_no_less_where_noise_hides_a_part_of_it() -> None:
+    """A quarter is lost, and items have errors of 15 %: what is usually lost, a tenth, is no more than a guess."""
+    rng, truth = np.random.default_rng(5), np.full(10, 0.1)
+    error, found = 0.15 * truth, []
+    for _ in range(20):
+        before = _estimate(list(range(10)), (0.75 * truth + rng.normal(0.0, error)).tolist(), error.tolist())
+        now = _estimate(list(range(10)), (truth + rng.normal(0.0, error)).tolist(), error.tolist())
+        _, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
+        found.append(lost)
+    # The median of 20 draws whose losses look like 0.25 +- 0.07 is off by 0.02.
+    assert np.median(found) == pytest.approx(0.25, abs=0.05)
 
 
 def test_rare_items_have_lost_more_than_frequent_ones() -> None:
@@ -123,7 +136,7 @@ def test_without_clear_items_the_error_allows_for_far_more_than_is_usually_lost(
     both, lost = combined_estimate(
         before, _estimate(items, truth.tolist(), [1.0] * 20), combine=Combine.VARIANCE, set_size=4
     )
-    assert not lost.any()
+    assert (lost > 0.1).all()
     assert (np.abs(both.frequency - truth) <= 1.96 * both.standard_error).all()
     clear, _ = combined_estimate(
         before, _estimate(items, (0.7 * truth).tolist(), [0.001] * 20), combine=Combine.VARIANCE, set_size=4

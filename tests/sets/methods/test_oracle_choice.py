@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from stream_ldp.sets.methods.oracle_choice import item_oracle, telling_size, val
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import method
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def _of(size: int, padding: int, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:
@@ -92,10 +96,19 @@ def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> No
 
 
 def test_the_most_telling_set_size_is_that_of_equal_sets_and_far_below_the_largest_of_unequal_ones() -> None:
-    assert telling_size(np.full(50, 23), domain=119, epsilon=1.0) == 23
+    def telling(sizes: Iterable[int], *, domain: int) -> int:
+        return telling_size(ItemSets.of(map(range, sizes)), k=domain, domain=domain, epsilon=1.0)
+
+    assert telling([23] * 50, domain=119) == 23
     geometric = np.minimum(np.random.default_rng(0).geometric(1 / 7, 10_000), 30)
-    assert 5 <= telling_size(geometric, domain=4_096, epsilon=1.0) <= 10
+    assert 5 <= telling(geometric.tolist(), domain=4_096) <= 10
     # Two sets in three hold one item, and the largest 200.
-    tiny = np.array([1] * 20 + [3] * 5 + [20, 60, 200])
-    assert telling_size(tiny, domain=1_000, epsilon=1.0) <= 3
-    assert telling_size(np.zeros(5, dtype=np.int64), domain=10, epsilon=1.0) == 1
+    assert telling([1] * 20 + [3] * 5 + [20, 60, 200], domain=1_000) <= 3
+    assert telling([0] * 5, domain=10) == 1
+
+
+def test_the_largest_sets_do_not_decide_the_most_telling_size_where_they_hold_few_frequent_items() -> None:
+    rng = np.random.default_rng(0)
+    few = [[int(item)] for item in rng.choice(5, 900)]
+    many = [rng.choice(195, 60, replace=False) + 5 for _ in range(100)]
+    assert telling_size(ItemSets.of([*few, *many]), k=5, domain=200, epsilon=1.0) == 1

@@ -139,6 +139,8 @@ class ItemReporter(Sender):
                 task.cancel()
             await asyncio.wait([task])
         finally:
+            # Again: this may have been cancelled while it waited, and the task would go on without a connection.
+            task.cancel()
             await super().__aexit__(kind, error, traceback)
         if not task.cancelled() and not isinstance(task.exception(), BudgetExceeded):
             task.result()

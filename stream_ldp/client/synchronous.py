@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -52,12 +52,11 @@ class _Synchronous:
 
     def __enter__(self) -> Self:
         """Connect; see the client, also for what it raises."""
-        ready = threading.Event()
+        ready: Future[None] = Future()
         self._process = os.getpid()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), name="stream-ldp client")
-        self._thread.daemon = True
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="stream-ldp client", daemon=True)
         self._thread.start()
-        ready.wait()
+        ready.result()
         try:
             self._wait(self._entered.__aenter__())
         except BaseException:
@@ -92,10 +91,22 @@ class _Synchronous:
             future.cancel()
             raise
 
-    async def _serve(self, ready: threading.Event) -> None:
+    def _run(self, ready: Future[None]) -> None:
+        serving = self._serve(ready)
+        try:
+            asyncio.run(serving)
+        except BaseException as error:
+            if ready.done():
+                raise
+            # There is no loop, as where a process has too many open files: whoever waits for it would wait for ever.
+            ready.set_exception(error)
+        finally:
+            serving.close()
+
+    async def _serve(self, ready: Future[None]) -> None:
         """Keep the loop running until the end of the block; what is still under way is then cancelled."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        ready.set()
+        ready.set_result(None)
         await self._stopping.wait()
 
     def _end(self) -> None:

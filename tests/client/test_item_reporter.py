@@ -304,6 +304,28 @@ async def test_the_end_of_the_block_still_sends_a_report_that_is_being_counted(
     assert sender.acknowledged == 1
 
 
+async def test_an_end_of_the_block_that_is_cancelled_leaves_no_task_behind(
+    broker: FakeBroker, timeline: Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting = asyncio.Event()
+
+    async def for_ever(*_: object, **__: object) -> None:
+        counting.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio, "to_thread", for_ever)
+    sender = await reporter(timeline, spread=False).__aenter__()
+    await sender.hold({"Alien"})
+    await counting.wait()
+    ending = asyncio.create_task(sender.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    ending.cancel()
+    await asyncio.wait([ending])
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert broker.sent == []
+
+
 @given(st.data())
 def test_a_round_is_either_refused_or_can_be_reported_on(data: st.DataObject) -> None:
     asked = film_round(2).model_copy(

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -100,6 +101,22 @@ def test_what_the_beginning_of_the_block_raises_ends_its_thread() -> None:
         other = Reporter(collection_of(mechanism="{kind: k-rr, epsilon: 2}"), settings=kafka.settings)
         with pytest.raises(WrongCollection), SyncReporter(other):
             pass
+    assert threading.active_count() == threads
+
+
+def test_where_no_event_loop_can_be_had_the_block_says_so_and_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left() -> NoReturn:
+        raise OSError("Too many open files")
+
+    threads = threading.active_count()
+    with kafka_in_memory(collection_of()) as kafka:
+        reporter = SyncReporter(Reporter(collection_of(), settings=kafka.settings))
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio.events, "new_event_loop", none_left)
+            with pytest.raises(OSError, match="Too many open files"):
+                reporter.__enter__()
+        with pytest.raises(RuntimeError, match="not open"):
+            reporter.flush()
     assert threading.active_count() == threads
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
+    from stream_ldp.collection import Collection
+    from stream_ldp.records.collection import JointCollection
     from stream_ldp.synthesis.chunk import SyntheticChunk
+    from stream_ldp.views.collection import ViewsCollection
 
 __all__ = ["synthesize"]
 
@@ -95,39 +99,68 @@ def synthesize(
     (collection,) = load_collections([file]).values()
     other = counting_all(collection)
     window_ms = milliseconds(window)
-    if published:
-        if any(each is not None for each in (records, seed, method)):
-            fail("--published takes the records as they are: leave --records, --seed and --method out", code=2)
-        run_client(_take(collection.name, settings, window_ms=window_ms, output=output))
+    if not published:
+        options = _Options(records=records, seed=seed, method=method)
+        run_client(_make(collection, other, options, settings, window_ms=window_ms, output=output))
         return
+    if any(each is not None for each in (records, seed, method)):
+        fail("--published takes the records as they are: leave --records, --seed and --method out", code=2)
+    run_client(_take(collection.name, settings, window_ms=window_ms, output=output))
 
-    async def run() -> None:
-        try:
-            question, start_ms = await recounted(collection, other, settings=settings, window_ms=window_ms)
-            finals = await published_finals(collection, settings=settings)
-        except NotReplayed as error:
-            fail(str(error), code=UNANSWERABLE)
-        everything = question(whole(other))
-        # Of a file that asks for none, `other` asks for a number that says nothing.
-        asked = None if other is not collection else other.synthesis
-        spec = SynthesisSpec(
-            records=records or (everything.reports if asked is None else asked.records),
-            seed=(0 if asked is None else asked.seed) if seed is None else seed,
-            method=method or (Synthesis.AUTO if asked is None else asked.method),
-        )
-        before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}
-        earlier = {name: answer for name, answer in before.items() if answer is not None}
-        found = synthetic(other, everything, spec=spec, earlier=earlier)
-        columns = labels_of(other, found.records)
-        _write({name: column.tolist() for name, column in columns.items()}, output)
-        widest = max(map(len, found.cliques))
-        typer.echo(
-            f"{collection.name} {moment(start_ms)}: {len(found.records):,} records from {everything.reports:,} "
-            f"reports; structure: {found.structure}, up to {widest} attributes drawn together",
-            err=True,
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Options:
+    """What was said of the records to make; None where the file says it, or nobody."""
+
+    records: int | None
+    seed: int | None
+    method: Synthesis | None
+
+    def over(self, asked: SynthesisSpec | None, *, reports: int) -> SynthesisSpec:
+        """Return what to make, given what the file asks for, and the number of reports of the window."""
+        return SynthesisSpec(
+            records=self.records or (reports if asked is None else asked.records),
+            seed=(0 if asked is None else asked.seed) if self.seed is None else self.seed,
+            method=self.method or (Synthesis.AUTO if asked is None else asked.method),
         )
 
-    run_client(run())
+
+async def _make(
+    collection: Collection,
+    counted: JointCollection | ViewsCollection,
+    options: _Options,
+    settings: Settings,
+    *,
+    window_ms: int | None,
+    output: Path | None,
+) -> None:
+    """Write records that are made from the reports of a window.
+
+    counted: has the same reports, and counts all of them that records are made from.
+    """
+    try:
+        question, start_ms = await recounted(collection, counted, settings=settings, window_ms=window_ms)
+        finals = await published_finals(collection, settings=settings)
+    except NotReplayed as error:
+        fail(str(error), code=UNANSWERABLE)
+    everything = question(whole(counted))
+    # Of a file that asks for none, `counted` asks for a number that says nothing.
+    asked = None if counted is not collection else counted.synthesis
+    before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}
+    found = synthetic(
+        counted,
+        everything,
+        spec=options.over(asked, reports=everything.reports),
+        earlier={name: answer for name, answer in before.items() if answer is not None},
+    )
+    columns = labels_of(counted, found.records)
+    _write({name: column.tolist() for name, column in columns.items()}, output)
+    widest = max(map(len, found.cliques))
+    typer.echo(
+        f"{collection.name} {moment(start_ms)}: {len(found.records):,} records from {everything.reports:,} "
+        f"reports; structure: {found.structure}, up to {widest} attributes drawn together",
+        err=True,
+    )
 
 
 async def _take(name: str, settings: Settings, *, window_ms: int | None, output: Path | None) -> None:
@@ -164,15 +197,16 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
 
 def _write(columns: Mapping[str, list[str]], output: Path | None) -> None:
     """Write records to a file, or to standard output."""
+    if output is None:
+        _write_csv(columns, sys.stdout)
+        return
     try:
-        if output is not None and output.suffix == ".parquet":
+        if output.suffix == ".parquet":
             table = imported("pyarrow", extra="analysis").table(dict(columns))
             imported("pyarrow.parquet", extra="analysis").write_table(table, str(output))
-        elif output is not None:
+        else:
             with output.open("w", encoding="utf-8", newline="") as file:
                 _write_csv(columns, file)
-        else:
-            _write_csv(columns, sys.stdout)
     except OSError as error:
         fail(f"{output}: cannot be written: {error.strerror}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import errno
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import Result
 
 from stream_ldp import SampledReporter
+from stream_ldp.cli import synthesize as module
 from stream_ldp.cli.synthesize import synthesize
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.answer import moment
@@ -121,3 +123,16 @@ def test_a_collection_without_records_is_refused(command_line: Run, tmp_path: Pa
     result = command_line(synthesize, file)
     assert result.exit_code == 2
     assert "has no records: synthetic ones are made of collections of joint distributions" in result.stderr
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_reader_of_the_output_who_has_enough_ends_the_command_without_a_word_of_files(
+    command_line: Run, survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(module, "_write_csv", closed)
+    result = command_line(synthesize, survey)
+    assert result.exit_code == 1
+    assert "written" not in result.output

@@ -31,8 +31,8 @@ DAY_MS = 24 * _HOUR_MS
 
 #: Workers may be down this long and still find the reports that they had not finished.
 OUTAGE_MS = 7 * DAY_MS
-#: Subscribers find the estimates of a month.
-ESTIMATES_MS = 30 * DAY_MS
+#: Subscribers find the answers of a month.
+ANSWERS_MS = 30 * DAY_MS
 #: Operators have this long to look at refused batches, weekends included.
 DEAD_LETTERS_MS = 14 * DAY_MS
 #: Subscribers may be down this long and still find the synthetic records that they have not read; older ones can be
@@ -44,7 +44,7 @@ SEGMENT_BYTES = 64 * 2**20
 RECORDS_BYTES = 16 * SEGMENT_BYTES
 #: A segment is deleted when its newest record has expired, so a record outlives its retention by this and a little.
 SEGMENT_MS = _HOUR_MS
-#: The largest partial or estimate. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
+#: The largest partial or answer. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
 MAX_RECORD_BYTES = 16 * 2**20
 
 #: Partitions to begin with. More can be added later, since a report counts the same in whatever partition it is.
@@ -192,9 +192,9 @@ def topic_specs(
     """
     names, collections = TopicNames(prefix=prefix), tuple(collections)
     partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each) for each in collections), default=0))
-    # A final estimate shows that its window is finished. If it expired before the window's partials, a merge that
+    # A final answer shows that its window is finished. If it expired before the window's partials, a merge that
     # rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
-    estimates_ms = max(ESTIMATES_MS, partials_ms + DAY_MS)
+    answers_ms = max(ANSWERS_MS, partials_ms + DAY_MS)
     shared = (
         TopicSpec(
             name=names.collections,
@@ -208,11 +208,11 @@ def topic_specs(
             config=_compacted_and_deleted(partials_ms),
         ),
     )
-    return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, estimates_ms)))
+    return (*shared, *(spec for each in collections for spec in _own(each, names, reports_partitions, answers_ms)))
 
 
 def _own(
-    collection: Collection, names: TopicNames, reports_partitions: int | None, estimates_ms: int
+    collection: Collection, names: TopicNames, reports_partitions: int | None, answers_ms: int
 ) -> tuple[TopicSpec, ...]:
     asked = [_rounds(collection, names)] if collection.topics.rounds else []
     made = [_records(collection, names)] if topics_of(collection).records else []
@@ -233,7 +233,7 @@ def _own(
             name=names.answers(collection),
             partitions=1,
             outlives=names.partials,
-            config=_compacted_and_deleted(estimates_ms),
+            config=_compacted_and_deleted(answers_ms),
         ),
         *made,
         TopicSpec(

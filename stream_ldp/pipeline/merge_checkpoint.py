@@ -39,7 +39,7 @@ class MergeCheckpoint:
     def parse(cls, *, answers: int, partials: int, metadata: str, collection: Collection) -> Self | None:
         """Decode a commit; None if the collection's file has changed since, or if another release has made it.
 
-        What a new estimate or another memory needs may have been forgotten.
+        What a new series or another memory needs may have been forgotten.
         """
         try:
             fields = dict(json.loads(metadata))

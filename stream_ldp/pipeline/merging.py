@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Merge"]
 
-#: Number of statistics whose form is known at a time: more than a collection has estimates, or open rounds.
+#: Number of statistics whose form is known at a time: more than a collection has series, or open rounds.
 _FORMS = 256
 
 #: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so

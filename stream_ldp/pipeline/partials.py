@@ -40,7 +40,7 @@ class Partial:
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     partition: the source partition.
-    generation: that of the ownership that counted it; see `stream_ldp.pipeline.source_partition.Checkpoint`.
+    generation: that of the ownership that counted it; see `stream_ldp.pipeline.source_checkpoint.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
     of: name of the statistic: the attributes whose rows are counted, or the phase and round whose reports are.
     segment: number of this piece of the statistic.

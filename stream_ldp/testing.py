@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.kafka.memory import MemoryBroker, connected
@@ -33,7 +32,7 @@ from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
-from stream_ldp.service.dead_letters import dead_letter
+from stream_ldp.service.dead_letters import Refused, dead_letter
 from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
@@ -173,9 +172,11 @@ class _Worker:
         )
         for index, why in counted.rejected:
             refused.append(why)
-            place: Any = SimpleNamespace(topic=topic, partition=0, offset=offsets[index], value=records[index].value)
             letter = dead_letter(
-                place, why, collection=self._collection, topic=self._names.dead_letters(self._collection.name)
+                Refused(topic=topic, partition=0, offset=offsets[index], value=records[index].value),
+                why,
+                collection=self._collection,
+                topic=self._names.dead_letters(self._collection.name),
             )
             self._broker.put(letter.topic, letter.value, key=letter.key, headers=letter.headers)
         return True

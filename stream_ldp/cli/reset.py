@@ -140,7 +140,8 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
     own = [spec.name for spec in specs if spec.name not in shared]
     async with Cluster.connect(settings) as cluster:
         _require_no_members(known, await cluster.members(settings.group_names.ingest(known.name)))
-        existing = [name for name in own if name in await cluster.topics(own)]
+        described = await cluster.topics(own)
+        existing = [name for name in own if name in described]
         present = set(await cluster.groups())
         owned = [name for name in settings.group_names.of(known.name) if name in present]
         for name in existing:

@@ -18,7 +18,8 @@ from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.views.silence import silence_line
-from stream_ldp.client import MissingTopic, UnreadableAnswer
+from stream_ldp.client import UnreadableAnswer
+from stream_ldp.client.answers import published_kind
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 
@@ -106,23 +107,11 @@ async def _watch(
     face: Face | None,
     wanted: _Wanted,
 ) -> None:
-    face = face or await _published(name, settings)
+    face = face or FACES[(await published_kind(name, settings=settings)).name]
     view = face.view(truth, rows=cells)
     subscriber = partial(face.subscriber, name, settings=settings)
     answers = _answers(view, subscriber, once=once, wanted=wanted)
     await _show(name, view, answers, once=once, as_json=as_json)
-
-
-async def _published(name: str, settings: Settings) -> Face:
-    """Find the kind of a named collection by its topics; the first kind if it has none, whose subscriber says so."""
-    first, *others = FACES.values()
-    for face in others:
-        try:
-            async with face.subscriber(name, settings=settings):
-                return face
-        except MissingTopic:
-            continue
-    return first
 
 
 async def _show(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.kind import Kind
 
-__all__ = ["Answers", "fetch_answers", "query"]
+__all__ = ["Answers", "fetch_answers", "published_kind", "query"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ async def fetch_answers(
         )
 
     if isinstance(collection, Collection):
-        kinds, name = [kind_of(collection)], collection.name
+        kind, name = kind_of(collection), collection.name
     else:
-        kinds, name = list(KINDS.values()), collection
-    async with await _opened(name, kinds, wanted=wanted, settings=settings) as subscriber:
+        kind, name = await published_kind(collection, settings=settings), collection
+    async with _subscriber(name, kind, wanted=wanted, settings=settings) as subscriber:
         found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
     return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
 
@@ -122,40 +122,42 @@ def query(collection: str | Collection, *, settings: Settings, **options: Any) -
     return run_blocking(fetch_answers(collection, settings=settings, **options))
 
 
-async def _opened(
-    name: str, kinds: Sequence[Kind[Any, Any, Any]], *, wanted: Callable[[Answer], bool], settings: Settings
-) -> AnswerSubscriber[Any]:
-    """Return a subscriber to the answers of the first of these kinds that has a topic of them under this name.
+async def published_kind(name: str, *, settings: Settings) -> Kind[Any, Any, Any]:
+    """Find the kind of a collection by its topic of answers; the first kind if there is none.
 
-    If none has, it is one to those of the first kind, which says so when it is entered.
+    Raises:
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
     """
-
-    def subscriber(kind: Kind[Any, Any, Any]) -> AnswerSubscriber[Any]:
-        source = AnswerSource(
-            topic=lambda names, collection: names.answers_of(collection, kind.collection.topics),
-            read=kind.answer.from_bytes,
-            unreadable=UnreadableAnswer,
-            reader="query",
-        )
-        return AnswerSubscriber(
-            name,
-            source,
-            wanted=wanted,
-            silences=False,
-            settings=settings,
-            from_beginning=True,
-            follow=False,
-            group=None,
-        )
-
-    first, *others = kinds
+    first, *others = KINDS.values()
     for kind in others:
         try:
-            async with subscriber(kind):
-                return subscriber(kind)
+            async with _subscriber(name, kind, wanted=lambda _: True, settings=settings):
+                return kind
         except MissingTopic:
             continue
-    return subscriber(first)
+    return first
+
+
+def _subscriber(
+    name: str, kind: Kind[Any, Any, Any], *, wanted: Callable[[Answer], bool], settings: Settings
+) -> AnswerSubscriber[Any]:
+    """Return a subscriber to the answers of this kind that a collection's topic has now."""
+    source = AnswerSource(
+        topic=lambda names, collection: names.answers_of(collection, kind.collection.topics),
+        read=kind.answer.from_bytes,
+        unreadable=UnreadableAnswer,
+        reader="query",
+    )
+    return AnswerSubscriber(
+        name,
+        source,
+        wanted=wanted,
+        silences=False,
+        settings=settings,
+        from_beginning=True,
+        follow=False,
+        group=None,
+    )
 
 
 async def _newest(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from stream_ldp.client import MissingTopic, UnreadableAnswer
-from stream_ldp.client.answers import fetch_answers, query
+from stream_ldp.client.answers import fetch_answers, published_kind, query
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.pipeline.answer import Status
 from tests.client.answer_topics import SETTINGS, published
@@ -89,3 +89,9 @@ def test_a_time_without_a_zone_and_a_number_below_one_are_refused() -> None:
         query("care-survey", settings=SETTINGS, since=datetime(2026, 1, 1))  # noqa: DTZ001
     with published(), pytest.raises(ValueError, match="at least 1"):
         query("care-survey", settings=SETTINGS, last=0)
+
+
+async def test_a_named_collection_is_of_the_kind_whose_answers_it_has() -> None:
+    with published(collection=films()):
+        assert (await published_kind("films", settings=SETTINGS)).name == "sets"
+        assert (await published_kind("unheard-of", settings=SETTINGS)).name == "records"

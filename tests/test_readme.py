@@ -27,9 +27,9 @@ from rich.console import Console
 
 import stream_ldp
 from stream_ldp.cli import app
+from stream_ldp.cli.displays.ranking_text import ranking_panel
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.cli.views.ranking_text import ranking_panel
 from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Terms, round_feed
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings

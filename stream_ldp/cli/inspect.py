@@ -112,9 +112,9 @@ def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
         yield f"  window {window.bounds} of {window.series} {takes}; {window.reports:,} reports so far"
     if (more := len(state.undecided) - MOST_WINDOWS) > 0:
         yield f"  and {more:,} more windows without a final answer"
-    view = face_of(known).view(None, rows=1)
+    display = face_of(known).display(None, rows=1)
     for final in state.finals:
-        yield f"  last final: {view.line(final)}"
+        yield f"  last final: {display.line(final)}"
     for unread in state.passed:
         yield f"  {'holds finals back' if unread in state.held else 'passed over'}: {unread}"
     if not state.finals:

@@ -11,7 +11,7 @@ from stream_ldp.kinds import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stream_ldp.cli.views.view import View
+    from stream_ldp.cli.displays.display import Display
     from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
@@ -30,7 +30,7 @@ class Face:
     show_plan, plan_document: print a plan, and turn it into plain data for JSON.
     report: publishes the reports of one user or of many, see `stream_ldp.cli.report_options.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
-    view: makes the view that `watch` shows, beside the truth in a file, with at most so many rows.
+    display: makes the display that `watch` shows, beside the truth in a file, with at most so many rows.
     subscriber: receives the answers of a collection, given its name.
     audited: makes what `audit` checks, see `stream_ldp.cli.audited.audited.Audited`.
     """
@@ -42,7 +42,7 @@ class Face:
     plan_document: Callable[[Any], dict[str, Any]]
     report: Callable[..., None]
     simulate: Callable[..., None]
-    view: Callable[..., View[Any]]
+    display: Callable[..., Display[Any]]
     subscriber: Callable[..., AnswerSubscriber[Any]]
     audited: Callable[[Any], Any]
 
@@ -52,7 +52,7 @@ def _face(
     plan: str,
     report: str,
     simulate: str,
-    view: str,
+    display: str,
     subscriber: str,
     audited: str,
     for_budget: Callable[..., Collection] | None = None,
@@ -60,21 +60,21 @@ def _face(
 ) -> Face:
     """Return a face, given the names of its parts in the modules that every kind shares.
 
-    plan, view: modules of `stream_ldp.cli.views`.
+    plan, display: modules of `stream_ldp.cli.displays`.
     report, simulate: functions of `stream_ldp.cli`, as `module:name`.
     subscriber: a name in `stream_ldp.client`.
     audited: a module of `stream_ldp.cli.audited`.
     """
-    views = "stream_ldp.cli.views"
+    displays = "stream_ldp.cli.displays"
     return Face(
-        summary=Deferred(f"{views}.{plan}:summary"),
+        summary=Deferred(f"{displays}.{plan}:summary"),
         for_budget=for_budget,
         for_finals=for_finals,
-        show_plan=Deferred(f"{views}.{plan}:show_plan"),
-        plan_document=Deferred(f"{views}.{plan}:plan_document"),
+        show_plan=Deferred(f"{displays}.{plan}:show_plan"),
+        plan_document=Deferred(f"{displays}.{plan}:plan_document"),
         report=Deferred(f"stream_ldp.cli.{report}"),
         simulate=Deferred(f"stream_ldp.cli.{simulate}"),
-        view=Deferred(f"{views}.{view}:view"),
+        display=Deferred(f"{displays}.{display}:display"),
         subscriber=Deferred(f"stream_ldp.client:{subscriber}"),
         audited=Deferred(f"stream_ldp.cli.audited.{audited}:audited"),
     )
@@ -85,7 +85,7 @@ FACES: Mapping[str, Face] = {
         plan="record_plan",
         report="record_reports:report_records",
         simulate="simulate:simulate_records",
-        view="estimates",
+        display="estimates",
         subscriber="Subscriber",
         audited="records",
         for_budget=Deferred("stream_ldp.records.plan:for_budget"),
@@ -94,7 +94,7 @@ FACES: Mapping[str, Face] = {
         plan="item_plan",
         report="item_reports:report_items",
         simulate="simulation.item_sets:simulate_items",
-        view="rankings",
+        display="rankings",
         subscriber="RankingSubscriber",
         audited="sets",
     ),
@@ -102,7 +102,7 @@ FACES: Mapping[str, Face] = {
         plan="sampled_plan",
         report="record_reports:report_sampled",
         simulate="simulate:simulate_sampled",
-        view="marginals",
+        display="marginals",
         subscriber="MarginalsSubscriber",
         audited="sampled",
     ),
@@ -110,7 +110,7 @@ FACES: Mapping[str, Face] = {
         plan="string_plan",
         report="record_reports:report_strings",
         simulate="simulate:simulate_strings",
-        view="strings",
+        display="strings",
         subscriber="StringSubscriber",
         audited="strings",
     ),
@@ -118,7 +118,7 @@ FACES: Mapping[str, Face] = {
         plan="views_plan",
         report="record_reports:report_sampled",
         simulate="simulate:simulate_views",
-        view="estimates",
+        display="estimates",
         subscriber="Subscriber",
         audited="sampled",
         for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
@@ -127,7 +127,7 @@ FACES: Mapping[str, Face] = {
         plan="place_plan",
         report="record_reports:report_places",
         simulate="simulate:simulate_places",
-        view="places",
+        display="places",
         subscriber="PlaceSubscriber",
         audited="places",
     ),

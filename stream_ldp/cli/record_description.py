@@ -68,8 +68,8 @@ def describe(
             case _:
                 answer = kind.answer.from_bytes(record.value)
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
-                view = face_of(collection).view(None, rows=MOST_PARTS)
-                told = {"says": view.line(answer), "window": str(answer.window)}
+                display = face_of(collection).display(None, rows=MOST_PARTS)
+                told = {"says": display.line(answer), "window": str(answer.window)}
                 return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return f"not what belongs on this topic: {str(error).splitlines()[0]}", {"key": _key(record)}

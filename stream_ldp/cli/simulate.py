@@ -12,6 +12,10 @@ import numpy as np
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.displays.estimate_text import truth_line
+from stream_ldp.cli.displays.marginal_text import marginal_truth_lines
+from stream_ldp.cli.displays.place_text import place_truth_lines
+from stream_ldp.cli.displays.string_text import string_truth_lines
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
@@ -25,10 +29,6 @@ from stream_ldp.cli.simulation.place_truth import PlaceTally
 from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.simulation.truth_file import TruthFile
-from stream_ldp.cli.views.estimate_text import truth_line
-from stream_ldp.cli.views.marginal_text import marginal_truth_lines
-from stream_ldp.cli.views.place_text import place_truth_lines
-from stream_ldp.cli.views.string_text import string_truth_lines
 from stream_ldp.client import PlaceReporter, Reporter, SampledReporter, StringReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream_ldp.cli.displays.table_text import print_table
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.views.table_text import print_table
 
 if TYPE_CHECKING:
     from stream_ldp.client.table import Table

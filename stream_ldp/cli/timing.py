@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.views.table_text import print_whole
+from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
 

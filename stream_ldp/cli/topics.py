@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
-from stream_ldp.cli.views.table_text import print_whole
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register

@@ -13,11 +13,11 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
+from stream_ldp.cli.displays.silence import silence_line
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.cli.views.silence import silence_line
 from stream_ldp.client import UnreadableAnswer
 from stream_ldp.client.answers import published_kind
 from stream_ldp.kafka.settings import Settings
@@ -26,8 +26,8 @@ from stream_ldp.pipeline.answer import Status
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
+    from stream_ldp.cli.displays.display import Display
     from stream_ldp.cli.kinds import Face
-    from stream_ldp.cli.views.view import View
     from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.pipeline.answer import Answer, AnswerT
 
@@ -108,48 +108,48 @@ async def _watch(
     wanted: _Wanted,
 ) -> None:
     face = face or FACES[(await published_kind(name, settings=settings)).name]
-    view = face.view(truth, rows=cells)
+    display = face.display(truth, rows=cells)
     subscriber = partial(face.subscriber, name, settings=settings)
-    answers = _answers(view, subscriber, once=once, wanted=wanted)
-    await _show(name, view, answers, once=once, as_json=as_json)
+    answers = _answers(display, subscriber, once=once, wanted=wanted)
+    await _show(name, display, answers, once=once, as_json=as_json)
 
 
 async def _show(
-    name: str, view: View[AnswerT], answers: AsyncIterator[AnswerT], *, once: bool, as_json: bool
+    name: str, display: Display[AnswerT], answers: AsyncIterator[AnswerT], *, once: bool, as_json: bool
 ) -> None:
     console = Console()
     if as_json:
         async for answer in answers:
-            typer.echo(view.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
+            typer.echo(display.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
     elif not console.is_terminal:
         async for answer in answers:
-            typer.echo(view.line(answer) if answer.status is Status.ANSWERED else silence_line(answer))
+            typer.echo(display.line(answer) if answer.status is Status.ANSWERED else silence_line(answer))
     elif once:
         async for answer in answers:
-            console.print(view.panel(answer))
+            console.print(display.panel(answer))
     else:
         with Live(Text(f"Waiting for answers of {name} ..."), console=console) as live:
             async for answer in answers:
                 if answer.status is Status.ANSWERED:
-                    live.update(view.screen(console))
+                    live.update(display.screen(console))
                 else:
                     console.print(silence_line(answer), markup=False)
 
 
 async def _answers(
-    view: View[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, wanted: _Wanted
+    display: Display[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, wanted: _Wanted
 ) -> AsyncIterator[AnswerT]:
-    """Yield the newest answers that exist, or all since a time, and then each new one, once the view has it.
+    """Yield the newest answers that exist, or all since a time, and then each new one, once the display has it.
 
-    New messages that nobody reported are yielded as well, and are not for the view.
+    New messages that nobody reported are yielded as well, and are not for the display.
     """
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
             past = [answer async for answer in _good(history) if answer in wanted]
         for answer in past:
-            view.add(answer)
-        known = view.newest()
+            display.add(answer)
+        known = display.newest()
         for answer in known if wanted.since_ms is None else _still_said(past):
             yield answer
         if once and known:
@@ -160,7 +160,7 @@ async def _answers(
             if answer.status is Status.NO_REPORTS:
                 yield answer
             elif answer not in known:
-                view.add(answer)
+                display.add(answer)
                 yield answer
                 if once:
                     return

@@ -12,10 +12,10 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli.check import check
+from stream_ldp.cli.displays.estimates import EstimateDisplay
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.truth import Truth
-from stream_ldp.cli.views.estimates import EstimateView
 from tests.client.fakes import FakeBroker
 from tests.views.examples import TEXT, collection_of, estimated
 
@@ -89,11 +89,11 @@ def test_a_user_who_repeats_a_record_pays_once(
 def test_the_file_is_checked_and_its_estimates_shown(command_line: Run, file: Path) -> None:
     done = command_line(check, file)
     assert "4 attributes in 6 views" in done.stdout
-    view = EstimateView(lambda _: np.full((2, 2), 0.25))
+    display = EstimateDisplay(lambda _: np.full((2, 2), 0.25))
     estimate = estimated(COLLECTION, 2_000)
-    assert "dependent=yes" in view.line(estimate)
+    assert "dependent=yes" in display.line(estimate)
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(view.panel(estimate))
+        console.print(display.panel(estimate))
     assert "made of 5 of 5 views" in captured.get()
-    assert {"truth", "distance", "views"} <= set(json.loads(view.json(estimate)))
+    assert {"truth", "distance", "views"} <= set(json.loads(display.json(estimate)))

@@ -12,9 +12,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
+from stream_ldp.cli.displays.estimate_text import panel
+from stream_ldp.cli.displays.ranking_text import ranking_panel
 from stream_ldp.cli.running import spent_line
-from stream_ldp.cli.views.estimate_text import panel
-from stream_ldp.cli.views.ranking_text import ranking_panel
 from stream_ldp.client import BudgetExceeded, PrivacyLedger, Terms
 from stream_ldp.mechanisms import new_secret
 from stream_ldp.records.answer import Privacy

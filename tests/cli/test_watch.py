@@ -15,13 +15,13 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli import watch as watch_module
+from stream_ldp.cli.displays.estimate_text import plain_line
 from stream_ldp.cli.simulation.truth import Truth
-from stream_ldp.cli.views.estimate_text import plain_line
 from stream_ldp.cli.watch import watch
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
-from tests.cli.views.examples import SURVEY_TRUTH
+from tests.cli.displays.examples import SURVEY_TRUTH
 from tests.client.examples import collection_of, estimate_of, of_minute
 from tests.client.test_on_kafka import create_topics, publish
 

@@ -164,17 +164,17 @@ class _Demo:
     async def _follow(self, part: Part[Any], show: Callable[[Part[Any], Any], None]) -> None:
         async with part.subscriber(self._settings) as answers:
             async for answer in answers:
-                part.view.add(answer)
+                part.display.add(answer)
                 show(part, answer)
 
     def _print(self, part: Part[Any], answer: Any) -> None:
         if answer.final:
-            typer.echo(part.view.line(answer))
+            typer.echo(part.display.line(answer))
 
     def _screen(self) -> RenderableType:
         statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends the demo."]))
         if self._console.width >= _WIDE:
-            return Group(Columns([part.view.screen(self._console) for part in self._parts]), statuses)
+            return Group(Columns([part.display.screen(self._console) for part in self._parts]), statuses)
         # There is no room for the open windows of both.
-        newest = [part.view.panel(each) for part in self._parts for each in part.view.newest()[:1]]
+        newest = [part.display.panel(each) for part in self._parts for each in part.display.newest()[:1]]
         return Group(*newest, statuses)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.cli.displays.rankings import RankingDisplay
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.cli.views.rankings import RankingView
 from stream_ldp.client import ItemPopulation, RankingSubscriber
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
@@ -29,7 +29,7 @@ class Films:
         self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
         self._sets = _film_sets(users, self.collection.items.count)
         self._truth = ItemTruth.of(self.collection, self._sets)
-        self.view = RankingView(lambda _: self._truth)
+        self.display = RankingDisplay(lambda _: self._truth)
         self._reports = 0
 
     def subscriber(self, settings: Settings) -> RankingSubscriber:
@@ -48,7 +48,7 @@ class Films:
 
     def summary(self) -> str:
         """See `Part`."""
-        results = [each for each in self.view.newest() if each.complete]
+        results = [each for each in self.display.newest() if each.complete]
         if not results:
             seconds = len(self.collection.method.phases) * self.collection.schedule.size_ms / 1_000
             return f"no epoch of {self.collection.name} ended in that time: an epoch takes {seconds:g} s"

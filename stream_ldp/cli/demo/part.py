@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
-    from stream_ldp.cli.views.view import View
+    from stream_ldp.cli.displays.display import Display
     from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
@@ -24,8 +24,8 @@ class Part(Protocol[AnswerT]):
         ...
 
     @property
-    def view(self) -> View[AnswerT]:
-        """The view that shows the answers, beside the truth."""
+    def display(self) -> Display[AnswerT]:
+        """The display that shows the answers, beside the truth."""
         ...
 
     def subscriber(self, settings: Settings) -> AnswerSubscriber[AnswerT]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.cli.displays.estimates import EstimateDisplay
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import Tally
-from stream_ldp.cli.views.estimates import EstimateView
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.sender import now_ms
 from stream_ldp.mechanisms import OSEntropy
@@ -39,7 +39,7 @@ class Survey:
         rate: number of users who report in a second.
         """
         self.collection = JointCollection.load(Path(__file__).with_suffix(".yaml"))
-        self.view = EstimateView(self._truth_of)
+        self.display = EstimateDisplay(self._truth_of)
         self._rate = rate
         self._population = _survey_records(self.collection)
         self._tally = Tally(self.collection, self._population)
@@ -73,7 +73,7 @@ class Survey:
 
     def summary(self) -> str:
         """See `Part`."""
-        known = self.view.newest()
+        known = self.display.newest()
         if not known:
             fail("no estimate came in that time")
         last, truth = known[0], self._truth_of(known[0])

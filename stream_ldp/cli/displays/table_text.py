@@ -1,0 +1,63 @@
+"""This module prints tables of answers as text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from stream_ldp.cli.displays.digits import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.client.table import Table
+
+__all__ = ["print_table", "print_whole"]
+
+#: Columns whose numbers have the digits that the error allows.
+_ERRORS = ("standard_error", "standard_error_at_most")
+_NUMBERS = ("estimate", *_ERRORS, "low", "high", "raw")
+
+
+def print_table(table: Table) -> None:
+    """Print a table; in a pipe its lines are as long as they need be, with columns apart by two blanks."""
+    console = Console(highlight=False)
+    columns = [name for name in table.columns if not _same(table, name)]
+    drawn = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in columns:
+        drawn.add_column(Text(name), justify="right" if name in _NUMBERS else "left", no_wrap=True)
+    for row in table.rows:
+        drawn.add_row(*(Text(_text(row, name)) for name in columns))
+    first = table.rows[0]
+    for name in table.columns:
+        if name not in columns:
+            console.print(f"{name}: {_text(first, name)}", markup=False, soft_wrap=True)
+    print_whole(console, drawn)
+
+
+def print_whole(console: Console, drawn: RichTable) -> None:
+    """Print a drawn table; in a pipe its lines are as long as they need be, so that nothing of it is cut."""
+    if not console.is_terminal:
+        console = Console(width=Console(width=10_000).measure(drawn).maximum, highlight=False)
+    console.print(drawn)
+
+
+def _same(table: Table, name: str) -> bool:
+    """Decide whether a column of the window says the same in all rows, so that it is said once above them."""
+    said = ("collection", "series", "window_start", "window_end", "final", "reports", "epoch")
+    return name in said and len({row.get(name) for row in table.rows}) == 1
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    if name in _NUMBERS:
+        return shown(value, next((row[each] for each in _ERRORS if row.get(each) is not None), None))
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) and name == "reports" else "" if value is None else str(value)

@@ -90,7 +90,7 @@ def test_the_attack_fails_a_mechanism_that_does_not_do_what_it_states(monkeypatc
 
 def test_an_attack_can_be_repeated_from_its_seed() -> None:
     def rows(seed: int) -> list[dict[str, Any]]:
-        found = document("rr-ldp:f=0.3,sizes=2", "--trials", 300, "--seed", seed)["results"]
+        found = document("rr-ldp:f=0.3,sizes=2", "--trials", 100, "--seed", seed)["results"]
         return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
 
     assert rows(5) == rows(5)
@@ -111,7 +111,7 @@ def test_without_a_seed_an_attack_uses_the_operating_systems_randomness(
 
 
 def test_the_table_of_an_attack_has_all_its_columns() -> None:
-    result = run(MECHANISM, "--trials", 200, "--seed", 1)
+    result = run(MECHANISM, "--trials", 100, "--seed", 1)
     assert result.exit_code == 0
     for shown in ("target", "neighbours", "reports", "epsilon", "bound", "trials", "seconds", "client, changing"):
         assert shown in result.stdout

@@ -173,6 +173,8 @@ def _from_json(text: str) -> dict[str, str | None]:
         record = json.loads(text, object_pairs_hook=_distinct, parse_int=str, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
         raise _BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise _BadLine('not a record, but objects within objects: expected {"attribute": "value", ...}') from None
     if not isinstance(record, dict):
         raise _BadLine('not a JSON object: expected {"attribute": "value", ...}')
     for name, value in record.items():

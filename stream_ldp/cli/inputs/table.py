@@ -145,7 +145,10 @@ def columns_of(path: Path) -> list[str]:
         except (OSError, arrow.ArrowInvalid) as error:
             raise DataError(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
     with text_of(path) as file:
-        header = next(csv.reader(file), None)
+        try:
+            header = next(csv.reader(file, strict=True), None)
+        except csv.Error as error:
+            raise DataError(f"{path}:1: not CSV: {error}") from error
     if not header:
         raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
     return header

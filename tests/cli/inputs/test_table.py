@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stream_ldp.cli.inputs.table import Binning, read_rows
+from stream_ldp.cli.inputs.table import Binning, columns_of, read_rows
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.extras import MissingExtra
 
@@ -46,6 +46,13 @@ def test_a_parquet_file_that_cannot_be_used_is_refused(tmp_path: Path, monkeypat
     monkeypatch.setattr("stream_ldp.extras.import_module", missing)
     with pytest.raises(MissingExtra, match=r"stream-ldp\[analysis\]"):
         list(read_rows(path, ["age"]))
+
+
+def test_a_first_line_that_is_not_csv_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text('"age' + "x" * 200_000 + '",id\n1,2\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"table\.csv:1: not CSV: field larger than field limit"):
+        columns_of(path)
 
 
 def test_a_number_is_replaced_by_its_bin() -> None:

@@ -138,6 +138,9 @@ def simulate(
     command prints a line for each phase, and in the end the true top k.
     """
     (collection,) = load_collections([file]).values()
+    if truth is not None and not truth.parent.is_dir():
+        # Later, reports would have been published of which nothing is known.
+        fail(f"--truth {truth}: there is no directory {truth.parent}", code=2)
     if seed is not None:
         typer.echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)
     options = SimulateOptions(

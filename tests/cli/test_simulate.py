@@ -226,3 +226,13 @@ def test_a_parquet_file_is_played_with_bins_and_without_rows_that_lack_a_value(
     assert "truth reports=3 young=0.6667 old=0.3333" in played.stdout
     assert refused.exit_code == 1
     assert "people.parquet: row 2: attribute 'age': the value is missing" in refused.stderr
+
+
+def test_nothing_is_published_where_the_truth_cannot_be_written(
+    broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    result = command_line(simulate, survey, "--data", table(tmp_path), "--truth", nowhere / "truth.json")
+    assert result.exit_code == 2
+    assert f"there is no directory {nowhere}" in result.stderr
+    assert broker.sent == []

@@ -16,7 +16,7 @@ __all__ = ["TruthError", "TruthFile"]
 
 
 class TruthError(DataError):
-    """A file does not hold a simulation's truth."""
+    """A file does not hold a simulation's truth, or cannot."""
 
 
 class TruthFile(BaseModel):
@@ -47,7 +47,14 @@ class TruthFile(BaseModel):
             raise TruthError(f"{path}: not the truth of {cls.origin}, as `simulate --truth` writes it") from error
 
     def save(self, path: Path) -> None:
-        """Write the file so that a reader sees either the old or the new one, and nothing in between."""
+        """Write the file so that a reader sees either the old or the new one, and nothing in between.
+
+        Raises:
+            TruthError: it cannot be written.
+        """
         draft = path.with_name(f".{path.name}.draft")
-        draft.write_text(self.model_dump_json(), encoding="utf-8")
-        os.replace(draft, path)
+        try:
+            draft.write_text(self.model_dump_json(), encoding="utf-8")
+            os.replace(draft, path)
+        except OSError as error:
+            raise TruthError(f"{path}: cannot be written: {error.strerror}") from error

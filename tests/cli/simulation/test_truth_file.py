@@ -35,3 +35,8 @@ def test_a_reader_has_the_old_file_or_the_new_one(tmp_path: Path) -> None:
         assert ItemTruth.model_validate_json(reader.read()) == old
     assert ItemTruth.load(path) == new
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TruthError, match=r"nowhere/truth\.json: cannot be written: No such file"):
+        ItemTruth(collection="films", fingerprint="", frequency={}).save(tmp_path / "nowhere" / "truth.json")

@@ -119,7 +119,9 @@ class Temporal(MessagePart):
 
     alone: list[Any] = Field(description="the probabilities without it, nested likewise")
     users: Finite = Field(
-        ge=0, description="weight of the windows before, in users who report as those do; 0 if they are not used"
+        ge=0,
+        description="weight of the windows before, in users who report as those of this window do; 0 if they are not "
+        "used",
     )
     drift: Finite | None = Field(
         description="expected squared change of a coefficient from one window to the next; null in a first window"

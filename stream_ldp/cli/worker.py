@@ -58,7 +58,8 @@ def worker(
     else:
         log.info("stopped")
         code = 0
-    end_tracing()
+    finally:
+        end_tracing()
     logging.shutdown()
     # A solve that is under way would keep its thread, and so the process, alive; nobody needs its answer any more.
     os._exit(code)

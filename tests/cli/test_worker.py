@@ -8,9 +8,16 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from aiokafka.errors import KafkaConnectionError
+
+from stream_ldp.cli import worker as module
+from stream_ldp.cli.worker import worker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from typer.testing import Result
 
 CRASH = "raise worker.WorkerCrashed('the merge failed') from ArithmeticError('of the solver')"
 
@@ -40,3 +47,19 @@ def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_t
     assert first["message"].endswith(" works on care-survey")
     assert last.items() <= end.items()
     assert ("ArithmeticError: of the solver" in end.get("traceback", "")) == bool(code)
+
+
+def test_what_is_traced_is_sent_also_where_the_brokers_end_the_worker(
+    command_line: Callable[..., Result], survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def serve(*_: object) -> None:
+        raise KafkaConnectionError("they refuse it")
+
+    sent: list[str] = []
+    monkeypatch.setattr(module, "serve", serve)
+    monkeypatch.setattr(module, "begin_log", lambda *_, **__: None)
+    monkeypatch.setattr(module, "end_tracing", lambda: sent.append("spans"))
+    result = command_line(worker, survey, "--verbose")
+    assert result.exit_code == 1
+    assert "the brokers returned an error: " in result.stderr
+    assert sent == ["spans"]

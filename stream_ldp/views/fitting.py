@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.views.factors import Factors, factors_of
-from stream_ldp.views.tables import combined
+from stream_ldp.views.tables import combined, spreads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +86,7 @@ class Fit:
         """
         self.sizes = tuple(sizes)
         self._raw = combined(tables, most=2)
+        self._spreads = spreads(tables, self._raw)
         self._margins: dict[int, NDArray[np.float64]] = {}
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._joints: dict[tuple[int, ...], Joint] = {}
@@ -98,7 +99,7 @@ class Fit:
     def with_told(self, told: Marginals) -> Fit:
         """Return the fit in which some attributes and pairs are told otherwise."""
         found = Fit([], sizes=self.sizes)
-        found._raw = self._raw | told
+        found._raw, found._spreads = self._raw | told, self._spreads
         return found
 
     @property
@@ -136,7 +137,12 @@ class Fit:
         if (first, second) not in self._pairs:
             raw, information = self._raw[first, second]
             self._pairs[first, second] = _pair(
-                raw, information, (self.margin(first), self.margin(second)), self._factors, of=(first, second)
+                raw,
+                information,
+                (self.margin(first), self.margin(second)),
+                self._factors,
+                of=(first, second),
+                spread=self._spreads[first, second],
             )
         return self._pairs[first, second]
 
@@ -223,6 +229,7 @@ def _pair(
     factors: Factors,
     *,
     of: tuple[int, int],
+    spread: float,
 ) -> Pair:
     rows, columns = margins
     product = np.outer(rows, columns)
@@ -238,7 +245,7 @@ def _pair(
         information=information,
         kept=kept,
         noise=factors.share + (1 - factors.share) * _kept(max(unexplained, freedom), freedom, deviations=-1.0),
-        statistic=information * float((dependence**2).sum()),
+        statistic=information / spread * float((dependence**2).sum()),
         freedom=freedom,
     )
 

@@ -11,16 +11,16 @@ import numpy as np
 from stream_ldp.mechanisms import FrequencyOracle, frequencies
 from stream_ldp.sampled.estimates import gathered
 from stream_ldp.views.question import ViewQuestion
-from stream_ldp.views.variance import has_fixed_total, marginal_variance
+from stream_ldp.views.variance import contrast_variance, has_fixed_total, marginal_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.sampled.questions import QuestionSet
 
-__all__ = ["Marginals", "ViewTable", "combined", "view_tables"]
+__all__ = ["Marginals", "ViewTable", "combined", "spreads", "view_tables"]
 
 #: Estimated distributions, with the inverse variance of a cell of each, by the ascending positions of the attributes.
 Marginals = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
@@ -62,6 +62,8 @@ class ViewTable:
         if has_fixed_total(self.oracle):
             variances = deviations**2
             noise -= noise.sum(axis=1, keepdims=True) * variances / variances.sum()
+            # What is left has less variance than each cell had; for equal ones, this makes it what it was.
+            noise *= np.sqrt(supported.size / (supported.size - 1))
         return ViewTable(
             of=self.of,
             oracle=self.oracle,
@@ -110,4 +112,21 @@ def combined(tables: Sequence[ViewTable], *, most: int) -> Marginals:
                 before, known = found.get(of, (0.0, 0.0))
                 total = known + information
                 found[of] = ((before * known + marginal * information) / total, total)
+    return found
+
+
+def spreads(tables: Sequence[ViewTable], pairs: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+    """Return the variance of an orthonormal contrast of each pair over that of a cell, mean over who tells it.
+
+    It is above 1 where the errors of all cells sum to 0: they vary in one direction less, and in all others more.
+    """
+    found: dict[tuple[int, ...], float] = {}
+    for of in pairs:
+        known = [(table, *table.marginal(of)) for table in tables if set(of) <= set(table.of)]
+        if len(of) == 2 and known:
+            ratios = [
+                contrast_variance(table.oracle, raw.size) / marginal_variance(table.oracle, raw.size)
+                for table, raw, _ in known
+            ]
+            found[of] = float(np.average(ratios, weights=[information for *_, information in known]))
     return found

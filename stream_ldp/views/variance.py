@@ -10,7 +10,7 @@ from functools import lru_cache
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, SubsetResponse
 from stream_ldp.sampled.oracles import mean_variance
 
-__all__ = ["contrast_noise", "has_fixed_total", "marginal_variance"]
+__all__ = ["contrast_noise", "contrast_variance", "has_fixed_total", "marginal_variance"]
 
 
 def has_fixed_total(oracle: FrequencyOracle) -> bool:
@@ -47,3 +47,12 @@ def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
     """
     noise = oracle.size // cells * mean_variance(oracle)
     return noise * oracle.size / (oracle.size - 1) if has_fixed_total(oracle) else noise
+
+
+@lru_cache(maxsize=4096)
+def contrast_variance(oracle: FrequencyOracle, cells: int) -> float:
+    """Return the variance of an orthonormal contrast: that of its noise, and 1 / cells of the sampling of users.
+
+    cells: at least 1, a divisor of the oracle's size.
+    """
+    return contrast_noise(oracle, cells) + 1 / cells

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import HadamardResponse, SeededEntropy, SubsetResponse, frequencies
+from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse, frequencies
 from stream_ldp.views.tables import ViewTable, combined, view_tables
 from tests.sampled.examples import collection_of as of_attributes
 from tests.views.examples import collection_of, joint_of, sums_of, users
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TRUTH = np.array([[0.5, 0.2, 0.1], [0.1, 0.05, 0.05]])
 
@@ -45,17 +50,24 @@ def test_answers_to_other_questions_have_no_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "oracle", [SubsetResponse(size=6, epsilon=1.0, members=2), HadamardResponse(size=6, epsilon=1.0)]
+    ("oracle", "truth"),
+    [
+        (SubsetResponse(size=6, epsilon=1.0, members=2), TRUTH),
+        (HadamardResponse(size=6, epsilon=1.0), TRUTH),
+        (DirectResponse(size=4, epsilon=1.0), np.array([[0.35, 0.1], [0.05, 0.5]])),
+    ],
 )
-def test_repeated_answers_have_the_deviations_of_real_ones(oracle: SubsetResponse | HadamardResponse) -> None:
+def test_repeated_answers_have_the_deviations_of_real_ones(
+    oracle: SubsetResponse | HadamardResponse | DirectResponse, truth: NDArray[np.float64]
+) -> None:
     reports, rng, entropy = 200, np.random.default_rng(3), SeededEntropy(4)
     real = []
     for _ in range(1_500):
-        people = rng.choice(6, reports, p=TRUTH.ravel())
+        people = rng.choice(truth.size, reports, p=truth.ravel())
         sums = oracle.sums(oracle.perturb(people, entropy=entropy))
-        real.append(frequencies(oracle, sums, reports=reports).reshape(2, 3))
+        real.append(frequencies(oracle, sums, reports=reports).reshape(truth.shape))
     table = ViewTable(of=(0, 1), oracle=oracle, reports=reports, frequencies=real[0])
-    repeated = table.noisy(TRUTH, repeats=1_500, generator=np.random.default_rng(5)).frequencies
+    repeated = table.noisy(truth, repeats=1_500, generator=np.random.default_rng(5)).frequencies
     # The deviations of 1,500 repeats are within 2 % each, one standard deviation.
     assert repeated.std(axis=0) == pytest.approx(np.std(real, axis=0), rel=0.1)
     assert repeated.sum(axis=2).std(axis=0) == pytest.approx(np.sum(real, axis=2).std(axis=0), rel=0.1)

@@ -74,10 +74,13 @@ _StopRule = Annotated[
     Stop, typer.Option(help="Stopping rule of the estimators: this package's certificate, or the published rule.")
 ]
 _Delta = Annotated[float, typer.Option(help="Change of every cell below which an estimator ends, with --stop paper.")]
+#: Most windows of a series: a week of minutes.
+_MOST_WINDOWS = 10_080
 _Windows = Annotated[
     int | None,
     typer.Option(
         min=2,
+        max=_MOST_WINDOWS,
         show_default="one window",
         help="Number of windows in which the users report, to compare the priors of consecutive windows.",
     ),
@@ -211,7 +214,10 @@ def joint(
                 document["users_needed"] = reporting.users_needed(each, wanted=wanted)
     else:
         settings |= {"windows": windows, "drift_by": drift_by}
-        shares, compared = _shares(returning or "0"), _priors(priors, methods=methods, stop=stop)
+        shares, compared = (
+            _shares("0" if returning is None else returning),
+            _priors(priors, methods=methods, stop=stop),
+        )
         compared += _linked(reporting.mechanism, methods=methods, stop=stop) if linked else []
         results = reporting.window_scores(chosen[0], windows=windows, drift=drift, shares=shares, priors=compared)
         documents = [asdict(each) for each in results]

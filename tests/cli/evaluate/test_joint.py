@@ -336,6 +336,8 @@ def test_linked_reports_are_compared_with_pooled_ones(table: Path) -> None:
         ((*WINDOWS, "--returning", "half"), "--returning: 'half' is not a number; write shares such as 0,0.5,1"),
         ((*WINDOWS, "--returning", "1.5"), "--returning: 1.5 is not a share, which is from 0 to 1"),
         ((*WINDOWS, "--priors", "temporl"), "'temporl' is not a prior; did you mean 'temporal'?"),
+        ((*WINDOWS, "--returning", ""), "--returning: '' is not a number; write shares such as 0,0.5,1"),
+        (("--windows", "2000000000"), "less than or equal to 10080"),
         ((*WINDOWS, "--methods", "em,lremh"), "--windows compares priors of one method, got --methods em,lremh"),
         (
             (*WINDOWS, "--methods", "lasso"),

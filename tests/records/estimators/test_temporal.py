@@ -156,6 +156,35 @@ def test_a_jump_is_followed_at_once_and_the_window_is_estimated_alone() -> None:
     assert after < alone
 
 
+def test_a_jump_of_dependence_alone_is_followed_within_two_windows() -> None:
+    """The marginals stay, and noise is so strong that one window sees the jump as some 3 standard errors.
+
+    With one drift for all coefficients, the third window after it errs 1.6 times as much as alone, and covers 59 %.
+    """
+    before, after = np.array([[0.35, 0.10], [0.05, 0.50]]), np.array([[0.05, 0.40], [0.35, 0.20]])
+    temporal, alone, within = 0.0, 0.0, []
+    for seed in range(8):
+        last = follow([before] * 8 + [after] * 3, seed=seed, users=1_500)[-1]
+        temporal, alone = temporal + distance(last.joint, after), alone + distance(alone_of(last), after)
+        within.append(np.abs(last.joint - after) <= 1.96 * last.standard_error)
+    assert temporal < alone
+    assert np.mean(within) >= 0.8
+
+
+def test_reports_with_hardly_any_noise_are_estimated_alone() -> None:
+    """They tell of their own users what no other window does: with those before, 2 times as far from them."""
+    past, joint = None, latent((10,), seed=1)
+    for window in range(4):
+        counts, channel = draw(joint, 80, f=0.002, seed=window)
+        solution = estimator("em", stop="certificate", delta=0.001).estimate(
+            counts, sizes=(10,), supports=[channel], past=past, recurrence=NEW_USERS
+        )
+        past = past_of(solution)
+        np.testing.assert_array_equal(solution.joint, alone_of(solution))
+        assert solution.temporal is not None
+        assert solution.temporal.users == 0.0
+
+
 @pytest.mark.parametrize(("recurrence", "least", "most"), [(SAME_USERS, 0.97, 1.03), (NEW_USERS, 0.0, 0.6)])
 def test_permanent_noise_that_comes_again_says_nothing_new(recurrence: Recurrence, least: float, most: float) -> None:
     """The same reports in 12 windows: copies by the same users leave the errors as they are."""

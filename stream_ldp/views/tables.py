@@ -14,7 +14,7 @@ from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.variance import contrast_variance, has_fixed_total, marginal_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -115,18 +115,23 @@ def combined(tables: Sequence[ViewTable], *, most: int) -> Marginals:
     return found
 
 
-def spreads(tables: Sequence[ViewTable], pairs: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+def spreads(tables: Sequence[ViewTable], told: Marginals) -> dict[tuple[int, ...], float]:
     """Return the variance of an orthonormal contrast of each pair over that of a cell, mean over who tells it.
 
     It is above 1 where the errors of all cells sum to 0: they vary in one direction less, and in all others more.
+
+    told: what the tables tell, combined.
     """
     found: dict[tuple[int, ...], float] = {}
-    for of in pairs:
-        known = [(table, *table.marginal(of)) for table in tables if set(of) <= set(table.of)]
-        if len(of) == 2 and known:
-            ratios = [
-                contrast_variance(table.oracle, raw.size) / marginal_variance(table.oracle, raw.size)
-                for table, raw, _ in known
-            ]
-            found[of] = float(np.average(ratios, weights=[information for *_, information in known]))
+    for of, (marginal, _) in told.items():
+        if len(of) == 2:
+            tellers = [table for table in tables if set(of) <= set(table.of)]
+            variances = [marginal_variance(table.oracle, marginal.size) for table in tellers]
+            contrasts = [contrast_variance(table.oracle, marginal.size) for table in tellers]
+            found[of] = float(
+                np.average(
+                    np.divide(contrasts, variances),
+                    weights=[table.reports / variance for table, variance in zip(tellers, variances, strict=True)],
+                )
+            )
     return found

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.audited.subject import read
+from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
@@ -160,7 +161,7 @@ def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
         for row in rows:
             chance = f"at most {row['chance']:g}" if row["chance"] else "never"
             table.add_row(str(row["promise"]), chance, "holds" if row["result"] == "holds" else "BROKEN")
-        Console().print(table)
+        print_whole(Console(highlight=False), table)
     if broken := [each for each in found if each.problem is not None]:
         where = "".join(f"\n  {each.promise}: {each.problem}" for each in broken)
         fail(f"DISPROVED: {len(broken)} of {len(found)} promises of the client{where}")
@@ -254,7 +255,7 @@ def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
         table.add_column(name.replace("_", "\n"), justify="left" if text else "right", no_wrap=not text)
     for row in rows:
         table.add_row(*(_text(name, row[name]) for name in names))
-    Console().print(table)
+    print_whole(Console(highlight=False), table)
 
 
 def _text(name: str, value: Any) -> str:

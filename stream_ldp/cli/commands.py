@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import typer
@@ -35,13 +36,9 @@ class Commands(TyperGroup):
 
     table: ClassVar[Mapping[str, Command]]
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  part of the hook
-        """Return the names of all commands."""
-        return list(self.table)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002  part of the hook
-        """Return the command of a name, which is not imported yet."""
-        return _NotImported(cmd_name, self.table[cmd_name]) if cmd_name in self.table else None
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.commands = {name: _NotImported(name, known) for name, known in self.table.items()}
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the user gave."""
@@ -65,5 +62,10 @@ class _NotImported(TyperCommand):
             function, found = found, typer.Typer(add_completion=False)
             found.command(name=self.name)(function)
         command = typer.main.get_command(found)
-        command.help = "\n\n".join(filter(None, [self._known.summary, command.help]))
+        command.help = "\n\n".join([self._known.summary, *_paragraphs(command.help or "")])
         return command
+
+
+def _paragraphs(docstring: str) -> list[str]:
+    """Return the paragraphs of a docstring, each on one line, which a terminal breaks where it ends."""
+    return [" ".join(each.split()) for each in cleandoc(docstring).split("\n\n") if each]

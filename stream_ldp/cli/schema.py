@@ -16,7 +16,7 @@ __all__ = ["schema"]
 def schema(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Name of the contract; without it, all names.", show_default=False),
+        typer.Argument(metavar="NAME", help="Name of the contract; without it, all names.", show_default=False),
     ] = None,
 ) -> None:
     """Print a contract: a JSON Schema, or an OpenAPI or AsyncAPI document.

@@ -73,6 +73,17 @@ def test_a_command_that_is_not_there_is_a_usage_error() -> None:
     assert "No such command 'chekc'" in result.stderr
 
 
+@pytest.mark.parametrize(("typed", "meant"), [(["worke"], "worker"), (["topics", "creat"], "create")])
+def test_a_command_that_is_misspelt_is_told_which_may_be_meant(typed: list[str], meant: str) -> None:
+    assert f"No such command {typed[-1]!r}. Did you mean {meant!r}?" in run(*typed).stderr
+
+
+def test_the_paragraphs_of_help_are_broken_where_the_terminal_ends() -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["plan", "--help"]).stdout
+    assert "--for-ever finds the parameters that spend so" in shown
+    assert "much, prints them for the collection's file, and shows their cost. For a" in shown
+
+
 def test_every_command_of_a_table_is_where_the_table_says() -> None:
     for group in Commands.__subclasses__():
         for known in group.table.values():

@@ -40,9 +40,18 @@ def print_table(table: Table) -> None:
 
 
 def print_whole(console: Console, drawn: RichTable) -> None:
-    """Print a drawn table; in a pipe its lines are as long as they need be, so that nothing of it is cut."""
+    """Print a drawn table, and cut nothing of it.
+
+    In a pipe its lines are as long as they need be. At a terminal that is too narrow its columns move together, and
+    words that still do not fit go on in the next line.
+    """
+    width = Console(width=10_000).measure(drawn).maximum
     if not console.is_terminal:
-        console = Console(width=Console(width=10_000).measure(drawn).maximum, highlight=False)
+        console = Console(width=width, highlight=False)
+    elif width > console.width and drawn.box is not None:
+        drawn.padding = 0
+        for column in drawn.columns:
+            column.overflow = "fold"
     console.print(drawn)
 
 

@@ -10,6 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.cli.displays.table_text import print_whole
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -41,4 +43,4 @@ def show_results(
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    print_whole(console, table)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
-from stream_ldp.cli.displays.table_text import print_table
+import pytest
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stream_ldp.cli.displays.table_text import print_table, print_whole
 from stream_ldp.client.table import table_of
 from tests.client.examples import estimate_of, of_minute
 
@@ -25,3 +30,14 @@ def test_what_rows_do_not_share_is_a_column(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("window_start  ") and "mobility" in line for line in lines)
     assert max(map(len, lines)) > 80, "a pipe does not cut a line"
+
+
+def test_a_terminal_that_is_too_narrow_cuts_nothing_of_a_table() -> None:
+    drawn = Table(*(f"heading{number}" for number in range(10)), box=box.SIMPLE)
+    drawn.add_row(*(f"1.{number}345678" for number in range(10)))
+    console = Console(file=(file := StringIO()), force_terminal=True, width=80, color_system=None)
+    print_whole(console, drawn)
+    text = file.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(text.count(digit) >= 10 for digit in "345678")

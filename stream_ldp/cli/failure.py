@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -32,10 +33,14 @@ def fail(message: str, *, code: int = 1) -> NoReturn:
 def explained() -> Iterator[None]:
     """End the command with the message of an exception of the package: with status 2 for parameters, otherwise 1.
 
-    Any other exception is a bug, whose traceback must show: as a message, a ValueError of NumPy would read as if the
-    user's file were wrong.
+    A full disk, which may be met wherever anything is written, ends it with 1 as well. Any other exception is a bug,
+    whose traceback must show: as a message, a ValueError of NumPy would read as if the user's file were wrong.
     """
     try:
         yield
     except StreamLDPError as error:
         fail(str(error), code=2 if isinstance(error, ParameterError) else 1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        fail(f"{error.filename or 'what the command prints'}: cannot be written: no space left on the device")

@@ -108,3 +108,17 @@ def test_a_settings_mistake_ends_every_command_with_2(survey: Path) -> None:
     for command in ("report", "watch", "worker"):
         result = run(command, survey, "--brokers", "nowhere")
         assert (result.exit_code, "is not host:port" in result.stderr) == (2, True), result.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_is_a_message_and_no_traceback(survey: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "stream_ldp.cli", "check", str(survey)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "what the command prints: cannot be written: no space left on the device\n"

@@ -26,6 +26,7 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.pipeline.wire import Header
+from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
 from stream_ldp.service.preflight import preflight
 
@@ -119,7 +120,7 @@ async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], n
             typer.echo(json.dumps(_fields(letter)))
         return
     each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-    typer.echo(f"{collection.name}: {counts.total():,} dead letters{each and ': '}{each}")
+    typer.echo(f"{collection.name}: {quantity(counts.total(), 'dead letter')}{each and ': '}{each}")
     for letter in shown:
         place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
         typer.echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
@@ -140,7 +141,7 @@ async def _replay(
     else:
         await _publish(chosen, settings)
     typer.echo(
-        f"{selection.batches:,} batches of {selection.reports:,} reports "
+        f"{quantity(selection.batches, 'batch', 'batches')} of {quantity(selection.reports, 'report')} "
         f"{'would be sent' if dry_run else 'sent'} again to {topic}"
     )
     for why_not, count in selection.kept.most_common():
@@ -217,7 +218,7 @@ async def _letters(
                 if letter.reason in reasons:
                     yield letter
     if foreign:
-        typer.echo(f"{foreign:,} records of {topic} are not dead letters", err=True)
+        typer.echo(f"{quantity(foreign, 'record')} of {topic}: no dead letters", err=True)
 
 
 async def _watermarks(settings: Settings, collection: Collection, partitions: int) -> Mapping[int, int]:

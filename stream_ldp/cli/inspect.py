@@ -21,6 +21,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.partials import partition_of
+from stream_ldp.quantity import quantity
 from stream_ldp.service.preflight import preflight
 from stream_ldp.service.state import read_state
 
@@ -104,12 +105,12 @@ def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
         if state.watermark_ms is None
         else f"complete up to {time_text(state.watermark_ms)}"
     )
-    yield f"{known.name}: {workers}; {behind:,} records are still to be counted; {until}"
+    yield f"{known.name}: {workers}; still to be counted: {quantity(behind, 'record')}; {until}"
     for each in state.sources:
         yield f"  partition {each.number}: {_source(each)}"
     for window in state.undecided[:MOST_WINDOWS]:
         takes = "takes no more reports, and is due" if window.closed else "is open"
-        yield f"  window {window.bounds} of {window.series} {takes}; {window.reports:,} reports so far"
+        yield f"  window {window.bounds} of {window.series} {takes}; {quantity(window.reports, 'report')} so far"
     if (more := len(state.undecided) - MOST_WINDOWS) > 0:
         yield f"  and {more:,} more windows without a final answer"
     display = face_of(known).display(None, rows=1)

@@ -16,6 +16,7 @@ from stream_ldp.client import ItemReporter, ReportRefused
 from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -59,7 +60,7 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
         run_client(until_signal(_report(reporter, sets, seconds=_seconds(collection, options.epochs))))
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
-    typer.echo(f"{reporter.acknowledged} reports of one user published")
+    typer.echo(f"{quantity(reporter.acknowledged, 'report')} of one user published")
     typer.echo(spent_line(ledger))
     if problem is not None:
         fail(problem)

@@ -13,6 +13,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.partials import Partial, decode
 from stream_ldp.pipeline.windows import pane_of, windows_of
+from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
 from stream_ldp.synthesis.chunk import SyntheticChunk
 
@@ -63,7 +64,10 @@ def describe(
                 what = (
                     f"{len(chunk.records):,} synthetic records, of nobody: part {chunk.chunk + 1} of {chunk.chunks}"
                 )
-                told = {"window": str(chunk.window), "made_from": f"{chunk.reports:,} reports, by {chunk.method}"}
+                told = {
+                    "window": str(chunk.window),
+                    "made_from": f"{quantity(chunk.reports, 'report')}, by {chunk.method}",
+                }
                 return what, told | _fingerprint(bytes.fromhex(chunk.fingerprint), collection)
             case _:
                 answer = kind.answer.from_bytes(record.value)
@@ -98,7 +102,7 @@ def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]
         **_fingerprint(header.fingerprint, collection, others=layouts),
         "refused": refused or "no, unless its time was wrong or its windows had closed when it came",
     }
-    return f"a batch of {header.count:,} reports, in {len(value):,} bytes", told
+    return f"a batch of {quantity(header.count, 'report')}, in {len(value):,} bytes", told
 
 
 def _partial(value: bytes) -> Description:
@@ -117,7 +121,7 @@ def _partial(value: bytes) -> Description:
         )
     pane = f"{time_text(record.pane_ms)}/{time_text(record.pane_ms + record.pane_length_ms)}"
     what = (
-        f"counts of {record.counts.reports:,.0f} reports on {', '.join(record.of)} in {pane}, from partition "
+        f"counts of {quantity(record.counts.reports, 'report')} on {', '.join(record.of)} in {pane}, from partition "
         f"{record.partition} of {record.collection} before offset {record.end}"
     )
     return what, said | {"segment": record.segment}

@@ -21,6 +21,7 @@ from stream_ldp.client import (
     StringReporter,
     TooManyValues,
 )
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,10 +117,10 @@ async def _report(
         problem = f"{refusal}\n{_OTHER_VALUES}"
     except ReportRefused as refusal:
         problem = str(refusal)
-    left_out = f"; {skipped.count} lines skipped" if skipped.count else ""
+    left_out = f"; {quantity(skipped.count, 'line')} skipped" if skipped.count else ""
     whose = "as many users" if ledger is None else "one user"
     counted = "; what these users have spent is not counted" if ledger is None else ""
-    typer.echo(f"{reporter.acknowledged} reports of {whose} published{left_out}{counted}")
+    typer.echo(f"{quantity(reporter.acknowledged, 'report')} of {whose} published{left_out}{counted}")
     if ledger is not None:
         typer.echo(spent_line(ledger))
     if problem := problem or reader.problem:

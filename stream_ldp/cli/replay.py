@@ -15,6 +15,7 @@ from stream_ldp.cli.table_output import Form, Level, Output, form_of, write_tabl
 from stream_ldp.client.table import table_of
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, ad_hoc, compare
 
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ def _show(compared: list[Comparison]) -> None:
         published = each.published
         what = f"{published.collection} {published.series} {published.window}"
         if not each.differences:
-            typer.echo(f"{what}: equal, from {each.recomputed.reports:,} reports")
+            typer.echo(f"{what}: equal, from {quantity(each.recomputed.reports, 'report')}")
             continue
-        typer.echo(f"{what}: DIFFERENT in {len(each.differences):,} places")
+        typer.echo(f"{what}: DIFFERENT in {quantity(len(each.differences), 'place')}")
         for difference in each.differences[:_SHOWN]:
             typer.echo(f"  {difference}")
         if len(each.differences) > _SHOWN:

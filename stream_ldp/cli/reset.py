@@ -23,6 +23,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, topic_specs
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.quantity import quantity
 from stream_ldp.service.groups import groups_left_behind
 from stream_ldp.service.preflight import preflight
 from stream_ldp.service.state import read_state
@@ -186,9 +187,9 @@ def _move(source: SourceState, offset: int) -> str:
         return f"from offset {offset}; nobody has committed anything"
     before, position = source.checkpoint.offset, source.checkpoint.position
     what = (
-        f"{offset - before:,} records are passed over"
+        f"{quantity(offset - before, 'record')} passed over"
         if _skips(source, offset)
-        else f"{max(0, position - offset):,} records again"
+        else f"{quantity(max(0, position - offset), 'record')} again"
     )
     return f"from offset {offset}, instead of {before}: {what}"
 

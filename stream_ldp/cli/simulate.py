@@ -35,6 +35,7 @@ from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -334,7 +335,7 @@ class _Simulation(Generic[TruthT]):
                         saved = time.monotonic()
         self._save()
         seconds = time.monotonic() - begun
-        typer.echo(f"{reporter.acknowledged} reports of as many simulated users in {seconds:.1f} s")
+        typer.echo(f"{quantity(reporter.acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
         if self.truth_file is None:
             for line in self.lines(self.tally.truth()):
                 typer.echo(line)

@@ -20,6 +20,7 @@ from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.recount import answer_before
+from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, published_finals, recounted
 from stream_ldp.synthesis.publication import synthetic
 from stream_ldp.synthesis.window import counting_all, labels_of, whole
@@ -157,8 +158,9 @@ async def _make(
     _write({name: column.tolist() for name, column in columns.items()}, output)
     widest = max(map(len, found.cliques))
     typer.echo(
-        f"{collection.name} {moment(start_ms)}: {len(found.records):,} records from {everything.reports:,} "
-        f"reports; structure: {found.structure}, up to {widest} attributes drawn together",
+        f"{collection.name} {moment(start_ms)}: {quantity(len(found.records), 'record')} from "
+        f"{quantity(everything.reports, 'report')}; structure: {found.structure}, up to "
+        f"{quantity(widest, 'attribute')} drawn together",
         err=True,
     )
 
@@ -189,8 +191,8 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
             columns[attribute] += values
     _write(columns, output)
     typer.echo(
-        f"{name} {moment(start_ms)}: {found[0].total:,} records from {found[0].reports:,} reports, as published; "
-        f"structure: {found[0].structure}",
+        f"{name} {moment(start_ms)}: {quantity(found[0].total, 'record')} from "
+        f"{quantity(found[0].reports, 'report')}, as published; structure: {found[0].structure}",
         err=True,
     )
 

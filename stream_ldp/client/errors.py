@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.topics import absent
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -36,7 +37,8 @@ class DeliveryError(StreamLDPError, RuntimeError):
 
     def __init__(self, reports: int, topic: str, cause: str, *, unsent: int = 0) -> None:
         never = f"; {unsent} of them were never sent" if unsent else ""
-        super().__init__(f"{reports} reports to topic {topic} were not acknowledged: {cause}{never}")
+        were = "was" if reports == 1 else "were"
+        super().__init__(f"{quantity(reports, 'report')} to topic {topic} {were} not acknowledged: {cause}{never}")
         self.reports = reports
         self.unsent = unsent
 

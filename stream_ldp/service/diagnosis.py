@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.access import Operation, Resource, Role, access_rules
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.quantity import quantity
 from stream_ldp.service.preflight import create_command, registry_problems, topic_problems
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collect
 
 
 def _brokers(facts: Facts, settings: Settings) -> Iterator[Finding]:
-    yield Finding(level=Level.OK, what=f"{settings.brokers} answers, as one of {facts.brokers} brokers")
+    yield Finding(level=Level.OK, what=f"{settings.brokers} answers; brokers: {facts.brokers}")
     yield Finding(
         level=Level.UNKNOWN,
         what="release of the brokers: unknown, since the protocol does not tell it",
@@ -120,7 +121,7 @@ def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
             yield Finding(level=Level.PROBLEM, what=each.what, cure=each.cure)
         if not found:
             partitions = facts.topics[spec.name].partitions
-            yield Finding(level=Level.OK, what=f"topic {spec.name} is as it should be, with {partitions} partitions")
+            yield Finding(level=Level.OK, what=f"topic {spec.name} is as it should be; partitions: {partitions}")
 
 
 def _access(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
@@ -251,13 +252,14 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         elif group.members == 0:
             yield Finding(
                 level=Level.WARNING,
-                what=f"group {name} has no running worker, and {group.behind:,} records of reports wait for one",
+                what=f"group {name} has no running worker for {quantity(group.behind, 'record')} of reports",
                 cure="start a worker before retention deletes what it has not counted",
             )
         else:
             yield Finding(
                 level=Level.OK,
-                what=f"group {name} has {group.members} members, and {group.behind:,} records are not committed yet",
+                what=f"group {name} has {quantity(group.members, 'member')}, and has not committed "
+                f"{quantity(group.behind, 'record')} yet",
             )
     for name in facts.strangers:
         yield Finding(

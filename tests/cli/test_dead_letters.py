@@ -159,7 +159,7 @@ def test_what_cannot_count_any_more_is_not_sent_unless_asked_for(
     asyncio.run(close_windows_before(settings, collection, now - 1_800_000))
     replayed = run(settings, "dead-letters", "replay", file, "--reason", "late")
     assert sorted(replayed.stdout.splitlines()) == [
-        "1 batches of 3 reports sent again to " + settings.topic_names.reports("care"),
+        "1 batch of 3 reports sent again to " + settings.topic_names.reports("care"),
         "1 not sent: late: their windows have closed",
         "1 not sent: made with another collection file",
         "1 not sent: not batches of reports",
@@ -201,9 +201,9 @@ async def test_what_is_sent_again_is_counted_however_often_it_is_sent(
         await deployment.send([early])
         words = ("dead-letters", "replay", deployment.file, "--reason", "future_time")
         async with asyncio.timeout(60):
-            while "1 batches" not in (shown := (await asyncio.to_thread(run, deployment.settings, *words)).stdout):
+            while "1 batch" not in (shown := (await asyncio.to_thread(run, deployment.settings, *words)).stdout):
                 await asyncio.sleep(0.2)
-        assert "1 batches of 5 reports sent again" in shown
+        assert "1 batch of 5 reports sent again" in shown
         await asyncio.to_thread(run, deployment.settings, *words)
         finals = await deployment.finals_of(5)
         _, metrics = await worker.get("/metrics")

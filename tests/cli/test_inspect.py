@@ -45,7 +45,7 @@ def test_a_collection_that_nobody_has_counted_yet_is_told_in_words(members: int,
         members=members, sources=(), watermark_ms=None, undecided=(), finals=(), passed=(), held=()
     )
     first, *_ = _lines(JointCollection.parse(CARE), state)
-    assert first == (f"care: {said} it now; 0 records are still to be counted; not complete up to any time yet")
+    assert first == (f"care: {said} it now; still to be counted: 0 records; not complete up to any time yet")
 
 
 def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings, file: Path, lived: Lived) -> None:
@@ -53,7 +53,7 @@ def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings
     assert told.exit_code == 0, told.output
     first, *lines = told.stdout.splitlines()
     assert first.startswith(
-        f"care: no worker counts it now; {BEHIND} records are still to be counted; complete up to 20"
+        f"care: no worker counts it now; still to be counted: {BEHIND} records; complete up to 20"
     )
     assert "  partition 0: offsets 0 to 0; nobody has committed anything" in lines
     assert any(line.startswith(f"  partition {PARTITION}: offsets 0 to 4; counted before 1, kept") for line in lines)

@@ -76,7 +76,7 @@ def test_a_spent_budget_ends_the_command(broker: FakeBroker, command_line: Run, 
     flags = [data_file(tmp_path, "Alien\n"), "--secret-file", tmp_path / "secret", "--budget", 20]
     result = command_line(report, quick, *flags)
     assert result.exit_code == 1
-    assert "1 reports of one user published" in result.stdout
+    assert "1 report of one user published" in result.stdout
     assert "15.000 of 20 nats spent" in result.stdout
     assert "would cost 15.000 nats of privacy, and 5.000 are left of a budget of 20" in result.stderr
     assert sum(report_counts(broker)) == 1

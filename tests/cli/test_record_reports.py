@@ -144,7 +144,7 @@ def test_nothing_after_a_bad_line_is_published_however_long_the_file(
 ) -> None:
     records = csv_file(tmp_path, "bathing,mobility", "no,some", "bad", *["no,some"] * 100_000)
     result = command_line(report, survey, records, *BUDGET)
-    assert (result.exit_code, published(result)) == (1, "1 reports of one user published")
+    assert (result.exit_code, published(result)) == (1, "1 report of one user published")
 
 
 def test_bad_lines_are_skipped_and_counted_when_asked(
@@ -165,7 +165,7 @@ def test_lost_reports_end_the_command_with_the_number_published(
     result = command_line(report, survey, csv_file(tmp_path, "bathing,mobility", "no,some"), *BUDGET)
     assert result.exit_code == 1
     assert published(result) == "0 reports of one user published"
-    assert "1 reports to topic stream-ldp.care-survey.reports were not acknowledged" in result.stderr
+    assert "1 report to topic stream-ldp.care-survey.reports was not acknowledged" in result.stderr
 
 
 def test_a_missing_topic_ends_the_command_with_the_cure(

@@ -59,7 +59,7 @@ def test_a_position_is_moved_back_only_with_yes_and_what_it_means_is_told(
     dry = run(settings, "position", file, "--since", moment(lived.start_ms))
     assert dry.exit_code == 0, dry.output
     assert f"care: would count again from {moment(lived.start_ms)}:" in dry.stdout
-    assert f"partition {PARTITION}: from offset 0, instead of 1: 1 records again" in dry.stdout
+    assert f"partition {PARTITION}: from offset 0, instead of 1: 1 record again" in dry.stdout
     assert "are published, and stay as they are" in dry.stdout
     assert dry.stdout.endswith("nothing has been changed: add --yes to do it\n")
     assert asyncio.run(commits(settings)) == before
@@ -73,7 +73,7 @@ def test_a_position_that_passes_over_reports_says_how_many_and_of_which_windows(
     settings: Settings, file: Path, lived: Lived
 ) -> None:
     dry = run(settings, "position", file, "--since", "2100-01-01")
-    assert "instead of 1: 3 records are passed over" in dry.stdout
+    assert "instead of 1: 3 records passed over" in dry.stdout
     assert "1 windows from " in dry.stdout
     assert " have no final answer yet, and lack the records passed over" in dry.stdout
 

@@ -70,7 +70,7 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     lines, errors = await stopped(process, signal.SIGINT)
     process.stdin.close()
     assert lines[0].endswith(" phase 1: reported, for 15.000 nats")
-    assert lines[-2].endswith("reports of one user published")
+    assert lines[-2].endswith(" of one user published")
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert [line.partition(": ")[2][:10] for line in errors.splitlines()] == ["a new user"]
 

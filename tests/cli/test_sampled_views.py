@@ -64,7 +64,7 @@ def test_the_truth_is_printed_where_no_file_is_given(
     done = command_line(simulate, file, "--data", people(tmp_path), "--seed", 3)
     assert done.exit_code == 0, done.output
     assert "care truth reports=" in done.stdout
-    assert "yes,_no=0.5000" in done.stdout
+    assert "yes,no=0.5000" in done.stdout
 
 
 def test_a_user_who_repeats_a_record_pays_once(

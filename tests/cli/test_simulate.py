@@ -74,7 +74,7 @@ def test_the_truth_describes_exactly_what_was_sent(
         simulate, survey, "--data", table(tmp_path), "--users", 12_345, "--windows", 4, "--truth", truth_file
     )
     assert result.exit_code == 0
-    assert result.stdout.startswith("12345 reports of as many simulated users")
+    assert result.stdout.startswith("12,345 reports of as many simulated users")
 
     sent = broker.decoded(collection)
     assert sent.counts.sum() == 12_345

@@ -468,7 +468,7 @@ async def test_a_lost_report_raises_an_error(broker: FakeBroker, timeline: Timel
         async with reporter(timeline) as sender:
             await sender.hold({"Alien"})
             timeline.until_ms = minutes(1)
-            with pytest.raises(DeliveryError, match=r"^1 reports to topic stream-ldp\.films\.reports"):
+            with pytest.raises(DeliveryError, match=r"^1 report to topic stream-ldp\.films\.reports"):
                 await sender.stopped()
             with pytest.raises(DeliveryError):
                 await sender.hold({"Alien"})

@@ -67,7 +67,7 @@ async def test_a_failed_send_is_raised_by_a_later_report(broker: FakeBroker) -> 
 
 async def test_a_failed_send_is_raised_by_the_end_of_the_block(broker: FakeBroker) -> None:
     broker.error = MessageSizeTooLargeError()
-    with pytest.raises(DeliveryError, match=r"^1 reports"):
+    with pytest.raises(DeliveryError, match=r"^1 report"):
         async with reporter() as sender:
             await sender.report(RECORD)
 
@@ -170,7 +170,7 @@ async def test_after_a_loss_every_call_raises_it_before_it_takes_or_spends_anyth
     ledger = unlimited(SECRET)
     async with losing(ledger=ledger, max_reports=10) as sender:
         await sender.report(RECORD)
-        with pytest.raises(DeliveryError, match=r"^1 reports"):
+        with pytest.raises(DeliveryError, match=r"^1 report"):
             await sender.flush()
         broker.error = None
         spent = ledger.spending
@@ -183,7 +183,7 @@ async def test_after_a_loss_every_call_raises_it_before_it_takes_or_spends_anyth
             sender.flush,
         ]
         for call in calls:
-            with pytest.raises(DeliveryError, match=r"^1 reports"):
+            with pytest.raises(DeliveryError, match=r"^1 report"):
                 await call()
         assert ledger.spending == spent
     assert len(broker.sent) == 1

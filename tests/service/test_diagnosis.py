@@ -160,7 +160,7 @@ def test_without_a_record_the_skew_is_unknown() -> None:
     ("facts", "shown"),
     [
         (replace(GOOD, groups={}), f"group {GROUP} is not there"),
-        (replace(GOOD, groups={GROUP: GroupFacts(members=0, behind=1234)}), "1,234 records of reports wait"),
+        (replace(GOOD, groups={GROUP: GroupFacts(members=0, behind=1234)}), "1,234 records of reports"),
         (replace(GOOD, strangers=("p.old.ingest",)), "group p.old.ingest was left behind"),
         (replace(GOOD, missing={"pandas": "analysis"}), "pandas is not installed"),
     ],

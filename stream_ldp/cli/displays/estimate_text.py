@@ -15,6 +15,7 @@ from rich.text import Text
 
 from stream_ldp.cli.displays.digits import shown, shown_p
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,7 +104,7 @@ def framed(
 def plain_line(estimate: Estimate, *, truth: NDArray[np.float64] | None = None) -> str:
     """Show an estimate on one line, for a pipe or a log, with its most probable cells only."""
     joint, error = estimate.joint(), estimate.standard_errors()
-    labels = _labels([axis.values for axis in estimate.axes])
+    labels = _labels([axis.values for axis in estimate.axes], between=",")
     words = [
         span(estimate.window),
         estimate.estimate,
@@ -133,12 +134,12 @@ def warning_lines(answer: Answer) -> Iterable[str]:
 
 def truth_line(name: str, values: Sequence[Sequence[str]], truth: WindowTruth) -> str:
     """Show the truth of one estimate in one window, in the form in which `plain_line` shows the estimate."""
-    joint = np.array(truth.probability, dtype=np.float64)
-    return " ".join([span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, _labels(values))])
+    joint, labels = np.array(truth.probability, dtype=np.float64), _labels(values, between=",")
+    return " ".join([span(truth.window), name, "truth", f"reports={truth.reports}", *_cells(joint, labels)])
 
 
 def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterable[str]:
-    yield f"{estimate.reports:,} reports" + (
+    yield quantity(estimate.reports, "report") + (
         f", worth {estimate.effective_reports:,.0f} of different users in one window"
         if estimate.effective_reports != estimate.reports
         else ""
@@ -159,8 +160,8 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
     if (temporal := estimate.temporal) is not None and temporal.users:
         distance = estimate.distance(np.array(temporal.alone))
         yield (
-            f"the windows before weigh as much as {temporal.users:,.0f} more users would, and move the answer by "
-            f"{distance:.4f}"
+            f"the windows before weigh as much as {quantity(temporal.users, 'more user')} would, and move the "
+            f"answer by {distance:.4f}"
         )
     independence = estimate.independence
     if len(estimate.axes) > 1:
@@ -187,7 +188,7 @@ def _judgement(estimate: Estimate, truth: NDArray[np.float64] | None) -> Iterabl
 def _linked(linked: Linked) -> str:
     """Say whose reports an estimate of linked ones is made of."""
     returned = "" if linked.returning is None else f", of whom {linked.returning:.0%} reported in the window before"
-    return f"{linked.reports:,} reports of the period, of {linked.users:,} users{returned}"
+    return f"{quantity(linked.reports, 'report')} of the period, of {quantity(linked.users, 'user')}{returned}"
 
 
 def _cells(
@@ -202,9 +203,9 @@ def _cells(
         yield f"+{joint.size - len(order)}"
 
 
-def _labels(values: Sequence[Sequence[str]]) -> list[str]:
+def _labels(values: Sequence[Sequence[str]], *, between: str = ", ") -> list[str]:
     """Name the cells, in C order."""
-    return [", ".join(cell) for cell in product(*values)]
+    return [between.join(cell) for cell in product(*values)]
 
 
 def word(label: str) -> str:

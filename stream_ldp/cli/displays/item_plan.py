@@ -14,6 +14,7 @@ from rich.table import Table
 from stream_ldp.cli.displays.budgets import budget_documents, budget_table, number
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
 
@@ -31,7 +32,8 @@ def summary(collection: ItemCollection, *, lasting: str) -> str:
     memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} for ever if a set does not change"
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, "
-        f"{collection.epochs} epochs of {_phases(len(method.phases))} at epsilon {epsilon}{memoised}, {lasting}"
+        f"{collection.epochs} epochs of {quantity(len(method.phases), 'phase')} at epsilon {epsilon}"
+        f"{memoised}, {lasting}"
     )
 
 
@@ -51,7 +53,7 @@ def show_plan(planned: Plan) -> None:
     if planned.usual is not None:
         console.print(_choice(planned.method, planned.usual), markup=False)
     console.print(
-        f"An epoch has {_phases(len(planned.phases))} and takes {planned.epoch_ms / 1_000:g} s; epochs are "
+        f"An epoch has {quantity(len(planned.phases), 'phase')} and takes {planned.epoch_ms / 1_000:g} s; epochs are "
         f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
     )
     if planned.sample < 1.0:
@@ -88,7 +90,7 @@ def show_plan(planned: Plan) -> None:
             _question(phase),
             shown_epsilon(phase.epsilon),
             phase.oracle,
-            f"{phase.bits} bits",
+            f"{quantity(phase.bits, 'bit')}",
             decimal(phase.state_bytes),
         )
     print_whole(console, table)
@@ -107,10 +109,6 @@ def show_plan(planned: Plan) -> None:
         shown = [f"{error.standard_error:.4f} / {_part(error.smallest)}" for error in errors]
         table.add_row(f"{errors[0].users:,}", *shown)
     print_whole(console, table)
-
-
-def _phases(count: int) -> str:
-    return "1 phase" if count == 1 else f"{count} phases"
 
 
 def _choice(method: str, usual: str) -> str:

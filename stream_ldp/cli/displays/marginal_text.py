@@ -21,6 +21,7 @@ from stream_ldp.cli.displays.estimate_text import (
     word,
 )
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 
 if TYPE_CHECKING:
@@ -178,14 +179,14 @@ def with_the_past(what: str, names: Sequence[str], learnt: Learnt) -> str:
     ]
     more = f", and {len(order) - LINE_CELLS:,} more" if len(order) > LINE_CELLS else ""
     return (
-        f"{what} with the windows before, which weigh as much as {learnt.weight:,.0f} answers: "
+        f"{what} with the windows before, which weigh as much as {quantity(learnt.weight, 'answer')}: "
         f"{', '.join(numbers)}{more}"
     )
 
 
 def _judgement(marginals: Marginals) -> Iterable[str]:
     asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in marginals.attributes)
-    yield f"{marginals.reports:,} reports: {asked}"
+    yield f"{quantity(marginals.reports, 'report')}: {asked}"
     for each in marginals.attributes:
         if isinstance(each.estimate, Frequencies | Numbers) and each.estimate.learnt is not None:
             names = each.estimate.values if isinstance(each.estimate, Frequencies) else ("mean",)

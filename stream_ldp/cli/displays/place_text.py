@@ -21,6 +21,7 @@ from stream_ldp.cli.displays.estimate_text import (
 )
 from stream_ldp.cli.displays.marginal_text import with_the_past
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +101,7 @@ def _order(counts: Sequence[float]) -> list[int]:
 def _judgement(counts: PlaceCounts) -> Iterable[str]:
     told = ", ".join(f"{each.region} {sum(each.reports):,}" for each in counts.regions[:LINE_CELLS])
     more = f" and {len(counts.regions) - LINE_CELLS} others" if len(counts.regions) > LINE_CELLS else ""
-    yield f"{counts.reports:,} reports, by region: {told or 'none'}{more}"
+    yield f"{quantity(counts.reports, 'report')}, by region: {told or 'none'}{more}"
     if counts.weights == "variance":
         yield "weighted by variance: right only if the choice of epsilon has nothing to do with the place"
     if counts.learnt is not None:

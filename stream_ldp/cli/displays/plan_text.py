@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.filesize import decimal
 
+from stream_ldp.quantity import quantity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -41,7 +43,8 @@ def print_head(console: Console, planned: FixedSizePlan) -> None:
     """Print what a plan is of, and what a report and a window of it take."""
     console.print(
         f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
-        f"{planned.report_bytes} bytes with padding; {decimal(planned.state_bytes)} for each window and partition.",
+        f"{quantity(planned.report_bytes, 'byte')} with padding; {decimal(planned.state_bytes)} for each window "
+        "and partition.",
         markup=False,
     )
 

@@ -21,6 +21,7 @@ from stream_ldp.cli.displays.estimate_text import (
     word,
 )
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,9 +106,9 @@ def _judgement(ranking: Ranking, truth: ItemTruth | None) -> Iterable[str]:
         yield "not the epoch's result yet: candidates and their order may change"
     *earlier, last = ranking.reports_per_phase
     counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
-    yield f"{counts} reports, phase by phase" if earlier else f"{last:,} reports"
+    yield f"{counts} reports, phase by phase" if earlier else quantity(last, "report")
     if ranking.learnt is not None and ranking.learnt.weight:
-        yield f"the epochs before weigh as much as {ranking.learnt.weight:,.0f} reports of the last phase"
+        yield f"the epochs before weigh as much as {quantity(ranking.learnt.weight, 'report')} of the last phase"
     if ranking.plausibility is None:
         yield "whether these reports are honest cannot be tested"
     yield from warning_lines(ranking)

@@ -15,6 +15,7 @@ from stream_ldp.cli.displays.budgets import budget_documents, budget_table, numb
 from stream_ldp.cli.displays.plan_text import error_documents
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,8 @@ __all__ = ["plan_document", "show_plan", "summary"]
 def summary(collection: JointCollection, *, lasting: str) -> str:
     """Describe the collection on one line; `lasting` describes its windows."""
     return (
-        f"{len(collection.attributes)} attributes, {collection.bits} bits a report, {lasting}, "
-        f"estimates {', '.join(each.name for each in collection.estimates)}"
+        f"{quantity(len(collection.attributes), 'attribute')}, {quantity(collection.bits, 'bit')} a report, "
+        f"{lasting}, estimates {', '.join(each.name for each in collection.estimates)}"
     )
 
 
@@ -60,7 +61,7 @@ def show_plan(planned: Plan) -> None:
     console = Console(highlight=False)
     console.print(
         f"Collection {planned.collection}, fingerprint {planned.fingerprint}: "
-        f"{planned.bits} bits a report, {_bytes(planned.report_bytes)} with padding.",
+        f"{quantity(planned.bits, 'bit')} a report, {quantity(planned.report_bytes, 'byte')} with padding.",
         markup=False,
     )
     relations = list(dict.fromkeys(loss.relation for loss in planned.privacy))
@@ -128,10 +129,6 @@ def _compared(other: OtherMechanism, estimates: Sequence[str]) -> str:
         f"errors are {times} of these: it is the better one for {verdict}. One report costs "
         f"{shown_epsilon(other.per_report)} with it."
     )
-
-
-def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def _state(estimate: EstimatePlan) -> str:

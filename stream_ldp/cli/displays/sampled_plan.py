@@ -12,6 +12,7 @@ from rich.table import Table
 from stream_ldp.cli.displays.plan_text import error_documents, print_head
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from stream_ldp.sampled.collection import SampledCollection
@@ -24,7 +25,7 @@ def summary(collection: SampledCollection, *, lasting: str) -> str:
     """Describe the collection on one line; `lasting` describes its windows."""
     questions = collection.questions
     return (
-        f"{len(collection.attributes)} attributes, each user asked about one at epsilon "
+        f"{quantity(len(collection.attributes), 'attribute')}, each user asked about one at epsilon "
         f"{shown_epsilon(questions.for_ever)}, {questions.bits} bits a report, {lasting}"
     )
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
@@ -25,8 +26,8 @@ def summary(collection: StringCollection, *, lasting: str) -> str:
     unit = "bytes" if collection.string.alphabet is None else "letters"
     return (
         f"strings of at most {collection.string.length} {unit} by {collection.method.name}, "
-        f"{len(questions.questions)} questions, each user asked one at epsilon {shown_epsilon(questions.epsilon)}, "
-        f"{questions.bits} bits a report, {lasting}"
+        f"{quantity(len(questions.questions), 'question')}, each user asked one at epsilon "
+        f"{shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, {lasting}"
     )
 
 
@@ -40,8 +41,8 @@ def show_plan(planned: Plan) -> None:
     console = Console(highlight=False)
     console.print(
         f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.method}, {planned.bits} bits "
-        f"a report, {planned.report_bytes} bytes with padding, by {', '.join(planned.randomizers)}; "
-        f"{planned.state_bytes} bytes for each report of a window.",
+        f"a report, {quantity(planned.report_bytes, 'byte')} with padding, by {', '.join(planned.randomizers)}; "
+        f"{quantity(planned.state_bytes, 'byte')} for each report of a window.",
         markup=False,
     )
     console.print(

@@ -21,6 +21,7 @@ from stream_ldp.cli.displays.estimate_text import (
     word,
 )
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,7 +104,7 @@ def _nothing(ranking: StringRanking) -> str:
 
 def _judgement(ranking: StringRanking, truth: TrueStrings | None) -> Iterable[str]:
     asked = ", ".join(f"{each.reports:,} of {each.asked}" for each in ranking.questions)
-    yield f"{ranking.reports:,} reports: {asked}"
+    yield f"{quantity(ranking.reports, 'report')}: {asked}"
     strings = ranking.strings or ()
     if strings:
         yield (
@@ -111,7 +112,7 @@ def _judgement(ranking: StringRanking, truth: TrueStrings | None) -> Iterable[st
             "look as frequent as the last"
         )
     if ranking.learnt is not None and ranking.learnt.shares.weight:
-        yield f"the windows before weigh as much as {ranking.learnt.shares.weight:,.0f} reports"
+        yield f"the windows before weigh as much as {quantity(ranking.learnt.shares.weight, 'report')}"
     yield from warning_lines(ranking)
     privacy = ranking.privacy
     yield f"{ranking.method} at epsilon {shown_epsilon(privacy.for_ever)} for ever: {privacy.assumption}"

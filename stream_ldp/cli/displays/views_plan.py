@@ -12,6 +12,7 @@ from rich.table import Table
 from stream_ldp.cli.displays.plan_text import error_documents, print_head
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from stream_ldp.views.collection import ViewsCollection
@@ -24,9 +25,10 @@ def summary(collection: ViewsCollection, *, lasting: str) -> str:
     """Describe the collection on one line; `lasting` describes its windows."""
     questions = collection.questions
     return (
-        f"{len(collection.attributes)} attributes in {len(questions.questions)} views, each user asked about one at "
+        f"{quantity(len(collection.attributes), 'attribute')} in "
+        f"{quantity(len(questions.questions), 'view')}, each user asked about one at "
         f"epsilon {shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, "
-        f"{len(collection.estimates)} estimates, {lasting}"
+        f"{quantity(len(collection.estimates), 'estimate')}, {lasting}"
     )
 
 

@@ -23,6 +23,7 @@ from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.evaluation import scores, trials
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS, parse_spec
@@ -221,7 +222,7 @@ def read_transactions(path: Path) -> Transactions:
     if not len(sets):
         raise DataError(f"{path}: empty; it needs a user's items on each line")
     if len(codes) < 2:
-        raise DataError(f"{path}: {len(codes)} different items; a ranking needs at least two")
+        raise DataError(f"{path}: {quantity(len(codes), 'different item')}; a ranking needs at least two")
     places = np.empty(len(codes), dtype=np.int64)
     places[[codes[name] for name in ordered(codes)]] = np.arange(len(codes))
     usual = int(np.quantile(sets.sizes, 0.9, method="inverted_cdf"))
@@ -258,6 +259,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         title="Published against the true top k of the users drawn",
         words=["method"],
         numbers=["k", "epsilon", "ndcg", "sd", "re", "sd", "f1", "mse", "coverage", "seconds"],
-        said=f"{settings['data']}: {settings['items']:,} items; {settings['users']:,} users, repeats: "
+        said=f"{settings['data']}: {quantity(settings['items'], 'item')}; "
+        f"{quantity(settings['users'], 'user')}, repeats: "
         f"{settings['repeats']}; {given}.",
     )

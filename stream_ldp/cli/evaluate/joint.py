@@ -21,6 +21,7 @@ from stream_ldp.collection.located import parse_values
 from stream_ldp.mechanisms import MECHANISMS, RRLDPSpec
 from stream_ldp.mechanisms.notation import read_spec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
 from stream_ldp.records.evaluation import MOST_USERS
@@ -341,7 +342,7 @@ _WINDOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
     report, for_ever = (shown_epsilon(settings[name]) for name in ("epsilon_per_report", "epsilon_for_ever"))
-    windows = f" in each of {settings['windows']} windows" if "windows" in settings else ""
+    windows = f" in each of {quantity(settings['windows'], 'window')}" if "windows" in settings else ""
     among = f" among {', '.join(settings['among'])}" if "among" in settings else ""
     (word, *_), *others = columns = _WINDOW_COLUMNS if "windows" in settings else _COLUMNS
     show_results(
@@ -349,8 +350,8 @@ def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
         title="Average variation distance to the truth of the users drawn",
         words=[word],
         numbers=[heading for heading, *_ in others],
-        said=f"{settings['data']}: {', '.join(settings['of'])}{among}: {settings['cells']:,} cells; "
-        f"{settings['users']:,} users{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
+        said=f"{settings['data']}: {', '.join(settings['of'])}{among}: {quantity(settings['cells'], 'cell')}; "
+        f"{quantity(settings['users'], 'user')}{windows}, repeats: {settings['repeats']}, stop: {settings['stop']}.\n"
         f"Epsilon between any two records: {report} a report, {for_ever} for ever.",
     )
     if "wanted" in settings:

@@ -20,6 +20,7 @@ from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.quantity import quantity
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.cohorts import COHORT_ORACLES
 from stream_ldp.sampled.evaluation import Candidate, scores, trials
@@ -221,6 +222,6 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         title="Errors to the truth of the users drawn",
         words=["oracle"],
         numbers=["epsilon", "mse", "expected", "avd", "seconds"],
-        said=f"{settings['data']}: {', '.join(settings['of'])}; {settings['users']:,} users, repeats: "
+        said=f"{settings['data']}: {', '.join(settings['of'])}; {quantity(settings['users'], 'user')}, repeats: "
         f"{settings['repeats']}.",
     )

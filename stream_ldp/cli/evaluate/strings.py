@@ -18,6 +18,7 @@ from stream_ldp.cli.inputs.table import Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.quantity import quantity
 from stream_ldp.strings.attribute import StringAttribute
 from stream_ldp.strings.evaluation import Candidate, scores, trials
 from stream_ldp.strings.spec import MAX_K, METHODS
@@ -128,6 +129,6 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         title=f"The {settings['k']} most frequent strings of the users drawn",
         words=["method"],
         numbers=["epsilon", "found", "told", "false", "nobody's", "expected", "covered", "seconds"],
-        said=f"{settings['data']}: {settings['of']}, {settings['strings']:,} different strings; "
-        f"{settings['users']:,} users, repeats: {settings['repeats']}.",
+        said=f"{settings['data']}: {settings['of']}, {quantity(settings['strings'], 'different string')}; "
+        f"{quantity(settings['users'], 'user')}, repeats: {settings['repeats']}.",
     )

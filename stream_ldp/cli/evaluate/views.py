@@ -17,6 +17,7 @@ from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.quantity import quantity
 from stream_ldp.views.design import candidates, ranked
 from stream_ldp.views.evaluation import Candidate, PerturbedRecords, Score, Views, drawn_sets, scores, trials
 from stream_ldp.views.expected import DEPENDENCE
@@ -175,5 +176,5 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         words=["design", "chosen"],
         numbers=["epsilon", "ways", "avd", "expected", "coverage", "seconds"],
         said=f"{settings['data']}: {len(settings['of'])} attributes of {min(settings['values'])} to "
-        f"{max(settings['values'])} values; {settings['users']:,} users, repeats: {settings['repeats']}.",
+        f"{max(settings['values'])} values; {quantity(settings['users'], 'user')}, repeats: {settings['repeats']}.",
     )

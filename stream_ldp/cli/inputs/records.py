@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import DataError
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -97,7 +98,7 @@ class RecordReader:
             self._columns = self._header(cells)
             return None
         if len(cells) != len(self._columns):
-            raise _BadLine(f"{len(cells)} values under {len(self._columns)} columns")
+            raise _BadLine(f"{quantity(len(cells), 'value')} under {quantity(len(self._columns), 'column')}")
         return self._collection.encode(dict(zip(self._columns, cells, strict=True)))
 
     def _header(self, cells: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from stream_ldp.collection.values import bin_of, labels_of_bins, number_of
 from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.extras import imported
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -204,7 +205,8 @@ def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str,
                 if not values:
                     continue  # an empty line, as many programs leave at the end
                 if len(values) != len(header):
-                    raise DataError(f"{path}:{lines.line_num}: {len(values)} values for {len(header)} columns")
+                    has = f"{quantity(len(values), 'value')} for {quantity(len(header), 'column')}"
+                    raise DataError(f"{path}:{lines.line_num}: {has}")
                 any_rows = True
                 yield (
                     f"{path}:{lines.line_num}",

@@ -16,6 +16,7 @@ from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.client import ItemPopulation
 from stream_ldp.collection.records import Missing
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from stream_ldp.cli.simulation.options import SimulateOptions
@@ -46,8 +47,8 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
     try:
         run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
     finally:
-        seconds = time.monotonic() - begun
-        typer.echo(f"{population.acknowledged} reports of {len(sets)} simulated users in {seconds:.1f} s")
+        seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
+        typer.echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
     typer.echo(f"true top {collection.method.k}:")
     for rank, (item, frequency) in enumerate(truth.top(collection.method.k).items(), start=1):
         typer.echo(f"{rank:4} {item} {frequency:.4f}")
@@ -61,13 +62,12 @@ async def _play(population: ItemPopulation, collection: ItemCollection, sets: It
         phases += 1
         about = collection.items.count if asked.candidates is None else len(asked.candidates)
         typer.echo(
-            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports} of {len(sets)} "
-            f"users reported on {about} items"
+            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports:,} of "
+            f"{quantity(len(sets), 'user')} reported on {quantity(about, 'item')}"
         )
 
     async with population:
         await population.run(epochs=epochs, on_phase=show)
     if missing := epochs * len(collection.method.phases) - phases:
-        typer.echo(
-            f"{missing} phases were never asked: is a worker running, and are its windows long enough?", err=True
-        )
+        asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"
+        typer.echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)

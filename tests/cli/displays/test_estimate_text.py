@@ -103,7 +103,7 @@ def test_a_plain_line_shows_an_estimate_with_its_most_probable_cells() -> None:
     line = plain_line(estimate_of(), truth=SURVEY_TRUTH)
     assert line.startswith(
         "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z bathing-mobility final reports=12345 certified=yes dependent=yes "
-        "plausible=yes distance=0.0500 no,_full=0.300±0.010 yes,_full=0.250±0.010"
+        "plausible=yes distance=0.0500 no,full=0.300±0.010 yes,full=0.250±0.010"
     )
     assert plain_line(wide(100)).endswith(" +94")
     assert "distance" not in plain_line(estimate_of(final=False))

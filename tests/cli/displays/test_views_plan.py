@@ -28,6 +28,6 @@ def test_the_plan_shows_designs_with_the_error_to_expect(capsys: pytest.CaptureF
 
 def test_the_summary_counts_the_views() -> None:
     assert summary(collection_of(), lasting="windows of 10 s") == (
-        "4 attributes in 6 views, each user asked about one at epsilon 4.000, 11 bits a report, 1 estimates, "
+        "4 attributes in 6 views, each user asked about one at epsilon 4.000, 11 bits a report, 1 estimate, "
         "windows of 10 s"
     )

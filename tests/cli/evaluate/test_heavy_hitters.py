@@ -162,7 +162,7 @@ def test_the_table_shows_every_method_with_its_numbers(sets: Path) -> None:
     [
         ([], (), "sets.txt: empty; it needs a user's items on each line"),
         (["", ""], (), "sets.txt: 0 different items; a ranking needs at least two"),
-        (["1", "1 1"], (), "sets.txt: 1 different items; a ranking needs at least two"),
+        (["1", "1 1"], (), "sets.txt: 1 different item; a ranking needs at least two"),
         (["1 2", "1,2"], (), "sets.txt:2: it has a comma, but the items of a line are separated by blanks"),
         (SETS, ("--k", "6"), "k is 6; from 1 to the 5 items of the domain"),
         (SETS, ("--k", "ten"), "--k is 'ten': expected whole numbers, separated by commas"),

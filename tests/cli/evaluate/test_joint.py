@@ -231,7 +231,7 @@ def test_the_table_shows_every_method_with_cells_and_epsilon(table: Path) -> Non
         (LINES, ("--stop", "soon"), "bathing,age", "'--stop'"),
         ([], (), "a", "people.csv: no first line with the names of columns"),
         (["a,b"], (), "a,b", "people.csv: no records below the header line"),
-        (["a,b", "0,0", "1"], (), "a,b", "people.csv:3: 1 values for 2 columns"),
+        (["a,b", "0,0", "1"], (), "a,b", "people.csv:3: 1 value for 2 columns"),
         (["a,b", "0,0", "1,2,3"], (), "a,b", "people.csv:3: 3 values for 2 columns"),
         (["a,b", "0,0", '1,"2"3'], (), "a,b", "people.csv:3: not CSV"),
         (["a,b,a", "0,0,0"], (), "a,b", "people.csv: two columns have the name 'a'"),

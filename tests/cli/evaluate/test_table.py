@@ -26,7 +26,7 @@ def test_columns_come_in_the_order_of_their_names(tmp_path: Path) -> None:
         ("a,b\n", "no records below the header line"),
         ("b\n1\n", "the first line has no column 'a'"),
         ("a,a\n1,2\n", "two columns have the name 'a'"),
-        ("a,b\n1\n", "1 values for 2 columns"),
+        ("a,b\n1\n", "1 value for 2 columns"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -46,7 +46,7 @@ def test_columns_are_found_by_name_and_others_left_out(tmp_path: Path) -> None:
             "bathing,mobility\nno,some\nno,wheelchair\n",
             r":3: attribute 'mobility': the given value is not one of none",
         ),
-        ("bathing,mobility\nno\n", r":2: 1 values for 2 columns"),
+        ("bathing,mobility\nno\n", r":2: 1 value for 2 columns"),
         ("bathing,mobility\nno,some,more\n", r":2: 3 values for 2 columns"),
         ('bathing,mobility\nno,"some\n', r"not CSV: unexpected end of data"),
         ("bathing,mobility\nno,s\udcffme\n", r"not text in UTF-8"),

@@ -36,7 +36,7 @@ def test_a_record_is_read(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["bathing,mobility", "no"], "it:2: 1 values under 2 columns"),
+        (["bathing,mobility", "no"], "it:2: 1 value under 2 columns"),
         (["bathing,mobility", "no,some,x"], "it:2: 3 values under 2 columns"),
         (["bathing,mobility", 'no,"some'], "it:2: not CSV: unexpected end of data"),
         (["bathing,mobility", b"no,\xff"], "it:2: not UTF-8"),

@@ -49,8 +49,8 @@ def test_a_population_is_as_large_as_asked_for(
     assert result.exit_code == 0
     assert "hides nothing: use it for simulated users only" in result.stderr
     lines = result.stdout.splitlines()
-    assert sum(" of 3000 users reported" in line for line in lines) == 4
-    assert lines[4].startswith(f"{sum(report_counts(broker))} reports of 3000 simulated users")
+    assert sum(" of 3,000 users reported" in line for line in lines) == 4
+    assert lines[4].startswith(f"{sum(report_counts(broker)):,} reports of 3,000 simulated users")
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_lost_reports_of_a_population_end_the_command_with_an_error(
     broker.error = MessageSizeTooLargeError()
     result = command_line(simulate, quick, "--data", data_file(tmp_path, "Alien\n"))
     assert result.exit_code == 1
-    assert "were not acknowledged" in result.stderr
-    assert "0 reports of 1 simulated users" in result.stdout
+    assert "was not acknowledged" in result.stderr
+    assert "0 reports of 1 simulated user" in result.stdout
 
 
 @pytest.mark.parametrize("option", ["--rate", "--windows"])

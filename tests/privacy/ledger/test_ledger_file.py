@@ -452,7 +452,7 @@ def test_a_command_remembers_what_the_one_before_spent(
     ]
     second = command_line(report, survey, records, "--budget", budget)
     assert second.exit_code == 1
-    assert second.stdout.startswith("1 reports of one user published\n"), "the line that it buys is published"
+    assert second.stdout.startswith("1 report of one user published\n"), "the line that it buys is published"
     assert "0.000 are left of a budget" in second.stderr
     assert broker.decoded().counts.sum() == 3
     assert ledger_file_of(secret_file).exists()
@@ -464,7 +464,7 @@ def test_different_records_of_one_user_are_published_only_if_agreed_to(
     records = csv_file(tmp_path, "no,some", "no,full", "no,some")
     result = command_line(report, survey, records, "--budget", "inf")
     assert result.exit_code == 1
-    assert result.stdout.startswith("1 reports of one user published\n")
+    assert result.stdout.startswith("1 report of one user published\n")
     assert "attribute 'mobility' has had another value" in result.stderr
     assert "--many-users" in result.stderr
     assert "--assume values --max-values N" in result.stderr

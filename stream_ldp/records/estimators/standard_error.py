@@ -7,6 +7,9 @@ it is the mean over all dependence that the reports leave open (evidence.py).
 For independent attributes, the variance of a cell is P0_w^2 S_w, with P0 the product of their marginals and
 S_w = sum_k e_k phi_k(w)^2. For others, there may be more users in a cell, or who look as if they were: then its
 variance is larger by the ratio of its noise that the reports show (`ProductBasis.noise_ratios`), and never smaller.
+For what the prior hides, the share of e_k that the reports do not resolve, this ratio is at least P_w / P0_w: the
+variance of a cell of a Dirichlet distribution is in proportion to its mean. Where few cells have all users, they would
+otherwise have the same errors as empty ones, and intervals of 95 % have held 75 % of them.
 
 A cell may have more users than the reports show, and more noise with them: one that the prior has drawn to nearly
 nothing would have no error. So it is taken for half of its own error larger.
@@ -44,10 +47,12 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     """
     prior = problem.prior
     product = prior.basis.product
-    share = prior.basis.variances(prior.cautious_errors)
-    square = product**2 * share * np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
+    shown = prior.basis.variances(prior.cautious_errors * prior.resolved)
+    hidden = prior.basis.variances(prior.cautious_errors * (1.0 - prior.resolved))
+    noise = np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
+    square = product**2 * (shown * noise + hidden * np.maximum(noise, fit.joint / product))
     rare = RareValues.of(fit.joint, prior.marginals, prior.share_errors)
-    square = np.maximum(square + _LARGER * np.sqrt(square) * product * share, rare.least)
+    square = np.maximum(square + _LARGER * np.sqrt(square) * product * (shown + hidden), rare.least)
     square = np.minimum(square, rare.most)
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _PARTITIONS = 4
+#: The status of a command that Ctrl-C ends before it has done anything, as shells have it.
+_INTERRUPTED = 130
 #: Number of users of the item collection for each user who reports to the survey in a second.
 _USERS = 4
 #: Columns of a terminal that has room for the panels of two collections, of about 90 each, side by side.
@@ -109,17 +111,18 @@ class _Demo:
         ending = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, ending.set)
-        with self._console.status("Starting a worker ..."):
-            await self._make_topics(broker, specs)
-            worker = Worker(
-                self._settings,
-                collections,
-                partitions={each.name: each.partitions for each in specs},
-                metrics=Metrics(each.name for each in collections),
-                writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
-            )
-            await worker.start()
+        worker = Worker(
+            self._settings,
+            collections,
+            partitions={each.name: each.partitions for each in specs},
+            metrics=Metrics(each.name for each in collections),
+            writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
+        )
         try:
+            with self._console.status("Starting a worker ..."):
+                await self._until(ending.wait(), [self._start(worker, broker, specs)])
+            if ending.is_set():
+                raise typer.Exit(_INTERRUPTED)
             reports = [part.report(self._settings) for part in self._parts]
             await self._until(ending.wait(), [worker.wait(), *reports, self._show()], seconds=seconds)
         finally:
@@ -132,9 +135,9 @@ class _Demo:
         end: Coroutine[None, None, object],
         works: Sequence[Coroutine[None, None, None]],
         *,
-        seconds: float | None,
+        seconds: float | None = None,
     ) -> None:
-        """Run the works, which go on for ever, until the end comes or one of them fails."""
+        """Run the works until the end comes, or one of them is done or fails."""
         tasks = [asyncio.ensure_future(work) for work in (end, *works)]
         await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finished = [task for task in tasks if task.done()]
@@ -143,6 +146,10 @@ class _Demo:
         await asyncio.gather(*tasks, return_exceptions=True)
         for task in finished:
             task.result()
+
+    async def _start(self, worker: Worker, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
+        await self._make_topics(broker, specs)
+        await worker.start()
 
     async def _make_topics(self, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
         if isinstance(broker, EmbeddedMock):

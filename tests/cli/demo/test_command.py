@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import signal
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
+import typer
+from rich.console import Console
+
+from stream_ldp.cli.demo import command
+from stream_ldp.cli.demo.films import Films
+from stream_ldp.kafka.embedded import EmbeddedMock
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.service.worker import Worker
 
 
 def demo(seconds: int) -> subprocess.CompletedProcess[str]:
@@ -40,3 +52,23 @@ def test_the_demo_ends_by_itself_with_a_joint_and_a_ranking_near_the_truth() -> 
     # By chance it were 1.6 of 40 films. Seven or eight are usual: the ninth is nearly as frequent as the eighth.
     assert int(found[1]) >= 6
     assert float(found[2]) < 0.05
+
+
+@pytest.mark.timeout(60)
+async def test_ctrl_c_ends_the_demo_while_its_worker_waits_for_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = asyncio.Event()
+    monkeypatch.setattr(Worker, "start", lambda _: _never(waiting))
+    with EmbeddedMock() as broker:
+        settings = Settings.load(brokers=broker.bootstrap, topic_prefix="demo", admin_port=0)
+        shown = command._Demo([Films(users=10)], settings, Console(file=StringIO()))
+        running = asyncio.ensure_future(shown.run(broker, seconds=None))
+        await waiting.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(typer.Exit) as ended:
+            await running
+    assert ended.value.exit_code == 130
+
+
+async def _never(waiting: asyncio.Event) -> None:
+    waiting.set()
+    await asyncio.Event().wait()

@@ -29,6 +29,8 @@ __all__ = ["MOST_CELLS", "views"]
 
 #: Cells of a joint distribution of five attributes beyond which most are empty, and AVD says little.
 MOST_CELLS = 5_000
+#: Numbers of attributes of the joint distributions, unless others are given.
+_WAYS = (2, 3, 5)
 #: What tells all attributes: the mechanism, and the form of LREMH that estimates from its reports.
 _RECORDS = {
     "rr-ldp": ("rr-ldp", "certificate"),
@@ -62,8 +64,13 @@ def views(
         ),
     ] = "auto,attributes,pairs,rr-ldp",
     ways: Annotated[
-        str, typer.Option(metavar="NUMBER,...", help="Numbers of attributes of the joint distributions.")
-    ] = "2,3,5",
+        str | None,
+        typer.Option(
+            metavar="NUMBER,...",
+            help="Numbers of attributes of the joint distributions.",
+            show_default="2,3,5, without those that are more than the table has",
+        ),
+    ] = None,
     sets: Annotated[int, typer.Option(min=1, help="Number of random sets of as many attributes.")] = 20,
     most_cells: Annotated[
         int, typer.Option(min=4, help="Most cells of a joint distribution; sets with more are not drawn.")
@@ -90,11 +97,13 @@ def views(
     what the formula gives that chooses designs. The values of an attribute are those that occur in the file. Seconds
     are those to estimate all sets of as many attributes, without making and counting reports.
     """
-    epsilons, wanted = numbers(epsilon, float, "--epsilon"), numbers(ways, int, "--ways")
+    epsilons = numbers(epsilon, float, "--epsilon")
     names = distinct(designs, "design")
     columns = columns_of(data) if of is None else distinct(of, "attribute")
     people, sizes = coded_columns(data, columns, bins=Binning.of(bins), missing=missing)
     users = users or len(people)
+    possible = [each for each in _WAYS if each <= len(sizes)] or [len(sizes)]
+    wanted = possible if ways is None else numbers(ways, int, "--ways")
     drawn = {each: _sets(sizes, each, sets=sets, most_cells=most_cells, seed=seed) for each in wanted}
     chosen = [
         _candidate(name, sizes, epsilon=each, users=users, dependence=dependence)

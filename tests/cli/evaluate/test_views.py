@@ -80,6 +80,12 @@ def test_what_cannot_be_evaluated_is_refused(table: Path, flags: list[str], prob
     assert problem in found.stderr
 
 
+def test_numbers_of_attributes_that_nobody_gave_are_no_more_than_the_table_has(table: Path) -> None:
+    found = run(table, "--of", "walks,bathes", "--epsilon", "1", "--users", "100", "--repeats", "1", "--json")
+    assert found.exit_code == 0, found.output
+    assert {each["ways"] for each in json.loads(found.stdout)["results"]} == {2}
+
+
 def test_one_user_is_too_few(table: Path) -> None:
     assert run(table, "--epsilon", "1", "--users", "1").exit_code == 2
 

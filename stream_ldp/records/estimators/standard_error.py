@@ -8,8 +8,8 @@ For independent attributes, the variance of a cell is P0_w^2 S_w, with P0 the pr
 S_w = sum_k e_k phi_k(w)^2. For others, there may be more users in a cell, or who look as if they were: then its
 variance is larger by the ratio of its noise that the reports show (`ProductBasis.noise_ratios`), and never smaller.
 For what the prior hides, the share of e_k that the reports do not resolve, this ratio is at least P_w / P0_w: the
-variance of a cell of a Dirichlet distribution is in proportion to its mean. Where few cells have all users, they would
-otherwise have the same errors as empty ones, and intervals of 95 % have held 75 % of them.
+variance of a cell of a Dirichlet distribution is in proportion to its mean. Where few cells have all users, they
+would otherwise have the same errors as empty ones, and intervals of 95 % have held 75 % of them.
 
 A cell may have more users than the reports show, and more noise with them: one that the prior has drawn to nearly
 nothing would have no error. So it is taken for half of its own error larger.

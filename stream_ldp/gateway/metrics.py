@@ -17,7 +17,7 @@ __all__ = ["REFUSALS", "GatewayMetrics"]
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 #: Why a request is refused, beside the reasons why a batch is.
-REFUSALS = ("unauthorized", "too_many_requests", "too_large", "busy", "brokers_unavailable")
+REFUSALS = ("unauthorized", "too_many_requests", "too_large", "unreadable_body", "busy", "brokers_unavailable")
 
 #: From a broker beside the gateway to the end of its patience.
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)

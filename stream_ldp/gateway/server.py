@@ -21,6 +21,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import ContentEncodingError
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 from prometheus_client.exposition import choose_encoder
 
@@ -302,7 +303,11 @@ class Gateway:
         return web.Response(text=f'{{"rounds": [{text}]}}', content_type="application/json")
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        try:
+            encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        except (TypeError, ValueError):
+            # It asks for a version that is no number.
+            encode, content_type = choose_encoder("")
         return web.Response(body=encode(self._metrics.registry), headers={"Content-Type": content_type})
 
     async def _livez(self, _: web.Request) -> web.Response:
@@ -327,6 +332,8 @@ async def _body(request: web.Request) -> bytes:
         return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
         raise _too_large("more") from error
+    except (web.RequestPayloadError, ContentEncodingError) as error:
+        raise _Refused(415, "unreadable_body", "the body does not have the encoding that its header names") from error
 
 
 def _too_large(found: str) -> _Refused:
@@ -334,7 +341,8 @@ def _too_large(found: str) -> _Refused:
 
 
 def _digest(token: str) -> bytes:
-    return sha256(token.encode()).digest()
+    # Of a token that is no text, aiohttp keeps the bytes as surrogates.
+    return sha256(token.encode(errors="surrogateescape")).digest()
 
 
 def _allowed(origin: str) -> dict[str, str]:

@@ -200,6 +200,37 @@ async def test_without_one_of_the_tokens_nobody_comes_in(reachable: FakeBroker) 
     assert len(reachable.sent) == 1
 
 
+async def test_bytes_that_are_no_text_are_refused_like_any_other_token_and_logged_nowhere(
+    reachable: FakeBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(Door(limiter=GENEROUS, tokens=frozenset({"right"}))) as session:
+        head = b"POST /v1/collections/care-survey/batches HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n"
+        address = session._base_url
+        assert address is not None
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        # The client of aiohttp sends no such header.
+        writer.write(head + b"Authorization: Bearer \xff\r\nContent-Length: 0\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 401 ")
+        writer.close()
+    assert not caplog.records, "a log of the failure would have the client's address"
+
+
+async def test_a_body_that_does_not_have_the_encoding_it_names_is_refused(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        status, answer = await post(session, b"no deflate", headers={"Content-Encoding": "deflate"})
+        assert (status, answer["reason"]) == (415, "unreadable_body")
+        line = 'stream_ldp_gateway_refused_total{collection="care-survey",reason="unreadable_body"}'
+        assert await sample(session, line) == 1
+
+
+async def test_metrics_are_served_whatever_a_client_says_it_accepts(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        accept = {"Accept": "application/openmetrics-text; version=newest"}
+        async with session.get("/metrics", headers=accept) as response:
+            assert response.status == 200
+            assert "stream_ldp_gateway_batches_total" in await response.text()
+
+
 async def test_a_client_that_sends_too_much_is_told_when_to_try_again(reachable: FakeBroker) -> None:
     async with opened(Door(limiter=Limiter(rate=0.01, burst=1))) as session:
         assert (await post(session, batch()))[0] == 200

@@ -74,6 +74,8 @@ class SampledAttribute(Part):
                 f"[{self.range[0]:g}, {self.range[1]:g}]",
                 "range",
             )
+        if self.range is not None and math.isinf(self.range[1] - self.range[0]):
+            raise Misplaced(f"the range of attribute {self.name!r} is too wide for numbers of 64 bits", "range")
         return self
 
     @property

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_ldp.cli.displays.digits import shown, shown_p
+from stream_ldp.cli.displays.printable import printable
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
@@ -209,8 +210,8 @@ def _labels(values: Sequence[Sequence[str]], *, between: str = ", ") -> list[str
 
 
 def word(label: str) -> str:
-    """Replace the blanks of a label, since blanks separate the words of a line."""
-    return label.replace(" ", "_")
+    """Write a label without blanks, since these separate the words of a line, and without the ends of a line."""
+    return printable(label).replace(" ", "_")
 
 
 def plausible(answer: Answer) -> str:

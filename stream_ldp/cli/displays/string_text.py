@@ -20,6 +20,7 @@ from stream_ldp.cli.displays.estimate_text import (
     warning_lines,
     word,
 )
+from stream_ldp.cli.displays.printable import printable
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
@@ -51,7 +52,7 @@ def strings_panel(ranking: StringRanking, *, truth: TrueStrings | None = None, r
     for each in strings[:rows]:
         row: list[RenderableType] = [
             str(each.rank),
-            Text(each.string),
+            Text(printable(each.string)),
             Bar(size=largest or 1.0, begin=0, end=each.projected, width=BAR_WIDTH, color="cyan"),
             *(shown(number, each.standard_error) for number in (each.projected, each.standard_error, each.raw)),
             f"{each.expected_false:.2g}",

@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from stream_ldp.cli.displays.digits import shown
+from stream_ldp.cli.displays.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,4 +70,10 @@ def _text(row: Mapping[str, Any], name: str) -> str:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) and name == "reports" else "" if value is None else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and name == "reports"
+        else ""
+        if value is None
+        else printable(str(value))
+    )

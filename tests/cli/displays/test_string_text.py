@@ -56,6 +56,14 @@ def test_a_ranking_of_nothing_says_why() -> None:
     assert " told=none" in strings_line(unanswered)
 
 
+def test_a_string_that_a_terminal_would_obey_is_spelt_out() -> None:
+    assert RANKING.strings is not None
+    strings = (RANKING.strings[0].model_copy(update={"string": "\x1b[2J\n"}),)
+    hostile = RANKING.model_copy(update={"strings": strings})
+    assert r" \x1b[2J\n=0." in strings_line(hostile)
+    assert r" \x1b[2J\n " in shown(hostile, truth=False)
+
+
 def test_the_truth_of_a_window_is_a_line() -> None:
     tally = StringTally(COLLECTION, users(COLLECTION, 100))
     tally.add(users(COLLECTION, 100), time_ms=20_000)

@@ -12,6 +12,7 @@ from rich.table import Table
 from stream_ldp.cli.displays.table_text import print_table, print_whole
 from stream_ldp.client.table import table_of
 from tests.client.examples import estimate_of, of_minute
+from tests.strings.examples import collection_of, ranking_of
 
 
 def test_what_all_rows_share_is_said_once_and_numbers_have_the_digits_of_their_errors(
@@ -30,6 +31,14 @@ def test_what_rows_do_not_share_is_a_column(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("window_start  ") and "mobility" in line for line in lines)
     assert max(map(len, lines)) > 80, "a pipe does not cut a line"
+
+
+def test_a_string_that_a_terminal_would_obey_is_spelt_out(capsys: pytest.CaptureFixture[str]) -> None:
+    ranking = ranking_of(collection_of())
+    assert ranking.strings is not None
+    strings = (ranking.strings[0].model_copy(update={"string": "\x1b[2J\n"}),)
+    print_table(table_of([ranking.model_copy(update={"strings": strings})]))
+    assert r"\x1b[2J\n" in capsys.readouterr().out
 
 
 def test_a_terminal_that_is_too_narrow_cuts_nothing_of_a_table() -> None:

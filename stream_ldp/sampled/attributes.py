@@ -22,6 +22,9 @@ __all__ = ["MAX_TEXT_BYTES", "SampledAttribute"]
 #: Longest text, as long as any label of a file may be: 200 characters of at most 4 bytes.
 MAX_TEXT_BYTES = 800
 
+#: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
+_NARROWEST, _WIDEST = 1e-100, 1e100
+
 
 class SampledAttribute(Part):
     """An attribute of a user: a name, and the values or the range of numbers that it may have.
@@ -74,8 +77,11 @@ class SampledAttribute(Part):
                 f"[{self.range[0]:g}, {self.range[1]:g}]",
                 "range",
             )
-        if self.range is not None and math.isinf(self.range[1] - self.range[0]):
-            raise Misplaced(f"the range of attribute {self.name!r} is too wide for numbers of 64 bits", "range")
+        if self.range is not None and not _NARROWEST <= self.range[1] - self.range[0] <= _WIDEST:
+            raise Misplaced(
+                f"the range of {self.name!r} has to be {_NARROWEST:g} to {_WIDEST:g} wide: take another unit",
+                "range",
+            )
         return self
 
     @property

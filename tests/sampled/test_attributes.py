@@ -64,7 +64,9 @@ def test_what_it_may_not_have_is_refused_and_not_repeated(
         ({"values": ("a", "b"), "clip": True}, "is no number that could be clipped"),
         ({"range": (1, 1)}, "needs two numbers, the smaller one first"),
         ({"range": (2, 1)}, "needs two numbers, the smaller one first"),
-        ({"range": (-1e308, 1e308)}, "is too wide"),
+        ({"range": (-1e308, 1e308)}, "take another unit"),
+        ({"range": (-1e200, 1e200)}, "take another unit"),
+        ({"range": (0, 1e-200)}, "take another unit"),
         ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),
     ],
 )

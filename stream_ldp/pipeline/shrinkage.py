@@ -109,7 +109,7 @@ class Frequencies(NamedTuple):
         inside = ndtr(high) - ndtr(low)
         at_low, at_high = (np.exp(-0.5 * end**2) / np.sqrt(2.0 * np.pi) for end in (low, high))
         within = inside > _LEAST_INSIDE
-        scale = np.maximum(inside, _TINY)
+        scale = np.where(within, inside, 1.0)
         shift = (at_low - at_high) / scale
         means = np.where(within, x + s * shift, np.where(x < 0.0, 0.0, self.widths))
         variances = np.where(within, s**2 * (1.0 + (low * at_low - high * at_high) / scale - shift**2), 0.0)

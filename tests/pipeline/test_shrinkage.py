@@ -52,6 +52,14 @@ def test_estimates_far_below_0_and_far_beyond_all_others_have_finite_means() -> 
     assert drawn.mean[3] == pytest.approx(80.0, abs=1.0)
 
 
+@pytest.mark.parametrize(("estimate", "nearest"), [(-25.5, 0.0), (26.5, 1.0)])
+def test_an_estimate_far_beyond_either_end_overflows_nowhere(estimate: float, nearest: float) -> None:
+    """At 25 errors beyond, the rest of the normal distribution is rounded to 0, and its density is not."""
+    drawn = Frequencies(np.ones(1), np.ones(1)).drawn(np.array([estimate]), np.ones(1))
+    assert drawn.mean == pytest.approx([nearest])
+    assert drawn.standard_deviation == pytest.approx([0.0])
+
+
 def test_more_estimates_than_bins_may_all_be_equal() -> None:
     """As those of 5,000 items are where no report supports any: that was a division by zero."""
     few, many = (Frequencies.learn(np.full(n, -0.1), np.full(n, 0.1)) for n in (10, 5_000))

@@ -41,7 +41,7 @@ def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, c
     known = [attribute.name for attribute in attributes]
     if unknown := [name for name in record if name not in known]:
         raise DataError(
-            f"{unknown[0]!r} is not an attribute of collection {collection!r}{suggestion(unknown[0], known)}"
+            f"{unknown[0]!r} is not an attribute of collection {collection!r}{suggestion(str(unknown[0]), known)}"
         )
     if missing := [name for name in known if name not in record]:
         raise DataError(f"attribute {missing[0]!r} is missing")

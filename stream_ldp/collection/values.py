@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,7 +127,7 @@ def encode_value(
         MissingValue: it is missing.
         DataError: it is none of the values. The message never repeats it.
     """
-    text = text_of(value)
+    text = text_of(value, what=f"attribute {attribute!r}: the given value")
     if text is None:
         if missing is None:
             raise MissingValue(attribute)
@@ -148,13 +149,34 @@ def number_of(text: str, *, attribute: str) -> float:
         raise DataError(f"attribute {attribute!r}: the given value is not a number") from None
 
 
-def text_of(value: Any) -> str | None:
-    """Return a value as text; a whole number has no decimal point, and a missing value is None."""
+def text_of(value: Any, *, what: str) -> str | None:
+    """Return a value as text; a whole number has no decimal point, and a missing value is None.
+
+    what: the value, as a message calls it.
+
+    Raises:
+        DataError: it holds others, as bytes and lists do, or is too long a number. The message never repeats it.
+    """
+    if isinstance(value, str):
+        return str(value) or None
+    if isinstance(value, Iterable):
+        raise DataError(f"{what} is not text, and not a number")
+    if value is None or _is_no_value(value):
+        return None
     if isinstance(value, float):
-        if math.isnan(value):
-            return None
         return str(int(value)) if value.is_integer() else repr(value)
-    return None if value is None or value == "" else str(value)
+    try:
+        return str(value)
+    except ValueError:
+        raise DataError(f"{what} has too many digits") from None
+
+
+def _is_no_value(value: Any) -> bool:
+    """Decide whether it stands for no value: NaN and NaT are not even equal to themselves, and NA does not say."""
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ArithmeticError):
+        return True
 
 
 def index_of(value: str, values: Sequence[str], *, attribute: str) -> int:

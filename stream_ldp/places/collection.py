@@ -89,7 +89,7 @@ class _Epsilon(Choice):
 
     def encode(self, value: Any) -> int:
         try:
-            return self._epsilons.index(float(text_of(value) or "nan"))
+            return self._epsilons.index(float(text_of(value, what="the epsilon") or "nan"))
         except ValueError:
             return super().encode(value)
 

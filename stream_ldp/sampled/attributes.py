@@ -121,7 +121,7 @@ class SampledAttribute(Part):
             MissingValue: it is missing.
             DataError: it is not in the list, not a number, or not in the range. The message never repeats the value.
         """
-        text = text_of(value)
+        text = text_of(value, what=f"attribute {self.name!r}: the given value")
         if self.values is not None:
             if text in self._positions:
                 return self._positions[text]
@@ -133,11 +133,12 @@ class SampledAttribute(Part):
         least, largest = self.range
         number = number_of(text, attribute=self.name)
         if self.clip and math.isfinite(number):
-            return min(max(number, least), largest)
+            number = min(max(number, least), largest)
         # This refuses NaN as well, which is in no range.
         if not least <= number <= largest:
             raise DataError(f"attribute {self.name!r}: the given number is not from {least:g} to {largest:g}")
-        return number
+        # -0.0 is 0, and must not have another permanent answer.
+        return number + 0.0
 
     def scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of the range in units in which it is from -1 to 1."""

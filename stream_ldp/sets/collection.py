@@ -79,7 +79,7 @@ class Items(Part):
         Raises:
             DataError: no item has this name. The message never repeats it, since a user may hold the item.
         """
-        name = text_of(name) or ""
+        name = text_of(name, what="an item of the set") or ""
         if self._positions is not None:
             if name in self._positions:
                 return self._positions[name]

@@ -60,7 +60,7 @@ class StringAttribute(Part):
             DataError: it is too long, has a letter that is not in the alphabet, or is not valid Unicode. The
                 message never repeats it.
         """
-        text = text_of(value)
+        text = text_of(value, what=f"attribute {self.name!r}: the given value")
         if text is None:
             raise MissingValue(self.name)
         try:

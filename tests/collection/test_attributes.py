@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stream_ldp.collection.attributes import encode_record
@@ -23,10 +25,14 @@ def test_a_record_is_encoded_in_the_order_of_the_attributes() -> None:
             {"bathing": "yes", "mobility": "full", "bath": "no"},
             "'bath' is not an attribute of collection 'care'; did you mean 'bathing'?",
         ),
+        (
+            {"bathing": "yes", "mobility": "full", 1: "no"},
+            "1 is not an attribute of collection 'care'; known are bathing, mobility",
+        ),
         ({"bathing": "maybe", "mobility": "full"}, "attribute 'bathing': the given value is not one of no, yes"),
     ],
 )
-def test_what_is_wrong_with_a_record_is_said_without_its_values(record: dict[str, str], message: str) -> None:
+def test_what_is_wrong_with_a_record_is_said_without_its_values(record: dict[Any, str], message: str) -> None:
     with pytest.raises(DataError) as raised:
         encode_record(record, ATTRIBUTES, collection="care")
     assert str(raised.value) == message

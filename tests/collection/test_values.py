@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,8 +107,26 @@ def test_a_missing_value_is_refused_where_there_is_none_for_it(value: object) ->
 
 
 def test_numbers_stand_for_their_text() -> None:
-    assert [text_of(value) for value in (3, 3.0, 3.5, "3.0", True)] == ["3", "3", "3.5", "3.0", "True"]
+    values = (3, 3.0, 3.5, "3.0", True)
+    assert [text_of(value, what="it") for value in values] == ["3", "3", "3.5", "3.0", "True"]
     assert encode_value(2.0, ["1", "2"], bins=None, missing=None, attribute="a") == 1
+
+
+@pytest.mark.parametrize("value", [np.float32("nan"), Decimal("nan"), Decimal("sNaN"), pd.NA, pd.NaT], ids=repr)
+def test_whatever_stands_for_no_value_is_a_missing_value(value: object) -> None:
+    assert text_of(value, what="it") is None
+
+
+@pytest.mark.parametrize("value", [b"no", ["no"], ("no",), {"no": 1}, np.array(["no"]), np.array([])], ids=repr)
+def test_what_holds_values_is_no_value(value: object) -> None:
+    """Its text would be told as if it were a value that users have, such as b'no'."""
+    with pytest.raises(DataError, match=r"^it is not text, and not a number$"):
+        text_of(value, what="it")
+
+
+def test_a_number_of_too_many_digits_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^it has too many digits$"):
+        text_of(10**5_000, what="it")
 
 
 def test_a_long_list_of_values_is_cut_in_messages() -> None:

@@ -21,6 +21,10 @@ def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
     assert AGE.scaled(np.array([0, 60, 120.0])).tolist() == [-1, 0, 1]
 
 
+def test_zero_has_one_form_so_that_it_has_one_permanent_answer() -> None:
+    assert [str(AGE.encode(each)) for each in ("0", "-0", "-0.0", -0.0, 0)] == ["0.0"] * 5
+
+
 def test_numbers_beyond_the_range_are_clipped_on_request_alone() -> None:
     clipped = AGE.model_copy(update={"clip": True})
     assert [clipped.encode(each) for each in ("-0.5", "41.5", "1e300")] == [0, 41.5, 120]

@@ -68,7 +68,7 @@ def read_columns(
     records: list[tuple[str, ...]] = []
     lacking, first = 0, ""
     for place, row in watched(read_rows(path, names), total=None, what="rows"):
-        texts = {name: text_of(row[name]) for name in names}
+        texts = {name: text_of(row[name], what=f"{place}: attribute {name!r}: the given value") for name in names}
         if None in texts.values():
             name = next(name for name, text in texts.items() if text is None)
             first = first or f"{place}: attribute {name!r}: the value is missing"

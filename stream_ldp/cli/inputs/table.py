@@ -85,7 +85,7 @@ class Binning:
         Raises:
             DataError: the value is no number, or in no bin. The message never repeats it.
         """
-        if name not in self.edges or (text := value_text(value)) is None:
+        if name not in self.edges or (text := value_text(value, what=f"attribute {name!r}: the given value")) is None:
             return value
         edges = self.edges[name]
         names = labels_of_bins(edges) if labels is None else labels

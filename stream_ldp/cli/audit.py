@@ -147,8 +147,7 @@ def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
         found = audited.findings(Path(directory))
     if found is None:
         fail(
-            f"{subject}: --client audits the reporters of records, sampled or whole, and of item sets: give the "
-            "collection file of one",
+            f"{subject}: --client audits the reporters of a collection: give the file of one",
             code=2,
         )
     rows = [{"promise": each.promise, "chance": each.chance, "result": each.problem or "holds"} for each in found]

@@ -211,7 +211,7 @@ def test_the_audit_of_a_client_says_which_promise_is_broken(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([MECHANISM, "--client"], "give the collection file of one"),
+        ([MECHANISM, "--client"], "give the file of one"),
         ([MECHANISM, "--client", "--exact"], "give one of them"),
         ([MECHANISM, "--client", "--seed", 1], "--client has no number of trials"),
     ],

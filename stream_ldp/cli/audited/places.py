@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -65,8 +66,11 @@ class _Places:
             for attack in randomizer_attacks(each, noise=noise)
         )
 
-    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
-        return None
+    def findings(self, directory: Path) -> list[Finding] | None:
+        from stream_ldp.client.audit.reporter import audit_reporter  # noqa: PLC0415
+        from stream_ldp.client.audit.subjects import PlaceSubject  # noqa: PLC0415
+
+        return asyncio.run(audit_reporter(PlaceSubject(self.collection), directory))
 
     @property
     def _asked(self) -> dict[Randomizer, PlaceQuestion]:

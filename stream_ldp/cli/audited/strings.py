@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ __all__ = ["audited"]
 
 def audited(collection: StringCollection) -> Audited:
     """Return the questions of a collection of strings."""
-    return _Strings(questions=collection.method.questions)
+    return _Strings(collection=collection)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,20 +38,20 @@ class _Strings:
     and the draws of all are independent: the losses add up, and two strings attain the sum if all inputs differ.
     """
 
-    questions: StringQuestions
+    collection: StringCollection
 
     def enumerated(self) -> Exact:
-        found = [OneReport(randomizer=each).enumerated() for each in self.questions.randomizers]
+        found = [OneReport(randomizer=each).enumerated() for each in self._questions.randomizers]
         results: list[Row] = [
             {"randomizer": each.title, **exact.results[0]}
-            for each, exact in zip(self.questions.randomizers, found, strict=True)
+            for each, exact in zip(self._questions.randomizers, found, strict=True)
         ]
         results.append(
             {
                 "randomizer": "all",
                 "neighbours": "any two strings",
                 "reports": math.inf,
-                "claimed": self.questions.epsilon,
+                "claimed": self._questions.epsilon,
                 "enumerated": sum(each["enumerated"] for each in results),
             }
         )
@@ -64,8 +65,15 @@ class _Strings:
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return tuple(
-            attack for each in self.questions.randomizers for attack in randomizer_attacks(each, noise=noise)
+            attack for each in self._questions.randomizers for attack in randomizer_attacks(each, noise=noise)
         )
 
-    def findings(self, directory: Path) -> list[Finding] | None:  # noqa: ARG002
-        return None
+    def findings(self, directory: Path) -> list[Finding] | None:
+        from stream_ldp.client.audit.reporter import audit_reporter  # noqa: PLC0415
+        from stream_ldp.client.audit.subjects import StringSubject  # noqa: PLC0415
+
+        return asyncio.run(audit_reporter(StringSubject(self.collection), directory))
+
+    @property
+    def _questions(self) -> StringQuestions:
+        return self.collection.method.questions

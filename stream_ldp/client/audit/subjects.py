@@ -8,34 +8,41 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from stream_ldp.client.audit.repeatable import SameWords
+from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.sampled.permanent import asked, permanent_answers
+from stream_ldp.strings import permanent as string_answers
+from stream_ldp.strings.layout import StringLayout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
+    from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.wire import RowFormat
+    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.sampled.questions import Question
+    from stream_ldp.strings.collection import StringCollection
 
     #: A record as a collection encodes it.
     Record = tuple[Any, ...]
 
-__all__ = ["JointSubject", "SampledSubject", "Subject"]
+__all__ = ["JointSubject", "PlaceSubject", "SampledSubject", "StringSubject", "Subject"]
 
 
 class Subject(Protocol):
     """A collection whose reporter is audited, and what is expected of it.
 
-    records: at least two different ones; the last differs from the first in every attribute.
+    records: at least two different ones; the last differs from the first in every attribute that is hidden.
     noises: sources of fresh noise with which two reports of a user must be the same.
     equal_noise: a bound on the chance that two reports of one permanent response are the same.
     asks_part: whether users are asked about a part of their record.
@@ -126,11 +133,28 @@ class JointSubject:
         return record
 
 
-class SampledSubject:
+class _Unlinked:
+    """A collection that asks all of its users, or a sample, and does not link what they answer."""
+
+    collection: CollectionOfRecords
+    linked_ms: int | None = None
+
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
+        """See `Subject.asks`."""
+        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
+        return asked
+
+    def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:  # noqa: ARG002
+        """See `Subject.pseudonym`: there is none."""
+        return b""
+
+
+class SampledSubject(_Unlinked):
     """A collection whose users are each asked one question, and repeat their answer."""
 
     def __init__(self, collection: AskingCollection) -> None:
-        self.collection, self.layout = collection, SampledLayout(collection)
+        self.collection: AskingCollection = collection
+        self.layout = SampledLayout(collection)
         first, last = (
             collection.encode({each.name: str((each.range or each.labels)[end]) for each in collection.attributes})
             for end in (0, -1)
@@ -149,7 +173,6 @@ class SampledSubject:
             SeededEntropy(0)
         ]
         self.equal_noise, self.asks_part = 1.0, True
-        self.linked_ms: int | None = None
         if len(second) == len(collection.questions.questions):
             # The chance that two bits are equal is least certain where a permanent bit is least noisy.
             self.equal_noise = max(max(p**2 + (1 - p) ** 2, q**2 + (1 - q) ** 2) ** size for p, q, size in second)
@@ -162,19 +185,10 @@ class SampledSubject:
         """See `Subject.reporter`."""
         return SampledReporter(self.collection, **options)
 
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
-        """See `Subject.asks`."""
-        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
-        return asked
-
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """See `Subject.row`."""
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
         return self.collection.questions.instantaneous(answers, entropy=entropy).tobytes()
-
-    def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:  # noqa: ARG002
-        """See `Subject.pseudonym`: there is none."""
-        return b""
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:
         """See `Subject.epsilon`: that of the one answer."""
@@ -188,6 +202,79 @@ class SampledSubject:
         of = self.collection.questions.questions[number].of
         last = self.records[-1] if record != self.records[-1] else self.records[0]
         return tuple(value if place in of else last[place] for place, value in enumerate(record))
+
+
+class StringSubject(_Unlinked):
+    """A collection of strings, which are short and long."""
+
+    def __init__(self, collection: StringCollection) -> None:
+        self.collection: StringCollection = collection
+        self.layout = StringLayout(collection)
+        letters = collection.string.alphabet or "ab"
+        length = collection.string.length
+        self.records: list[Record] = list(
+            map(collection.string.encode, dict.fromkeys([letters[0], letters[0] * length, letters[1] * length]))
+        )
+        self.noises: list[Entropy] = [SeededEntropy(0)]
+        self.equal_noise, self.asks_part = 1.0, True
+
+    def reporter(self, **options: Any) -> RecordReporter:
+        """See `Subject.reporter`."""
+        return StringReporter(self.collection, **options)
+
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
+        """See `Subject.row`."""
+        table = self.collection.table([record])
+        return string_answers.permanent_answers(self.collection, table, secrets=[secret]).tobytes()
+
+    def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
+        """See `Subject.epsilon`: that of the one answer."""
+        return self.collection.method.questions.epsilon
+
+    def unasked(self, record: Record, secret: bytes) -> Record:
+        """See `Subject.unasked`: a string with another end."""
+        string = self.collection.string
+        ends = ((*record[:cut], *other[cut:]) for other in self.records for cut in range(1, string.length))
+        others = [each for each in ends if each != record and string.valid(np.array([each]))[0]]
+        held = self._held(record, secret)
+        return next((each for each in others if self._held(each, secret) == held), record)
+
+    def _held(self, record: Record, secret: bytes) -> list[int]:
+        """Return what the randomizers are given."""
+        numbers, seeds = string_answers.asked(self.collection, secrets=[secret])
+        (held,) = self.collection.method.questions.inputs(numbers, seeds, self.collection.table([record])).tolist()
+        found: list[int] = held
+        return found
+
+
+class PlaceSubject(_Unlinked):
+    """A collection of places, whose users have all chosen the root and the least epsilon, which they tell."""
+
+    def __init__(self, collection: PlaceCollection) -> None:
+        self.collection: PlaceCollection = collection
+        self.layout = SampledLayout(collection)
+        last = len(collection.tree.places) - 1
+        self.records: list[Record] = [(place, 0, 0) for place in sorted({0, last // 2, last})]
+        self.noises: list[Entropy] = [SeededEntropy(0)]
+        self.equal_noise, self.asks_part = 1.0, False
+
+    def reporter(self, **options: Any) -> RecordReporter:
+        """See `Subject.reporter`."""
+        return PlaceReporter(self.collection, **options)
+
+    def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
+        """See `Subject.row`."""
+        table = self.collection.table([record])
+        numbers = self.collection.chosen(table)
+        return permanent_answers(self.collection, table, secrets=[secret], numbers=numbers).tobytes()
+
+    def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
+        """See `Subject.epsilon`: that which the users have chosen."""
+        return self.collection.mechanism_spec.epsilon[0]
+
+    def unasked(self, record: Record, secret: bytes) -> Record:  # noqa: ARG002
+        """See `Subject.unasked`: all of a record is asked about."""
+        return record
 
 
 def _equal_noise(question: Question) -> float:

@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 from stream_ldp.client.audit.reporter import Auditor, audit_reporter
-from stream_ldp.client.audit.subjects import JointSubject, SampledSubject, Subject
+from stream_ldp.client.audit.subjects import JointSubject, PlaceSubject, SampledSubject, StringSubject, Subject
+from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.sampled.collection import SampledCollection
 from tests.client.examples import collection_of
+from tests.places import examples as places
+from tests.strings import examples as strings
 from tests.views.examples import collection_of as views_collection
 
 TEXT = """
@@ -34,7 +38,11 @@ def auditor(directory: Path) -> Auditor:
     return Auditor(SampledSubject(HEALTH), directory)
 
 
-@pytest.mark.parametrize("subject", [JointSubject(collection_of()), SampledSubject(HEALTH)], ids=["joint", "sampled"])
+@pytest.mark.parametrize(
+    "subject",
+    [JointSubject(collection_of()), SampledSubject(HEALTH), StringSubject(strings.collection_of())],
+    ids=["joint", "sampled", "strings"],
+)
 def test_the_last_record_differs_from_the_first_in_all(subject: Subject) -> None:
     first, last = subject.records[0], subject.records[-1]
     assert all(one != other for one, other in zip(first, last, strict=True))
@@ -102,3 +110,63 @@ async def test_a_reporter_whose_row_depends_on_what_is_not_asked_is_found(
 async def test_a_ledger_that_charges_too_little_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(PrivacyLedger, "answer_reports", lambda *_, **__: ())
     assert await auditor(tmp_path).charges() != []
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        StringSubject(strings.collection_of()),
+        StringSubject(strings.collection_of("epsilon: 0.5", "length: 1")),
+        StringSubject(strings.collection_of("epsilon: 3, method: rappor-unknown", "length: 3, alphabet: aé")),
+        PlaceSubject(places.collection_of()),
+    ],
+    ids=["letters", "one byte", "pairs of letters", "places"],
+)
+async def test_honest_reporters_of_strings_and_places_break_no_promise(subject: Subject, tmp_path: Path) -> None:
+    """It fails by chance in 16 of 10^6 runs."""
+    assert [each for each in await audit_reporter(subject, tmp_path) if each.problem is not None] == []
+
+
+def test_a_string_has_another_end_where_its_beginning_is_asked_about() -> None:
+    subject = StringSubject(strings.collection_of())
+    others = {subject.unasked(subject.records[-1], bytes([user] * SECRET_BYTES)) for user in range(20)}
+    assert len(others) > 1
+    assert subject.records[-1] in others, "some users are asked about the whole string"
+
+
+@pytest.mark.parametrize(
+    ("reporter", "subject"),
+    [
+        (StringReporter, StringSubject(strings.collection_of())),
+        (PlaceReporter, PlaceSubject(places.collection_of())),
+    ],
+    ids=["strings", "places"],
+)
+async def test_reporters_of_strings_and_places_that_answer_afresh_or_beside_the_ledger_are_found(
+    reporter: Any, subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    original = reporter._perturbed
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            reporter,
+            "_perturbed",
+            lambda self, table, *, secrets, memoises: original(self, table, secrets=secrets, memoises=False),
+        )
+        assert await Auditor(subject, tmp_path).permanence() != []
+    monkeypatch.setattr(reporter, "_charged", lambda *_, **__: ())
+    (charged := tmp_path / "charged").mkdir()
+    assert await Auditor(subject, charged).charges() != []
+
+
+async def test_a_reporter_of_strings_whose_row_depends_on_an_end_that_is_not_asked_about_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    original = StringReporter._perturbed
+
+    def tells(self: StringReporter, table: Any, *, secrets: Any, memoises: bool) -> Any:
+        rows = original(self, table, secrets=secrets, memoises=memoises)
+        rows[:, -1] ^= np.array([crc32(bytes(string)) & 1 for string in table.tolist()], dtype=np.uint8)
+        return rows
+
+    monkeypatch.setattr(StringReporter, "_perturbed", tells)
+    assert await Auditor(StringSubject(strings.collection_of()), tmp_path).silence() != []

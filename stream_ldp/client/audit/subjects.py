@@ -193,7 +193,9 @@ class SampledSubject(_Unlinked):
     def epsilon(self, secret: bytes, *, reports: int) -> float:
         """See `Subject.epsilon`: that of the one answer."""
         (number,) = asked(self.collection, secrets=[secret]).tolist()
-        loss: float = self.collection.questions.questions[number].randomizer.loss(reports=reports)
+        randomizer = self.collection.questions.questions[number].randomizer
+        # Only of these answers does a ledger charge less for one report than for all that there can be.
+        loss: float = randomizer.loss(reports=reports if isinstance(randomizer, RepeatedResponse) else math.inf)
         return loss
 
     def unasked(self, record: Record, secret: bytes) -> Record:

@@ -60,6 +60,15 @@ async def test_a_reporter_that_perturbs_its_answer_again_breaks_no_promise(tmp_p
     assert [each for each in await audit_reporter(SampledSubject(collection), tmp_path) if each.problem] == []
 
 
+async def test_a_reporter_of_a_bloom_filter_with_a_second_noise_breaks_no_promise(tmp_path: Path) -> None:
+    """The ledger charges the first report with all that further ones will show."""
+    collection = SampledCollection.parse(
+        "collection: sites\nmechanism: {kind: sampled, epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75}\n"
+        "attributes: [{name: site, candidates: [a, b, c]}]\nwindow: {size: 10s}\n"
+    )
+    assert [each for each in await audit_reporter(SampledSubject(collection), tmp_path) if each.problem] == []
+
+
 async def test_honest_sampled_reporters_break_no_promise(tmp_path: Path) -> None:
     """It fails by chance in 4 of 10^6 runs."""
     found = await audit_reporter(SampledSubject(HEALTH), tmp_path)

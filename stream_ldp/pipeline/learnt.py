@@ -165,19 +165,19 @@ def updated(
     found: NDArray[np.float64],
     errors: NDArray[np.float64],
     *,
-    permanent: float,
+    permanent: NDArray[np.float64] | float,
     reports: float,
     elapsed: int = 1,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
     prior: Frequencies | None = None,
 ) -> Updated:
-    """Estimate numbers of a window with those before it, where one share of all noise is permanent.
+    """Estimate numbers of a window with those before it, where a share of each number's error is permanent.
 
     past: what the window before leaves; None if there was none.
     found: unbiased estimates of the window alone, shape (numbers,).
     errors: their standard errors, of noise and of the sampling of users.
-    permanent: the share of their squares that is the same in every window.
+    permanent: the share of their squares that is the same in every window, of each number or of all.
     reports: number of reports that the estimates are made of, positive.
     elapsed: number of windows since the one before, at least 1.
     spread: variance of each number among users; None for shares of them.

@@ -58,6 +58,12 @@ class NextPhase(MessagePart):
     doubt: Finite = Field(
         default=0.0, ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
     )
+    share: Finite = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="the candidates' part of all items that were estimated, by their frequencies",
+    )
     candidates: tuple[int, ...] = Field(description="numbers of the items asked about, ascending")
 
     @classmethod
@@ -65,7 +71,13 @@ class NextPhase(MessagePart):
         """Convert an inquiry about candidates to its part of a message, in canonical order."""
         asked = inquiry.canonical.candidates
         candidates = () if asked is None else tuple(asked.tolist())
-        return cls(padding=inquiry.padding, correction=inquiry.correction, doubt=inquiry.doubt, candidates=candidates)
+        return cls(
+            padding=inquiry.padding,
+            correction=inquiry.correction,
+            doubt=inquiry.doubt,
+            share=inquiry.share,
+            candidates=candidates,
+        )
 
 
 class EpochPrivacy(MessagePart):
@@ -104,7 +116,12 @@ class EarlierEpochs(MessagePart):
     epoch: int
     items: tuple[int, ...] = Field(description="numbers of the items in the collection, from 0")
     frequency: tuple[Finite, ...] = Field(description="of each, not held to [0, 1]")
-    variance: tuple[Finite, ...] = Field(description="expected squared error of each")
+    variance: tuple[Finite, ...] = Field(
+        description="expected squared error of each, without the doubt about larger sets, the same in all epochs"
+    )
+    doubt: tuple[Finite, ...] | None = Field(
+        default=None, description="standard deviation of that doubt in each; null if there was none"
+    )
     evidence: tuple[Finite, ...] = Field(
         description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
     )
@@ -112,8 +129,10 @@ class EarlierEpochs(MessagePart):
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
         lengths = {len(self.items), len(self.frequency), len(self.variance)}
+        if self.doubt is not None:
+            lengths.add(len(self.doubt))
         if len(lengths) > 1:
-            raise ValueError(f"items, frequencies and variances differ in number: {sorted(lengths)}")
+            raise ValueError(f"items and what belongs to them differ in number: {sorted(lengths)}")
         return self
 
 
@@ -206,6 +225,7 @@ class Ranking(AnswerMessage):
             padding=self.next_phase.padding,
             correction=self.next_phase.correction,
             doubt=self.next_phase.doubt,
+            share=self.next_phase.share,
         )
 
     @property

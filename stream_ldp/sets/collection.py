@@ -136,6 +136,12 @@ class ItemCollection(Collection):
             raise Misplaced("a phase takes a whole window: leave hop out", "window", "hop")
         if window.memory is not None:
             raise Misplaced("every epoch asks anew: leave memory out", "window", "memory")
+        if window.reports_per_user != 1.0:
+            raise Misplaced(
+                "a user reports once to each phase of an epoch: leave it out",
+                "window",
+                "reports_per_user",
+            )
         if len(self.method.phases) == 1:
             return self
         if window.idle_timeout_ms is None:

@@ -89,7 +89,8 @@ class Inquiry:
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.
     doubt: standard deviation of what sets with more than `padding` candidates may cost a frequency, beyond the
-        correction, as a share of it; 0 if nothing tells of such sets.
+        correction, as a share of it.
+    share: the candidates' part of all items that the estimate before is about, by their frequencies.
     """
 
     phase: int
@@ -97,6 +98,7 @@ class Inquiry:
     padding: int
     correction: float = 1.0
     doubt: float = 0.0
+    share: float = 1.0
 
     @property
     def canonical(self) -> Inquiry:
@@ -126,12 +128,15 @@ class RankingEstimate:
         averages out. Sets that are larger than the padding of a phase make it too low.
     standard_error: standard error of each frequency, float64, shape (c,).
     noise: standard error if nobody holds an item, of which nothing can be lost, shape (c,); None if it is the same.
+    unseen: the part of the standard error that is a doubt about larger sets, which is the same in every epoch, shape
+        (c,); None if there is none.
     """
 
     items: NDArray[np.int64]
     frequency: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     noise: NDArray[np.float64] | None = None
+    unseen: NDArray[np.float64] | None = None
 
 
 class Method(Protocol):

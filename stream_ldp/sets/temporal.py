@@ -2,12 +2,12 @@
 
 A result leaves its candidates with their frequencies and errors to the next epoch, whose rankings pass it on until
 its own last phase. An item that was no candidate then has no past. Users answer every epoch with new noise, so those
-who return say something new.
+who return say something new. What sets larger than the padding have cost is the same in every epoch: more epochs
+leave that doubt as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,9 +15,10 @@ import numpy as np
 from stream_ldp.pipeline.learnt import places_among, updated
 from stream_ldp.pipeline.local_level import Level
 from stream_ldp.sets.answer import EarlierEpochs, Learnt
+from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
-    from stream_ldp.sets.phases import RankingEstimate
+    from numpy.typing import NDArray
 
 __all__ = ["Result", "learn"]
 
@@ -38,20 +39,25 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
     reports: number of reports of the last phase, at least 1.
     """
     items, alone = estimate.items, estimate.frequency
+    doubt = np.zeros(len(items)) if estimate.unseen is None else estimate.unseen
+    places = places_among(items.tolist(), () if earlier is None else earlier.items)
     after = updated(
         None if earlier is None else _level(earlier),
         alone,
         estimate.standard_error,
-        permanent=0.0,
+        permanent=_squared_share(doubt, estimate.standard_error),
         reports=float(reports),
         elapsed=1 if earlier is None else epoch - earlier.epoch,
-        places=places_among(items.tolist(), () if earlier is None else earlier.items),
+        places=places,
     )
-    frequency, error, left = after.mean, after.standard_error, after.level.variances
-    order = np.argsort(-frequency, kind="stable")
-    frequency, error, left = frequency[order], error[order], left[order]
+    if earlier is not None and earlier.doubt is not None:
+        past = np.where(places >= 0, after.reports / (after.reports + reports), 0.0)
+        doubt = (1.0 - past) * doubt + past * np.array(earlier.doubt)[places]
+    error = np.hypot(np.sqrt(after.level.variances), doubt)
+    order = np.argsort(-after.mean, kind="stable")
+    items, frequency = items[order], after.mean[order]
     return Result(
-        estimate=replace(estimate, items=items[order], frequency=frequency, standard_error=error),
+        estimate=RankingEstimate(items=items, frequency=frequency, standard_error=error[order]),
         learnt=Learnt(
             alone=tuple(alone[order].tolist()),
             weight=after.reports,
@@ -60,19 +66,26 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
         ),
         left=EarlierEpochs(
             epoch=epoch,
-            items=tuple(items[order].tolist()),
+            items=tuple(items.tolist()),
             frequency=tuple(frequency.tolist()),
-            variance=tuple(left.tolist()),
+            variance=tuple(after.level.variances[order].tolist()),
+            doubt=tuple(doubt[order].tolist()),
             evidence=tuple(after.level.evidence.tolist()),
         ),
     )
 
 
 def _level(earlier: EarlierEpochs) -> Level:
-    """Return what earlier epochs have left, none of whose noise is permanent."""
+    """Return what earlier epochs have left, which has as much doubt about larger sets as any epoch."""
     return Level(
         mean=np.array(earlier.frequency, dtype=np.float64),
         variances=np.array(earlier.variance, dtype=np.float64),
         permanent=np.ones(len(earlier.items)),
         evidence=np.array(earlier.evidence),
     )
+
+
+def _squared_share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute which share of a variance another one is, from standard deviations."""
+    found: NDArray[np.float64] = np.minimum(part / np.maximum(whole, np.finfo(np.float64).tiny), 1.0) ** 2
+    return found

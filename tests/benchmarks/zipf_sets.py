@@ -40,10 +40,16 @@ def zipf_sets(
 
 
 def long_tailed_sets(
-    *, users: int = 100_000, domain: int = 4_096, exponent: float = 1.1, power: float = 1.6, max_size: int = 267
+    *,
+    users: int = 100_000,
+    domain: int = 4_096,
+    exponent: float = 1.1,
+    power: float = 1.6,
+    max_size: int = 267,
+    seed: int = 0,
 ) -> ItemSets:
     """Sets of 1 to `max_size` items, as many in proportion to size^-power, of items like those of `zipf_sets`."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     shares = np.arange(1, max_size + 1) ** -power
     wanted = 1 + rng.choice(max_size, users, p=shares / shares.sum())
     return _filled(wanted, rng, domain=domain, exponent=exponent)

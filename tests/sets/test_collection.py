@@ -94,6 +94,11 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("window: {size: 60s}\n", "", "1:1: window: this key is required"),
         ("60s", "60s, hop: 30s", "4:26: window.hop: a phase takes a whole window: leave hop out"),
         ("60s", "60s, memory: 0.5", "4:29: window.memory: every epoch asks anew: leave memory out"),
+        (
+            "60s",
+            "60s, reports_per_user: 2",
+            "4:39: window.reports_per_user: a user reports once to each phase of an epoch: leave it out",
+        ),
         ("60s", "60s, idle_timeout: never", "4:35: window.idle_timeout: clients are silent until they know"),
         ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
         ("60s}", "60s}\nepochs: weekly", "5:9: epochs: expected 'sequential' or 'pipelined', got 'weekly'"),

@@ -13,6 +13,7 @@ from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import EarlierEpochs, Learnt, Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods.larger_sets import doubted
 from stream_ldp.sets.phases import RankingEstimate
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.series import PhaseSeries
@@ -120,3 +121,46 @@ def test_an_item_that_was_no_candidate_has_its_own_estimate() -> None:
     found = learn(estimate([4, 9]), left, epoch=1, reports=1_000).estimate
     assert dict(zip(found.items.tolist(), found.standard_error.tolist(), strict=True))[9] == 0.02
     assert dict(zip(found.items.tolist(), found.standard_error.tolist(), strict=True))[4] < 0.02
+
+
+def test_more_epochs_take_nothing_from_the_doubt_about_larger_sets() -> None:
+    """Every epoch counts the same four fifths of each frequency, with noise of a hundredth, and says so.
+
+    A result passes through its bytes. One in which the doubt were noise would be sure of what is too low.
+    """
+    truth, rng = np.array([0.5, 0.4, 0.3]), np.random.default_rng(6)
+    left: EarlierEpochs | None = None
+    for epoch in range(12):
+        noise = RankingEstimate(
+            items=np.arange(3), frequency=0.8 * truth + rng.normal(0.0, 0.01, 3), standard_error=np.full(3, 0.01)
+        )
+        estimate, _, left = learn(doubted(noise, 0.2), left, epoch=epoch, reports=1_000)
+        left = EarlierEpochs.model_validate_json(left.model_dump_json())
+    assert left is not None
+    off = np.abs(estimate.frequency - truth[estimate.items])
+    assert (off <= 1.96 * estimate.standard_error).all()
+    assert (np.array(left.variance) < 0.008**2).all()
+
+
+def test_a_result_has_the_doubt_of_the_epochs_that_it_is_made_of() -> None:
+    """Four fifths of each frequency are counted: ten epochs say so, and the last one says nothing of it."""
+    truth = np.array([0.5, 0.4, 0.3])
+    noise = RankingEstimate(items=np.arange(3), frequency=0.8 * truth, standard_error=np.full(3, 0.01))
+    left: EarlierEpochs | None = None
+    for epoch in range(10):
+        left = learn(doubted(noise, 0.2), left, epoch=epoch, reports=1_000).left
+    estimate, learnt, left = learn(noise, left, epoch=10, reports=1_000)
+    share = learnt.weight / (learnt.weight + 1_000)
+    doubt = 0.2 * 0.8 * truth * share
+    assert left.doubt == pytest.approx(doubt)
+    assert (estimate.standard_error > doubt).all()
+
+
+def test_results_of_an_earlier_release_say_nothing_of_the_doubt_and_are_learnt_from() -> None:
+    noise = RankingEstimate(items=np.arange(3), frequency=np.full(3, 0.3), standard_error=np.full(3, 0.02))
+    left = learn(noise, None, epoch=0, reports=1_000).left
+    before = EarlierEpochs.model_validate(left.model_dump(exclude={"doubt"}))
+    assert before.doubt is None
+    assert learn(noise, before, epoch=1, reports=1_000).learnt.weight > 0.0
+    with pytest.raises(ValueError, match="differ in number"):
+        EarlierEpochs.model_validate(left.model_dump() | {"doubt": (1.0,)})

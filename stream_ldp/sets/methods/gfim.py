@@ -13,14 +13,12 @@ from pydantic import AfterValidator, Field
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.combination import (
     Combine,
-    Combined,
     combined_estimate,
-    doubted,
     first_candidates,
     most_frequent,
-    of_single_items,
     phase_estimate,
 )
+from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted, share_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize, Whole, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -124,31 +122,45 @@ class GFIM:
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
-        unknown = self.set_size is None
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
-        doubt: NDArray[np.float64] | float = inquiry.doubt
         if before is None:
-            estimate = first_candidates(now, self.k_max, combine=Combine.PAPER if unknown else self.combine)
-        else:
-            if reports:
-                if unknown and inquiry.phase == 2:
-                    before, lost = Combined(now, lost=np.zeros(len(now.items)))
-                else:
-                    size = self.set_size or inquiry.padding
-                    before, lost = combined_estimate(before, now, combine=self.combine, set_size=size)
-                # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
-                doubt = np.maximum(doubt, lost) if inquiry.padding < len(now.items) else 0.0
-            if inquiry.phase == 3:
-                return most_frequent(doubted(before, of_single_items(doubt)), self.finalists), None
-            estimate = most_frequent(before, self.finalists)
-        # A set of at most l items has at most l of the candidates.
-        padding = min(self.set_size or len(estimate.items), len(estimate.items))
-        return estimate, Inquiry(
-            phase=inquiry.phase + 1,
-            candidates=estimate.items,
-            padding=padding,
-            doubt=float(np.sqrt(np.mean(np.square(doubt)))),
+            combine = Combine.PAPER if self.set_size is None else self.combine
+            return self._narrowed(now, first_candidates(now, self.k_max, combine=combine), phase=2, doubt=UNTOLD)
+        doubt = np.full(len(before.items), inquiry.doubt)
+        if reports:
+            before, doubt = self._combined(before, now, inquiry)
+        if inquiry.phase == 3:
+            return most_frequent(doubted(before, doubt), self.finalists), None
+        mean = math.sqrt(float(np.mean(np.square(doubt))))
+        return self._narrowed(before, most_frequent(before, self.finalists), phase=3, doubt=mean)
+
+    def _combined(
+        self, before: RankingEstimate, now: RankingEstimate, inquiry: Inquiry
+    ) -> tuple[RankingEstimate, NDArray[np.float64]]:
+        """Return the estimate after a later phase, and the doubt about what larger sets have cost it."""
+        if self.set_size is None and inquiry.phase == 2:
+            return now, np.zeros(len(now.items))
+        both, losses = combined_estimate(before, now, combine=self.combine, set_size=self.set_size or inquiry.padding)
+        if inquiry.padding >= len(now.items):
+            return both, np.zeros(len(now.items))
+        earlier = self._slots(self.domain if inquiry.phase == 2 else self.k_max)
+        return both, losses.left(fullness=inquiry.share * earlier / inquiry.padding, doubt=inquiry.doubt)
+
+    def _narrowed(
+        self, every: RankingEstimate, chosen: RankingEstimate, *, phase: int, doubt: float
+    ) -> tuple[RankingEstimate, Inquiry]:
+        """Return the items chosen of all that an estimate is about, and the inquiry about them."""
+        return chosen, Inquiry(
+            phase=phase,
+            candidates=chosen.items,
+            padding=self._slots(len(chosen.items)),
+            doubt=doubt,
+            share=share_of(chosen, every),
         )
+
+    def _slots(self, items: int) -> int:
+        """Return the number of slots for so many items: a set of at most l items has at most l of them."""
+        return min(self.set_size or items, items)
 
 
 def _two_parts(split: tuple[float, ...] | None) -> tuple[float, ...] | None:

@@ -13,8 +13,8 @@ from stream_ldp.sets.methods.combination import (
     first_candidates,
     most_frequent,
     phase_estimate,
-    stretched,
 )
+from stream_ldp.sets.methods.larger_sets import stretched
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
 from stream_ldp.sets.phases import Inquiry, Phase, Target

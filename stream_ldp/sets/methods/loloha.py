@@ -12,6 +12,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
 from stream_ldp.sets.cost import SignCost
 from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
+from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
 from stream_ldp.sets.methods.spec import MOST_EPSILON, MethodSpec, SetSize, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
@@ -80,7 +81,9 @@ class Loloha:
     ) -> tuple[RankingEstimate, None]:
         """Solve as `Method.solve` says; the estimate holds the k best items."""
         every = phase_estimate(inquiry, self._oracle, sums, reports=reports)
-        return first_candidates(every, self.k, combine=Combine.VARIANCE), None
+        found = first_candidates(every, self.k, combine=Combine.VARIANCE)
+        # The only phase tells nothing of sets that have more items than slots.
+        return doubted(found, UNTOLD if self.set_size < self.domain else 0.0), None
 
     @cached_property
     def _oracle(self) -> LolohaResponse:

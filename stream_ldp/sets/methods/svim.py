@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -12,12 +13,11 @@ from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
-    doubted,
     first_candidates,
     most_frequent,
-    of_single_items,
     phase_estimate,
 )
+from stream_ldp.sets.methods.larger_sets import INDICES, UNLIKE, doubt_about, doubted
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.spec import HashBits, MethodSpec
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -34,6 +34,9 @@ __all__ = ["SVIM", "Lengths", "SvimSpec", "lengths"]
 _PARTS = (0.4, 0.1, 0.5)
 #: Share of the sets that fit the padding of phase 3 (section V-C).
 _WHOLE = 0.9
+#: Shares of the sets that may not fit it: noise hides as many again as the counts show, one time in three, and three
+#: times as many hardly ever.
+_LARGER = np.linspace(0.0, 0.6, 61)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,14 +108,11 @@ class SVIM:
         if not reports:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
-        doubt: NDArray[np.float64] | float = inquiry.doubt
         if self.set_size is not None:
-            now, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
-            # Sets with more candidates than slots may cost this phase as much as larger sets have cost the first.
-            doubt = np.maximum(doubt, lost) if inquiry.padding < len(now.items) else 0.0
+            now, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
         # The correction may be wrong by as much as it adds. That error is the same for all items, so it is added
         # after the combination and does not change its weights.
-        doubt = np.hypot(1.0 - 1.0 / inquiry.correction, of_single_items(doubt))
+        doubt = math.hypot(1.0 - 1.0 / inquiry.correction, inquiry.doubt)
         return most_frequent(doubted(now, doubt), self.k_max), None
 
 
@@ -161,12 +161,35 @@ def lengths(estimate: NDArray[np.float64], *, error: float) -> Lengths:
         return Lengths(padding=1, correction=1.0, doubt=0.0)
     padding = 1 + int(np.searchsorted(np.cumsum(share), _WHOLE * holders))
     counts = np.arange(1, len(share) + 1)
+    known = np.where((counts <= padding) | (share > 2.0 * error), share, 0.0)
+    correction = float(counts @ known / (np.minimum(counts, padding) @ known))
+    if padding == len(share):
+        return Lengths(padding=padding, correction=correction, doubt=0.0)
+    return Lengths(
+        padding=padding, correction=correction, doubt=_doubt(estimate[1:], error, share, padding, correction)
+    )
 
-    def correction(shares: NDArray[np.float64]) -> float:
-        return float(counts @ shares / (np.minimum(counts, padding) @ shares))
 
-    signal = correction(np.where((counts <= padding) | (share > 2.0 * error), share, 0.0))
-    return Lengths(padding=padding, correction=signal, doubt=correction(share) / signal - 1.0)
+def _doubt(
+    estimate: NDArray[np.float64], error: float, share: NDArray[np.float64], padding: int, correction: float
+) -> float:
+    """Compute the doubt about a correction for sets of more than L candidates.
+
+    The parts of these sets fall by a power law from L on. The likelihood of their sum and of the index of the law is
+    that of the shares as they were estimated, of the same variance each and nearly independent.
+
+    estimate, share: of the users who hold 1, 2, ... candidates, as estimated and as fitted, shape (c,).
+    """
+    beyond = np.arange(padding + 1, len(share) + 1)
+    shape = (beyond / padding) ** (-1.0 - INDICES[:, None])
+    shape /= shape.sum(axis=1, keepdims=True)
+    holders = share.sum()
+    parts = holders * _LARGER[:, None]
+    squares = parts**2 * (shape**2).sum(axis=1) - 2.0 * parts * (shape @ estimate[padding:])
+    log_posterior = -0.5 * (squares / error**2 + (_LARGER[:, None] / (2.0 * (1.0 - _WHOLE))) ** 2)
+    counted = np.arange(1, padding + 1) @ share[:padding] + padding * parts
+    right = 1.0 + parts * (shape @ (beyond - padding)) / counted
+    return doubt_about(np.maximum(right / correction - 1.0, 0.0), log_posterior, unlike=UNLIKE)
 
 
 def _unimodal(estimate: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,12 +9,9 @@ from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
-    doubted,
     first_candidates,
     most_frequent,
-    of_single_items,
     phase_estimate,
-    stretched,
 )
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
@@ -80,96 +77,6 @@ def test_candidates_of_the_published_form_keep_their_estimates() -> None:
     every = _estimate(list(range(100)), np.linspace(-1.0, 2.0, 100).tolist(), [1.0] * 100)
     assert first_candidates(every, 2, combine=Combine.PAPER).frequency.tolist() == [2.0, every.frequency[98]]
     assert first_candidates(every, 2, combine=Combine.VARIANCE).frequency.max() < 2.0
-
-
-def test_what_large_sets_have_cost_an_earlier_estimate_is_made_good_by_the_later_one() -> None:
-    """Seven tenths of every frequency were counted before. The mean of 20 frequencies has an error of 0.0025."""
-    rng = np.random.default_rng(3)
-    truth = np.linspace(0.2, 0.6, 20)
-    items = list(range(20))
-    before = _estimate(items, (0.7 * truth + rng.normal(0.0, 0.01, 20)).tolist(), [0.01] * 20)
-    now = _estimate(items, (truth + rng.normal(0.0, 0.02, 20)).tolist(), [0.02] * 20)
-    both, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
-    assert lost == pytest.approx(0.3, abs=0.05)
-    assert np.mean(both.frequency) == pytest.approx(np.mean(truth), abs=5 * 0.0025 + 0.005)
-    assert np.mean(np.abs(both.frequency - truth) <= 1.96 * both.standard_error) >= 0.9
-
-
-def test_what_may_be_lost_is_no_less_where_noise_hides_a_part_of_it() -> None:
-    """A quarter is lost, and items have errors of 15 %: what is usually lost, a tenth, is no more than a guess."""
-    rng, truth = np.random.default_rng(5), np.full(10, 0.1)
-    error, found = 0.15 * truth, []
-    for _ in range(20):
-        before = _estimate(list(range(10)), (0.75 * truth + rng.normal(0.0, error)).tolist(), error.tolist())
-        now = _estimate(list(range(10)), (truth + rng.normal(0.0, error)).tolist(), error.tolist())
-        _, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
-        found.append(lost)
-    # The median of 20 draws whose losses look like 0.25 +- 0.07 is off by 0.02.
-    assert np.median(found) == pytest.approx(0.25, abs=0.05)
-
-
-def test_rare_items_have_lost_more_than_frequent_ones() -> None:
-    """The rarest have lost half, and the most frequent a fifth; both phases show them all with errors of 1 %."""
-    truth = np.geomspace(0.05, 0.5, 20)
-    items, expected = list(range(20)), 0.5 * (1.0 - 0.6 * truth / truth.max())
-    before = _estimate(items, ((1.0 - expected) * truth).tolist(), (0.01 * truth).tolist())
-    now = _estimate(items, truth.tolist(), (0.01 * truth).tolist())
-    both, lost = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
-    assert lost == pytest.approx(expected, abs=0.05)
-    assert both.frequency == pytest.approx(truth, rel=0.01)
-
-
-def test_single_items_lose_more_or_less_than_the_mean_by_half_of_it() -> None:
-    assert of_single_items(np.array([0.0, 0.4])) == pytest.approx([0.0, np.hypot(0.4, 0.2)])
-
-
-def test_without_clear_items_the_earlier_estimate_is_taken_as_it_is() -> None:
-    before, now = _estimate([1, 2], [0.1, 0.1], [0.1, 0.1]), _estimate([1, 2], [0.3, 0.3], [0.1, 0.1])
-    both, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
-    assert both.frequency == pytest.approx([0.2, 0.2], abs=0.001)
-
-
-def test_without_clear_items_the_error_allows_for_far_more_than_is_usually_lost() -> None:
-    """A tenth is usually lost; sets of 1 to 267 items by a power law lose up to a half."""
-    items, truth = list(range(20)), np.linspace(0.1, 0.3, 20)
-    before = _estimate(items, (0.7 * truth).tolist(), [0.001] * 20)
-    both, lost = combined_estimate(
-        before, _estimate(items, truth.tolist(), [1.0] * 20), combine=Combine.VARIANCE, set_size=4
-    )
-    assert (lost > 0.1).all()
-    assert (np.abs(both.frequency - truth) <= 1.96 * both.standard_error).all()
-    clear, _ = combined_estimate(
-        before, _estimate(items, (0.7 * truth).tolist(), [0.001] * 20), combine=Combine.VARIANCE, set_size=4
-    )
-    assert (clear.standard_error < 0.01).all()
-
-
-def test_without_clear_items_what_was_drawn_to_nearly_nothing_may_be_as_frequent_as_its_noise_says() -> None:
-    """Of items of which sets have lost a half and noise has hidden the rest, 95 % intervals hold the truth."""
-    items, truth, error = list(range(40)), np.full(40, 0.07), 0.02
-    left = 0.5 * truth + np.random.default_rng(2).normal(0.0, 0.6 * error, 40)
-    # What was drawn to the others is less by another half of a standard error.
-    before = _estimate(items, (left - 0.5 * error).tolist(), [error] * 40)
-    both, _ = combined_estimate(
-        before,
-        _estimate(items, truth.tolist(), [1.0] * 40),
-        combine=Combine.VARIANCE,
-        set_size=4,
-        doubting=stretched,
-    )
-    assert np.mean(np.abs(both.frequency - truth) <= 1.96 * both.standard_error) >= 0.9
-
-
-def test_of_items_that_nobody_holds_no_noise_is_stretched() -> None:
-    found = stretched(_estimate([1, 2], [0.4, 0.0], [0.03, 0.03]), np.full(2, 0.1))
-    assert found.noise == pytest.approx([0.03, 0.03])
-    assert found.standard_error == pytest.approx([np.hypot(1.196 * 0.03, 0.04), 1.196 * 0.03])
-    assert most_frequent(found, 1).noise == pytest.approx([0.03])
-
-
-def test_a_factor_in_doubt_adds_to_the_error_in_proportion_to_the_frequency() -> None:
-    found = doubted(_estimate([1, 2], [0.4, -0.1], [0.03, 0.03]), 0.1)
-    assert found.standard_error == pytest.approx([0.05, np.hypot(0.03, 0.01)])
 
 
 def test_the_best_items_come_in_order_and_ties_go_to_the_lower_item() -> None:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RESOLUTION, SeededEntropy
 from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.phases import epoch_epsilon, epochs_epsilon
 from stream_ldp.sets.sampling import respond
-from tests.sets.methods.examples import build
+from tests.sets.methods.examples import build, method
 
 MEMOISED = ItemCollection.parse("""
 collection: memoised
@@ -86,3 +87,13 @@ def test_the_errors_of_the_same_users_in_several_epochs_are_alike() -> None:
     """What the README says of averages: here, fresh noise has 19 % of the variance, 44 % of the deviation."""
     found = estimates(secrets_of(1, 400), epochs=12)
     assert (found[:, :2].std(axis=0) < 0.8 * found[:, 2:].mean(axis=0)).all()
+
+
+def test_what_larger_sets_may_have_lost_is_in_doubt_unless_a_set_of_all_items_fits() -> None:
+    """The only phase tells nothing of them; of many reports, noise is the smaller part of a frequent item's error."""
+    frequent = [0.0, 0.0]
+    for place, set_size in enumerate((2, 4)):
+        chosen = method("loloha", domain=4, k=2, epsilon=8.0, set_size=set_size)
+        found = run_epoch(chosen, ItemSets.of([[0, 1]] * 20_000), entropy=SeededEntropy(5))
+        frequent[place] = float(found.standard_error[0])
+    assert frequent[0] > 1.0 / 3.0 > 3.0 * frequent[1]

@@ -44,6 +44,7 @@ SUITES = {
     "benchmarks/test_speed.py": "the benchmark of speed, and the plain forms in it",
     "chaos/test_chaos.py": "the service under every fault, on real brokers; see tests/chaos/__main__.py",
     "chaos/test_checks.py": "what is compared after a run",
+    "chaos/test_kinds.py": "the collections that the runs are about",
     "chaos/test_oracle.py": "what a run must publish",
     "chaos/test_proxy.py": "the network of a run",
     "chaos/test_schedule.py": "what goes wrong in a run",

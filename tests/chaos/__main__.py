@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from tests.chaos.kinds import KINDS
 from tests.chaos.run import Outcome, play
 from tests.chaos.schedule import SCENES, draw
 from tests.chaos.stages import STAGES, Stage, StageMissing
@@ -71,13 +72,16 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1, help="seed of the first run; the next has the next one")
     arguments.add_argument("--runs", type=int, default=10)
     arguments.add_argument("--scene", choices=[scene.name for scene in SCENES], help="only faults of this kind")
+    arguments.add_argument("--kind", choices=list(KINDS), default="records", help="what the reports are of")
     arguments.add_argument("--keep", type=Path, help="directory for the workers' logs of runs that are not exact")
     arguments.add_argument("--broken", help="a rule for the workers to break; runs must then not be exact")
     given = arguments.parse_args()
     console = Console(soft_wrap=True, highlight=False, markup=False)
     # What the clients say of brokers that are away is part of the plan.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    schedules = [draw(seed, scene=given.scene) for seed in range(given.seed, given.seed + given.runs)]
+    schedules = [
+        draw(seed, scene=given.scene, kind=given.kind) for seed in range(given.seed, given.seed + given.runs)
+    ]
     began = time.monotonic()
     outcomes = asyncio.run(play_all(schedules, say=console.print, keep=given.keep, broken=given.broken))
     exact = sum(not outcome.problems for outcome in outcomes)

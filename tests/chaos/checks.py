@@ -11,13 +11,16 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.strings.collection import StringCollection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.statistics import Statistic
     from tests.chaos.oracle import Expected
 
 __all__ = ["differences_of_finals", "differences_of_letters", "late_places"]
@@ -48,12 +51,10 @@ def _reasons(reasons: set[Reason] | None) -> str:
     return " and ".join(sorted(reasons)) if reasons else "none"
 
 
-def differences_of_finals(
-    published: Sequence[Estimate], expected: Expected, *, collection: JointCollection
-) -> list[str]:
+def differences_of_finals(published: Sequence[Answer], expected: Expected, *, collection: Any) -> list[str]:
     """List what is wrong with the final answers on the log, in its order."""
     problems: list[str] = []
-    finals: dict[tuple[int, int], Estimate] = {}
+    finals: dict[tuple[int, int], Answer] = {}
     for each in published:
         place = each.window.start_ms, each.window.end_ms
         if place in finals:
@@ -78,20 +79,18 @@ def differences_of_finals(
     return problems
 
 
-def _offline(expected: Expected, collection: JointCollection, starts: Sequence[int]) -> dict[int, Estimate]:
+def _offline(expected: Expected, collection: Any, starts: Sequence[int]) -> dict[int, Answer]:
     """Compute the finals as the same estimator gives them without a stream, from the reports one by one."""
-    of = collection.estimates[0].of
-    columns, bits, window = collection.row_bits_of(of), collection.bits, collection.window
-    counts: dict[int, RowCounts] = {}
-    for start in starts:
-        rows = np.array([list(row) for row in expected.windows[start]], dtype=np.uint8)
-        ours = np.unpackbits(rows, axis=1, count=bits, bitorder="little")[:, columns]
-        counts[start] = RowCounts.of(np.packbits(ours, axis=1, bitorder="little"), bits=len(columns))
-    answers: dict[int, Estimate] = {}
+    window = collection.window
+    counts = {
+        start: _counted(collection, np.array([list(row) for row in expected.windows[start]], dtype=np.uint8))
+        for start in starts
+    }
+    answers: dict[int, Answer] = {}
     before = None
     for start in starts:
         question: Question[Any, Any] = Question(
-            series=collection.estimates[0],
+            series=collection.series[0],
             window_ms=start,
             final=True,
             windows=tuple(
@@ -101,26 +100,40 @@ def _offline(expected: Expected, collection: JointCollection, starts: Sequence[i
             before=before,
         )
         before = solve(collection, question)
-        assert isinstance(before, Estimate)
         answers[start] = before
     return answers
 
 
-def _windows(collection: JointCollection, start: int) -> int:
+def _counted(collection: Any, rows: Any) -> Statistic:
+    if isinstance(collection, JointCollection):
+        columns = collection.row_bits_of(collection.estimates[0].of)
+        ours = np.unpackbits(rows, axis=1, count=collection.bits, bitorder="little")[:, columns]
+        return RowCounts.of(np.packbits(ours, axis=1, bitorder="little"), bits=len(columns))
+    if isinstance(collection, StringCollection):
+        return RowCounts.of(rows, bits=collection.bits)
+    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
+
+
+def _windows(collection: Any, start: int) -> int:
     """Count the windows that an answer is made of: those that it remembers, or those of its period until then."""
     window = collection.window
-    if collection.linked_ms is None:
-        return window.memory_windows
-    return start % collection.linked_ms // window.size_ms + 1
+    if not collection.links_reports:
+        return int(window.memory_windows)
+    return int(start % collection.linked_ms // window.size_ms + 1)
 
 
-def _parts(counts: Mapping[int, RowCounts], start: int) -> tuple[RowCounts, ...]:
+def _parts(counts: Mapping[int, Statistic], start: int) -> tuple[Statistic, ...]:
     return (counts[start],) if start in counts else ()
 
 
-def _same(streamed: Estimate, offline: Estimate) -> bool:
-    return streamed.linked == offline.linked and bool(
-        np.allclose(streamed.joint(), offline.joint(), rtol=0, atol=1e-9)
+def _same(streamed: Answer, offline: Answer) -> bool:
+    if isinstance(streamed, Estimate) and isinstance(offline, Estimate):
+        return streamed.linked == offline.linked and bool(
+            np.allclose(streamed.joint(), offline.joint(), rtol=0, atol=1e-9)
+        )
+    one, other = list(streamed.cells()), list(offline.cells())
+    return [each.labels for each in one] == [each.labels for each in other] and bool(
+        np.allclose([each.estimate for each in one], [each.estimate for each in other], rtol=0, atol=1e-9)
     )
 
 

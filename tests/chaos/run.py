@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -19,12 +19,14 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.errors import KafkaError
 
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.dead_letters import DeadLetter
 from tests.chaos.checks import differences_of_finals, differences_of_letters, late_places
+from tests.chaos.kinds import KINDS
 from tests.chaos.oracle import Expected, LoggedBatch, Lost, expect
 from tests.chaos.schedule import Event, Fault, Schedule
-from tests.service.harness import JointDeployment, WorkerProcess, batches
+from tests.service.harness import Deployment, WorkerProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,21 +39,11 @@ __all__ = ["Outcome", "play"]
 
 PARTITIONS = 4
 
-SURVEY = """
-collection: {{name}}
-mechanism: {{{{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}}}
-attributes:
-  - {{{{name: bathing, values: [no, yes]}}}}
-  - {{{{name: mobility, values: [none, some, full]}}}}
-window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}
-{period}estimates:
-  - {{{{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 500ms}}}}
-"""
-
 _WINDOWS = {
     "tumbling": {"size": "1s", "more": "ahead: 5s", "period": ""},
     "hop": {"size": "2s", "more": "hop: 500ms", "period": ""},
     "memory": {"size": "1s", "more": "memory: 0.5", "period": ""},
+    "learning": {"size": "1s", "more": "ahead: 5s, returning: 0", "period": ""},
     "linked": {"size": "1s", "more": "ahead: 5s", "period": "linked: 4s\n"},
 }
 
@@ -137,11 +129,11 @@ class _Run:
     async def prepare(self, directory: Path) -> None:
         """Create the topics of a collection of this run's own."""
         idle = "1500ms" if self.schedule.idle else "never"
-        self.deployment = await JointDeployment.create(
+        self.deployment = await Deployment.create(
             directory,
             brokers=self.stage.address,
             prefix=f"chaos-{self.schedule.seed}-{os.urandom(3).hex()}",
-            text=SURVEY.format(idle=idle, **_WINDOWS[self.schedule.window]),
+            text=KINDS[self.schedule.kind].text.format(idle=idle, **_WINDOWS[self.schedule.window]),
             partitions=PARTITIONS,
             replication=min(3, len(self.stage.brokers)),
         )
@@ -180,6 +172,7 @@ class _Run:
     async def _report(self) -> None:
         """Send batches at an even rate: good ones and repeats, late ones, ones out of order, and broken ones."""
         collection, rng = self.deployment.collection, np.random.default_rng(self.schedule.seed)
+        batches = KINDS[self.schedule.kind].batches
         topic = self.deployment.names.reports(collection.name)
         window = collection.window
         producer = AIOKafkaProducer(**self.deployment.settings.client_options(), acks="all", linger_ms=5)
@@ -396,7 +389,7 @@ class _Run:
         return outcome
 
     async def _compare(self) -> Outcome:
-        collection = self.deployment.collection
+        collection: Any = self.deployment.collection
         letters: list[tuple[tuple[int, int], Reason]] = []
         for record in await self.deployment.records(self.deployment.names.dead_letters(collection.name)):
             letter = DeadLetter.of(record)
@@ -413,7 +406,7 @@ class _Run:
             late=late_places(letters) if self.schedule.idle else None,
             lost=self._lost,
         )
-        finals = await self.deployment.finals()
+        finals = await self._finals()
         return Outcome(
             schedule=self.schedule,
             batches=len(log),
@@ -425,6 +418,13 @@ class _Run:
                 *differences_of_letters(letters, expected),
             ],
         )
+
+    async def _finals(self) -> list[Any]:
+        """Return the final answers on the log, in its order."""
+        collection = self.deployment.collection
+        records = await self.deployment.records(self.deployment.names.answers(collection))
+        message = kind_of(collection).answer
+        return [answer for record in records if (answer := message.from_bytes(record.value)).final]
 
     async def _log(self) -> list[LoggedBatch]:
         """Return all that ever was on the reports topic and has been seen, each partition in order."""

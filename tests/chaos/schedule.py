@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 __all__ = ["SCENES", "TRAFFIC_SECONDS", "Event", "Fault", "Scene", "Schedule", "draw"]
@@ -117,8 +117,10 @@ class Schedule:
     workers: how many there are at the start.
     idle: whether partitions stop holding windows open after a silence, and one of them is silent.
     window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
-        "linked", if they are made of all that their users have sent in a period of some windows.
+        "linked", if they are made of all that their users have sent in a period of some windows; "learning", if
+        they know that no user returns.
     two_sets: whether every second worker serves another collection beside.
+    kind: name of the kind of collection that reports are of.
     """
 
     seed: int
@@ -129,9 +131,10 @@ class Schedule:
     window: str
     two_sets: bool
     events: tuple[Event, ...]
+    kind: str = "records"
 
     def __str__(self) -> str:
-        kinds = [self.window, *(["idle"] if self.idle else []), *(["two-sets"] if self.two_sets else [])]
+        kinds = [self.kind, self.window, *(["idle"] if self.idle else []), *(["two-sets"] if self.two_sets else [])]
         faults = " ".join(map(str, self.events))
         return f"seed {self.seed} {self.scene.name}: {self.workers} workers {' '.join([*kinds, faults])}"
 
@@ -157,11 +160,13 @@ _LASTS = {
 }
 
 
-def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECONDS) -> Schedule:
+def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECONDS, kind: str = "records") -> Schedule:
     """Draw the schedule of a seed; it is the same for ever.
 
     scene: name of the scene; drawn as well if None.
     seconds: for which clients report.
+    kind: name of the kind of collection; the draw does not depend on it, but where those of records
+        would be linked, windows of others learn from those before.
 
     Raises:
         ValueError: there is no scene with this name.
@@ -180,7 +185,7 @@ def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECOND
         fault = rng.choice(_own(drawn)) if number == 0 else rng.choice((first, *others))
         at = rng.uniform(0.5, seconds - CALM_SECONDS)
         events.append(Event(at=at, fault=fault, seconds=rng.uniform(*_LASTS[fault]), target=rng.randrange(12)))
-    return Schedule(
+    schedule = Schedule(
         seed=seed,
         scene=drawn,
         seconds=seconds,
@@ -189,7 +194,11 @@ def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECOND
         window=rng.choice(("tumbling", "linked", "hop", "memory")),
         two_sets=rng.random() < 0.5,
         events=tuple(sorted(events, key=lambda event: event.at)),
+        kind=kind,
     )
+    if kind != "records" and schedule.window == "linked":
+        return replace(schedule, window="learning")
+    return schedule
 
 
 def _own(scene: Scene) -> tuple[Fault, ...]:

@@ -36,6 +36,12 @@ def test_a_scene_can_be_asked_for_and_an_unknown_one_is_told_the_known_ones() ->
         draw(1, scene="fire")
 
 
+def test_what_goes_wrong_does_not_depend_on_what_is_reported() -> None:
+    for each, of_strings in zip(MANY[:100], (draw(seed, kind="strings") for seed in range(100)), strict=True):
+        assert of_strings.events == each.events
+        assert of_strings.window == ("learning" if each.window == "linked" else each.window)
+
+
 def test_a_line_says_what_happens_and_when() -> None:
     assert str(draw(11, scene="disk")).startswith("seed 11 disk: ")
     assert "disk-full@" in str(draw(11, scene="disk"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from stream_ldp.views.fitting import proportional_fit, with_margins
+from stream_ldp.views.independence import dependence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,12 +58,12 @@ class OfViews:
 
     @property
     def p_values(self) -> Mapping[tuple[int, int], float]:
-        """See `Marginals`: the noise of a pair is nearly normal, so its squared norm is nearly chi-square."""
+        """See `Marginals`."""
         # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
         from scipy.special import chdtrc  # noqa: PLC0415
 
-        pairs = {of: self.fit.pair(*of) for of in self.fit.pairs}
-        return {of: float(chdtrc(pair.freedom, pair.statistic)) for of, pair in pairs.items()}
+        shown = {of: dependence(self.fit, of=of) for of in self.fit.pairs}
+        return {of: float(chdtrc(each.freedom, each.statistic)) for of, each in shown.items()}
 
     def margin(self, place: int) -> NDArray[np.float64]:
         """See `Marginals.margin`."""

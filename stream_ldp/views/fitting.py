@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.views.factors import Factors, factors_of
-from stream_ldp.views.tables import combined, spreads
+from stream_ldp.views.tables import combined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,16 +50,12 @@ class Pair:
     information: inverse variance of a cell before it was shrunk.
     kept: the part that shrinking has kept of what the factors leave of the dependence, in [0, 1].
     noise: the part of the noise's variance that may be left in the dependence, in [0, 1].
-    statistic: squared norm of the dependence in units of its noise, about chi-square with `freedom` degrees of
-        freedom if there is no dependence.
     """
 
     probability: NDArray[np.float64]
     information: float
     kept: float
     noise: float
-    statistic: float
-    freedom: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +80,9 @@ class Fit:
 
         sizes: number of values of each attribute of the collection.
         """
+        self.tables = tables
         self.sizes = tuple(sizes)
         self._raw = combined(tables, most=2)
-        self._spreads = spreads(tables, self._raw)
         self._margins: dict[int, NDArray[np.float64]] = {}
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._joints: dict[tuple[int, ...], Joint] = {}
@@ -98,8 +94,8 @@ class Fit:
 
     def with_told(self, told: Marginals) -> Fit:
         """Return the fit in which some attributes and pairs are told otherwise."""
-        found = Fit([], sizes=self.sizes)
-        found._raw, found._spreads = self._raw | told, self._spreads
+        found = Fit(self.tables, sizes=self.sizes)
+        found._raw |= told
         return found
 
     @property
@@ -142,7 +138,6 @@ class Fit:
                 (self.margin(first), self.margin(second)),
                 self._factors,
                 of=(first, second),
-                spread=self._spreads[first, second],
             )
         return self._pairs[first, second]
 
@@ -229,7 +224,6 @@ def _pair(
     factors: Factors,
     *,
     of: tuple[int, int],
-    spread: float,
 ) -> Pair:
     rows, columns = margins
     product = np.outer(rows, columns)
@@ -245,8 +239,6 @@ def _pair(
         information=information,
         kept=kept,
         noise=factors.share + (1 - factors.share) * _kept(max(unexplained, freedom), freedom, deviations=-1.0),
-        statistic=information / spread * float((dependence**2).sum()),
-        freedom=freedom,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.sampled.solve import ASSUMPTION, REPEATED
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
+from stream_ldp.views.independence import dependence
 from stream_ldp.views.question import views_of
 from stream_ldp.views.tables import view_tables
 from stream_ldp.views.temporal import follow
@@ -145,19 +145,15 @@ def _temporal(followed: Followed, *, alone: Joint) -> Temporal:
 
 
 def _independence(fit: Fit, of: Sequence[int]) -> Independence:
-    """Test whether any pair of the attributes depends on each other, by the squared norms of all dependences.
-
-    The noise of the pairs is nearly independent, so their sum is about chi-square.
-    """
+    """Test whether any pair of the attributes depends on each other."""
     # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
     from scipy.special import chdtrc  # noqa: PLC0415
 
-    told = [fit.pair(*pair) for pair in combinations(sorted(of), 2) if pair in fit.pairs]
-    statistic, freedom = sum(pair.statistic for pair in told), sum(pair.freedom for pair in told)
-    p_value = float(chdtrc(freedom, statistic)) if told else 1.0
+    shown = dependence(fit, of=of)
+    p_value = float(chdtrc(shown.freedom, shown.statistic)) if shown.freedom else 1.0
     return Independence(
         marginals=tuple(fit.margin(place) for place in of),
-        statistic=statistic,
+        statistic=shown.statistic,
         p_value=max(p_value, _LEAST_P_VALUE),
-        dependent=p_value < SIGNIFICANCE and math.isfinite(statistic),
+        dependent=p_value < SIGNIFICANCE and math.isfinite(shown.statistic),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from stream_ldp.mechanisms import FrequencyOracle, frequencies
 from stream_ldp.sampled.estimates import gathered
 from stream_ldp.views.question import ViewQuestion
-from stream_ldp.views.variance import contrast_variance, has_fixed_total, marginal_variance
+from stream_ldp.views.variance import has_fixed_total, marginal_variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.sampled.questions import QuestionSet
 
-__all__ = ["Marginals", "ViewTable", "combined", "spreads", "view_tables"]
+__all__ = ["Marginals", "ViewTable", "combined", "view_tables"]
 
 #: Estimated distributions, with the inverse variance of a cell of each, by the ascending positions of the attributes.
 Marginals = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
@@ -112,26 +112,4 @@ def combined(tables: Sequence[ViewTable], *, most: int) -> Marginals:
                 before, known = found.get(of, (0.0, 0.0))
                 total = known + information
                 found[of] = ((before * known + marginal * information) / total, total)
-    return found
-
-
-def spreads(tables: Sequence[ViewTable], told: Marginals) -> dict[tuple[int, ...], float]:
-    """Return the variance of an orthonormal contrast of each pair over that of a cell, mean over who tells it.
-
-    It is above 1 where the errors of all cells sum to 0: they vary in one direction less, and in all others more.
-
-    told: what the tables tell, combined.
-    """
-    found: dict[tuple[int, ...], float] = {}
-    for of, (marginal, _) in told.items():
-        if len(of) == 2:
-            tellers = [table for table in tables if set(of) <= set(table.of)]
-            variances = [marginal_variance(table.oracle, marginal.size) for table in tellers]
-            contrasts = [contrast_variance(table.oracle, marginal.size) for table in tellers]
-            found[of] = float(
-                np.average(
-                    np.divide(contrasts, variances),
-                    weights=[table.reports / variance for table, variance in zip(tellers, variances, strict=True)],
-                )
-            )
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from stream_ldp.pipeline.learnt import learn, places_among, repeating
 from stream_ldp.records.answer import LearntMarginals
 from stream_ldp.records.estimators.basis import transformed
+from stream_ldp.views.independence import contrasts
 from stream_ldp.views.variance import contrast_noise
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iter
             continue
         raw, information = fit.told[of]
         fitted = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
-        bases = [_contrasts(size) for size in raw.shape]
+        bases = [contrasts(size) for size in raw.shape]
         squares = transformed(fitted, [basis**2 for basis in bases]) - transformed(fitted, bases) ** 2
         # A cell that the fit has put to 0 may be held by somebody.
         spread = np.maximum(squares.ravel(), _LEAST_SPREAD / raw.size)
@@ -165,7 +166,7 @@ def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
         start = which.stop
         raw, information = fit.told[part.of]
         coefficients = estimate[which].reshape([size - 1 for size in raw.shape])
-        found = transformed(coefficients, [_contrasts(size).T for size in raw.shape])
+        found = transformed(coefficients, [contrasts(size).T for size in raw.shape])
         if len(part.of) == 1:
             found = found + 1.0 / raw.size
         told[part.of] = found, information * float(part.variance.sum() / (error[which] ** 2).sum())
@@ -176,11 +177,3 @@ def _names(of: Sequence[tuple[str, ...]], collection: ViewsCollection) -> list[t
     """Name each coefficient of some attributes and pairs, all of one after all of another: by them and its number."""
     free = {attribute.name: len(attribute.labels) - 1 for attribute in collection.attributes}
     return [(names, number) for names in of for number in range(math.prod(free[name] for name in names))]
-
-
-def _contrasts(size: int) -> NDArray[np.float64]:
-    """Return orthonormal contrasts of so many values, shape (size - 1, size)."""
-    # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
-    from scipy.linalg import helmert  # noqa: PLC0415
-
-    return np.asarray(helmert(size), dtype=np.float64)

@@ -6,11 +6,17 @@ All variances are for a uniform population, times the number of reports, unless 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, SubsetResponse
 from stream_ldp.sampled.oracles import mean_variance
 
-__all__ = ["contrast_noise", "contrast_variance", "has_fixed_total", "marginal_variance"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["contrast_noise", "has_fixed_total", "marginal_covariance", "marginal_variance"]
 
 
 def has_fixed_total(oracle: FrequencyOracle) -> bool:
@@ -49,10 +55,29 @@ def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
     return noise * oracle.size / (oracle.size - 1) if has_fixed_total(oracle) else noise
 
 
-@lru_cache(maxsize=4096)
-def contrast_variance(oracle: FrequencyOracle, cells: int) -> float:
-    """Return the variance of an orthonormal contrast: that of its noise, and 1 / cells of the sampling of users.
+def marginal_covariance(oracle: FrequencyOracle, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance of the frequencies in a marginal, with the sampling of users, times the reports.
 
-    cells: at least 1, a divisor of the oracle's size.
+    A report supports a cell of the view with probability s = q + P (p - q), and two cells i and j at once with
+    g + (P_i + P_j) (h - g): g if it is of neither, h if it is of one of them. If every report supports w of the L
+    cells, h = p (w - 1) / (L - 1) and g = (w - 1) (w - 2 p) / ((L - 1) (L - 2)). Otherwise one is supported whether
+    or not the other is, with h = p q and g = q^2. All of it is linear in P but for s_i s_j, so that the sums of m
+    cells each need only the marginal.
+
+    probability: P of each cell of the marginal, shape (cells,); `cells` divides the oracle's size.
+
+    Returns:
+        float64, shape (cells, cells).
     """
-    return contrast_noise(oracle, cells) + 1 / cells
+    p, q = oracle.support
+    size, merged = oracle.size, oracle.size // len(probability)
+    both, one = q**2, p * q
+    if has_fixed_total(oracle):
+        members = p + (size - 1) * q
+        one = p * (members - 1) / (size - 1)
+        both = (members - 1) * (members - 2 * p) / ((size - 1) * (size - 2)) if size > 2 else 0.0
+    supported = merged * q + probability * (p - q)
+    alone = merged * (q - both) + probability * (p - q - 2 * (one - both))
+    pairs = merged**2 * both + merged * (one - both) * np.add.outer(probability, probability)
+    found: NDArray[np.float64] = np.diag(alone) + pairs - np.outer(supported, supported)
+    return found / (p - q) ** 2

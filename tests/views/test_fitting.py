@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import DirectResponse, SeededEntropy, frequencies
+from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.views.fitting import Fit, centred, proportional_fit
 from stream_ldp.views.tables import ViewTable, view_tables
 from tests.views.examples import SIZES, collection_of, joint_of, sums_of, users
@@ -59,35 +59,6 @@ def test_noise_alone_is_shrunk_to_independence() -> None:
     assert few.joint((0, 1)).probability == pytest.approx(np.outer(few.margin(0), few.margin(1)))
     assert many.pair(0, 1).kept > 0.99
     assert many.joint((0, 1)).probability == pytest.approx(product + noise, abs=1e-3)
-
-
-def test_the_statistic_of_independent_attributes_is_chi_square() -> None:
-    rng, oracle = np.random.default_rng(8), DirectResponse(size=6, epsilon=2.0)
-    truth = np.outer([0.5, 0.5], [0.3, 0.3, 0.4])
-    table = ViewTable(of=(0, 1), oracle=oracle, reports=10_000, frequencies=truth)
-    repeated = table.noisy(truth, repeats=400, generator=rng).frequencies
-    found = [pair_fit_of(table, frequencies).statistic for frequencies in repeated]
-    # Mean 2 and deviation 2 of one, so 0.1 of the mean of 400.
-    assert np.mean(found) == pytest.approx(2, abs=0.4)
-
-
-def test_independent_attributes_are_found_dependent_as_rarely_as_is_said() -> None:
-    """Real answers: of 400 statistics, each of mean 1 and deviation 1.4, the mean is off by 0.07."""
-    rng, entropy, oracle = np.random.default_rng(1), SeededEntropy(2), DirectResponse(size=4, epsilon=1.0)
-    found = []
-    for _ in range(400):
-        sums = oracle.sums(oracle.perturb(rng.choice(4, 1_500), entropy=entropy))
-        told = frequencies(oracle, sums, reports=1_500).reshape(2, 2)
-        table = ViewTable(of=(0, 1), oracle=oracle, reports=1_500, frequencies=told)
-        found.append(pair_fit_of(table, told).statistic)
-    assert np.mean(found) == pytest.approx(1, abs=0.25)
-
-
-def pair_fit_of(table: ViewTable, frequencies: NDArray[np.float64]):  # type: ignore[no-untyped-def]
-    return Fit(
-        [ViewTable(of=table.of, oracle=table.oracle, reports=table.reports, frequencies=frequencies)],
-        sizes=frequencies.shape,
-    ).pair(0, 1)
 
 
 def test_an_attribute_that_nobody_told_is_uniform_and_independent() -> None:

@@ -13,7 +13,7 @@ from stream_ldp.mechanisms import (
     SubsetResponse,
     frequencies,
 )
-from stream_ldp.views.variance import has_fixed_total, marginal_variance
+from stream_ldp.views.variance import has_fixed_total, marginal_covariance, marginal_variance
 
 ORACLES: list[FrequencyOracle] = [
     DirectResponse(size=12, epsilon=2.0),
@@ -38,3 +38,25 @@ def test_the_variance_of_a_marginal_is_that_of_simulated_answers(oracle: Frequen
 
 def test_the_errors_of_direct_and_subset_responses_sum_to_nothing() -> None:
     assert [has_fixed_total(oracle) for oracle in ORACLES] == [True, True, False]
+
+
+@pytest.mark.parametrize("oracle", [*ORACLES, DirectResponse(size=2, epsilon=1.0)])
+def test_the_covariance_of_a_marginal_is_that_of_real_answers(oracle: FrequencyOracle) -> None:
+    """Seeded. Of 3,000 repeats, a variance is off by 2.6 %, and a covariance by 1.8 % of the variances."""
+    rng, entropy, cells = np.random.default_rng(9), SeededEntropy(10), min(oracle.size, 6)
+    truth = rng.dirichlet(np.full(oracle.size, 0.5))
+    found = [
+        frequencies(oracle, oracle.sums(oracle.perturb(users, entropy=entropy)), reports=200)
+        .reshape(cells, -1)
+        .sum(axis=1)
+        for users in rng.choice(oracle.size, (3_000, 200), p=truth)
+    ]
+    expected = marginal_covariance(oracle, truth.reshape(cells, -1).sum(axis=1))
+    assert 200 * np.cov(np.array(found).T) == pytest.approx(expected, abs=0.12 * float(expected.max()))
+
+
+@pytest.mark.parametrize("oracle", [*ORACLES, DirectResponse(size=2, epsilon=1.0)])
+def test_the_variances_of_uniform_marginals_are_those_of_a_cell(oracle: FrequencyOracle) -> None:
+    for cells in (2, oracle.size):
+        found = np.diag(marginal_covariance(oracle, np.full(cells, 1 / cells)))
+        assert found == pytest.approx(np.full(cells, marginal_variance(oracle, cells)))

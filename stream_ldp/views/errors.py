@@ -43,7 +43,8 @@ def standard_error(
     """Return the standard errors of a joint distribution, with the sampling of users, of its shape.
 
     They are the standard deviations of estimates from repeated answers about the estimated population. The noise of a
-    dependence counts as far as shrinking may have left it in; the dependence of a pair that nobody has told counts
+    dependence counts as far as shrinking has left it in. What shrinking may have taken counts as far as the answers
+    leave it open, most of it in the cells that have most users. The dependence of a pair that nobody has told counts
     with what is expected of tables of which nothing is known. What three attributes and more have in common beyond
     their pairs is in no estimate, and in none of the errors.
 
@@ -99,7 +100,10 @@ def _moved(
         return product + centred(_UNTOLD * middle * generator.standard_normal(product.shape))
     pair = fit.pair(*of)
     noise = centred(told[of] - pair.probability)
-    moved: NDArray[np.float64] = pair.probability + product - middle + math.sqrt(pair.noise) * noise
+    weight = np.maximum(middle, pair.probability)
+    hidden = np.sqrt(pair.hidden / fit.information(of) * weight * weight.size / weight.sum())
+    taken = centred(hidden * generator.standard_normal(product.shape))
+    moved: NDArray[np.float64] = pair.probability + product - middle + math.sqrt(pair.noise) * noise + taken
     return moved
 
 

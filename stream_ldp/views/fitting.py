@@ -49,13 +49,15 @@ class Pair:
     probability: float64, shape (values of the first, values of the second), with the margins of the fit.
     information: inverse variance of a cell before it was shrunk.
     kept: the part that shrinking has kept of what the factors leave of the dependence, in [0, 1].
-    noise: the part of the noise's variance that may be left in the dependence, in [0, 1].
+    noise: the part of the noise's variance that is left in the dependence, in [0, 1].
+    hidden: expected square of what shrinking has taken from a coefficient of the dependence, in units of its noise.
     """
 
     probability: NDArray[np.float64]
     information: float
     kept: float
     noise: float
+    hidden: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,25 +234,29 @@ def _pair(
     rest = dependence - expected
     freedom = (len(rows) - 1) * (len(columns) - 1)
     unexplained = information * float((rest**2).sum())
-    kept = _kept(unexplained, freedom, deviations=_DEVIATIONS)
+    kept = _kept(unexplained, freedom)
     shrunk = on_simplex((product + expected + kept * rest).ravel()).reshape(raw.shape)
     return Pair(
         probability=with_margins(shrunk, rows, columns),
         information=information,
         kept=kept,
-        noise=factors.share + (1 - factors.share) * _kept(max(unexplained, freedom), freedom, deviations=-1.0),
+        noise=factors.share + (1 - factors.share) * kept**2,
+        hidden=(1 - factors.share) * (1 - kept) ** 2 * _left_open(unexplained, freedom),
     )
 
 
-def _kept(statistic: float, freedom: int, *, deviations: float) -> float:
-    """Return the part of a table's squared norm, in units of its noise, that is not noise.
+def _kept(statistic: float, freedom: int) -> float:
+    """Return the part of a table's squared norm, in units of its noise, that is not noise."""
+    noise = freedom + _DEVIATIONS * math.sqrt(2 * freedom)
+    return max(0.0, 1 - noise / statistic) if statistic else 0.0
 
-    It is also the part of the noise that stays where so much of the table is kept (Efron and Morris, 1973).
 
-    deviations: standard deviations of the norm of noise, from its mean, that are taken for noise.
+def _left_open(statistic: float, freedom: int) -> float:
+    """Return the mean square of the coefficients of a table that noise leaves open, in units of the noise.
+
+    It is what their squared norm has above that of noise, and one standard deviation more.
     """
-    noise = freedom + deviations * math.sqrt(2 * freedom)
-    return min(1.0, max(0.0, 1 - noise / statistic)) if statistic else 0.0
+    return (max(0.0, statistic - freedom) + math.sqrt(2 * freedom)) / freedom
 
 
 def with_margins(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -150,7 +150,8 @@ class GFIM:
         self, every: RankingEstimate, chosen: RankingEstimate, *, phase: int, doubt: float
     ) -> tuple[RankingEstimate, Inquiry]:
         """Return the items chosen of all that an estimate is about, and the inquiry about them."""
-        return chosen, Inquiry(
+        # The next phase is solved with the published ranking, which does not tell doubt from noise.
+        return replace(chosen, unseen=None), Inquiry(
             phase=phase,
             candidates=chosen.items,
             padding=self._slots(len(chosen.items)),

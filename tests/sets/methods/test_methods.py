@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import RESOLUTION, SeededEntropy
+from stream_ldp.mechanisms import RESOLUTION, SeededEntropy, random_words
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, Target, epoch_epsilon
+from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import build, method, population
 
 #: Noise so small that only sampling is left.
@@ -105,6 +106,28 @@ def test_k_may_be_the_whole_domain(kind: str) -> None:
     chosen = method(kind, domain=5, k=5, epsilon=4.0, set_size=2)
     estimate = run_epoch(chosen, ItemSets.of([[0, 1], [4], []] * 500), entropy=SeededEntropy(4))
     assert sorted(estimate.items.tolist()) == [0, 1, 2, 3, 4]
+
+
+@ALL
+def test_a_phase_passes_on_what_the_candidates_of_a_ranking_hold_and_nothing_else(kind: str) -> None:
+    """The service solves a phase with the published ranking of the one before, and other workers with the same."""
+    chosen, sets = build(kind, k=6, set_size=3), population(4_000)
+    whole = run_epoch(chosen, sets, entropy=SeededEntropy(6))
+    entropy = SeededEntropy(6)
+    words = random_words(len(sets), entropy=entropy)
+    inquiry: Inquiry | None = chosen.first()
+    published: RankingEstimate | None = None
+    while inquiry is not None:
+        users = sets.take(np.flatnonzero(chosen.phases[inquiry.phase - 1].asks(words)))
+        rows = respond(chosen, inquiry, users, entropy=entropy)
+        sums = chosen.oracle(inquiry).sums(rows)
+        found, inquiry = chosen.solve(inquiry, sums=sums, reports=len(rows), before=published)
+        published = RankingEstimate(items=found.items, frequency=found.frequency, standard_error=found.standard_error)
+    assert found.items.tolist() == whole.items.tolist()
+    assert found.standard_error.tolist() == whole.standard_error.tolist()
+    assert (found.unseen is None) == (whole.unseen is None)
+    if found.unseen is not None and whole.unseen is not None:
+        assert found.unseen.tolist() == whole.unseen.tolist()
 
 
 def test_only_svim_counts_candidates() -> None:

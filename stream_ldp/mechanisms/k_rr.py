@@ -131,8 +131,8 @@ class KRR(Mechanism):
             return
         if not 0 < self.report_epsilon < self.attribute_epsilon:
             raise Misplaced(
-                f"one report may cost less than all: per_report={self.report_epsilon:g} is not below "
-                f"epsilon={self.attribute_epsilon:g}; leave it out where the first report may cost as much as all",
+                f"one report may cost less than all: per_report={self.report_epsilon} is not below "
+                f"epsilon={self.attribute_epsilon}; leave it out where the first report may cost as much as all",
                 "per_report",
             )
         try:

@@ -108,7 +108,7 @@ class RepeatedResponse(DirectResponse):
             raise ParameterError(f"epsilon must be positive and finite, got {self.epsilon}")
         if not self.epsilon < self.for_ever:
             raise ParameterError(
-                f"one report may cost less than all: epsilon={self.epsilon:g} is not below for_ever={self.for_ever:g}"
+                f"one report may cost less than all: epsilon={self.epsilon} is not below for_ever={self.for_ever}"
             )
         others = self.size - 1
         kept = kept_inside(self.for_ever, outside=others)

@@ -84,7 +84,7 @@ class Choice:
 
 class _Epsilon(Choice):
     def __init__(self, epsilons: Sequence[float]) -> None:
-        super().__init__("epsilon", [f"{each:g}" for each in epsilons])
+        super().__init__("epsilon", [str(each).removesuffix(".0") for each in epsilons])
         self._epsilons = list(epsilons)
 
     def encode(self, value: Any) -> int:

@@ -137,5 +137,5 @@ def _solved(costs: NDArray[np.float64], epsilon: float) -> tuple[float, NDArray[
         method="highs",
     )
     if not solution.success:
-        raise ParameterError(f"no channel of epsilon {epsilon:g} was found: {solution.message}")
+        raise ParameterError(f"no channel of epsilon {epsilon} was found: {solution.message}")
     return float(solution.fun), solution.x[: costs.size].reshape(costs.shape)

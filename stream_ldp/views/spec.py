@@ -78,7 +78,7 @@ class ViewsSpec(Part):
             raise Misplaced(f"is for answers by oracle k-rr; leave it out for {self.oracle}", "per_report")
         if self.per_report is not None and self.per_report >= self.epsilon:
             raise Misplaced(
-                f"one report may cost less than all: {self.per_report:g} is not below epsilon, {self.epsilon:g}",
+                f"one report may cost less than all: {self.per_report} is not below epsilon, {self.epsilon}",
                 "per_report",
             )
         for name in ("users", "dependence"):

@@ -145,3 +145,23 @@ def test_a_round_that_asks_for_too_much_is_told_with_no_less_than_it_asks_for() 
     with pytest.raises(RoundRefused) as refusal:
         asked.check(collection)
     check_shown(str(refusal.value), r"epsilon (\S+), the collection allows (\S+)$", [3.1000049, 3.0000049])
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("frequency", ["--of", "bathing", "--oracles", "k-rr", "--users", 50]),
+        ("mean", ["--of", "age", "--oracles", "auto", "--users", 50]),
+        ("strings", ["--of", "bathing", "--methods", "pem", "--users", 50]),
+        ("views", ["--of", "bathing,mobility", "--designs", "pairs", "--users", 50]),
+        ("synthesis", ["--of", "bathing,mobility", "--label", "bathing", "--methods", "tree", "--users", 50]),
+    ],
+)
+def test_no_evaluation_shows_an_epsilon_below_the_true_one(
+    command: str, flags: Sequence[object], tmp_path: Path
+) -> None:
+    (data := tmp_path / "people.csv").write_text(
+        "bathing,mobility,age\n" + "no,none,20\nyes,some,30\nno,full,40\nyes,none,50\n" * 10
+    )
+    shown = run("evaluate", command, "--data", data, *flags, "--epsilon", 3.0000049, "--repeats", 1)
+    check_shown(shown, r"  (3(?:\.\d+)?)  ", [3.0000049])

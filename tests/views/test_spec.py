@@ -46,7 +46,7 @@ def test_users_of_different_designs_have_different_fingerprints() -> None:
         ("epsilon: 1, ask: everything", r"mechanism\.ask: "),
         (
             "epsilon: 1, per_report: 1, ask: pairs",
-            r"mechanism\.per_report: one report may cost less than all: 1 is not",
+            r"mechanism\.per_report: one report may cost less than all: 1.0 is not",
         ),
         (
             "epsilon: 2, per_report: 1, ask: pairs, oracle: hadamard",

@@ -20,6 +20,7 @@ from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.sampled.attributes import SampledAttribute
 from stream_ldp.sampled.cohorts import COHORT_ORACLES
@@ -180,7 +181,7 @@ def _candidate(
     try:
         questions = parse_values(SampledSpec, {"kind": "sampled", **parameters}).questions(attributes)
     except ParameterError as error:
-        fail(f"{oracle} at epsilon {epsilon:g}: {error}", code=2)
+        fail(f"{oracle} at epsilon {epsilon}: {error}", code=2)
     return Candidate(oracle=oracle, epsilon=epsilon, questions=questions)
 
 
@@ -211,7 +212,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         [
             (
                 each.oracle,
-                f"{each.epsilon:g}",
+                shown_epsilon(each.epsilon),
                 f"{each.mse:.3g}",
                 f"{each.mse_expected:.3g}",
                 f"{each.avd:.4f}",

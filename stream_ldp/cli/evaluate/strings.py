@@ -18,6 +18,7 @@ from stream_ldp.cli.inputs.table import Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.strings.attribute import StringAttribute
 from stream_ldp.strings.evaluation import Candidate, scores, trials
@@ -107,7 +108,7 @@ def _candidate(method: str, epsilon: float, attribute: StringAttribute) -> Candi
     try:
         return Candidate(method=METHODS[method].of(attribute, epsilon=epsilon), epsilon=epsilon)
     except ParameterError as error:
-        fail(f"{method} at epsilon {epsilon:g}: {error}", code=2)
+        fail(f"{method} at epsilon {epsilon}: {error}", code=2)
 
 
 def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
@@ -115,7 +116,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
         [
             (
                 each.method,
-                f"{each.epsilon:g}",
+                shown_epsilon(each.epsilon),
                 f"{each.found:.1f}",
                 f"{each.told:.1f}",
                 f"{each.false:.1f}",

@@ -18,6 +18,7 @@ from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.collection.synthesis import Synthesis
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.synthesis.evaluation import MAJORITY, REAL, TEST_SHARE, WAYS, scores, trials
 from stream_ldp.views.evaluation import drawn_sets
 from stream_ldp.views.expected import DEPENDENCE
@@ -124,7 +125,7 @@ def _show(results: Sequence[Score], *, label: str, users: int) -> None:
             (
                 each.method,
                 each.structure,
-                f"{each.epsilon:g}",
+                shown_epsilon(each.epsilon),
                 *(f"{distance:.4f}" for distance in (each.avd2, each.avd3, each.avd5)),
                 f"{each.accuracy:.3f}",
                 "-" if each.auc is None else f"{each.auc:.3f}",

@@ -17,6 +17,7 @@ from stream_ldp.cli.inputs.table import BINS, Binning, columns_of
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.views.design import candidates, ranked
 from stream_ldp.views.evaluation import Candidate, PerturbedRecords, Score, Views, drawn_sets, scores, trials
@@ -160,7 +161,7 @@ def _candidate(name: str, sizes: tuple[int, ...], *, epsilon: float, users: int,
             return Views(name=name, epsilon=epsilon, design=best)
         known = {each.name: each for each in candidates(sizes, epsilon=epsilon)}
     except ParameterError as error:
-        fail(f"{name} at epsilon {epsilon:g}: {error}", code=2)
+        fail(f"{name} at epsilon {epsilon}: {error}", code=2)
     if name not in known:
         fail(f"{name!r} is not a design of these attributes{suggestion(name, [*known, 'auto', *_RECORDS])}", code=2)
     return Views(name=name, epsilon=epsilon, design=known[name])
@@ -172,7 +173,7 @@ def _show(settings: dict[str, Any], results: Sequence[Score]) -> None:
             (
                 each.design,
                 each.chosen,
-                f"{each.epsilon:g}",
+                shown_epsilon(each.epsilon),
                 f"{each.ways}",
                 f"{each.avd:.4f}",
                 f"{each.avd_expected:.4f}",

@@ -56,7 +56,11 @@ def test_text_needs_no_alphabet_and_is_shown_as_a_table(table: Path) -> None:
         ((), "words", "the first line has no column 'words'; did you mean 'word'?"),
         (("--methods", "pen"), "word", "'pen' is not a method; did you mean 'pem'?"),
         (("--methods", "pem,pem"), "word", "method 'pem' is given twice"),
-        (("--methods", "rappor-unknown"), "word", "rappor-unknown at epsilon 2: method rappor-unknown has a bit for"),
+        (
+            ("--methods", "rappor-unknown"),
+            "word",
+            "rappor-unknown at epsilon 2.0: method rappor-unknown has a bit for",
+        ),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(table: Path, flags: tuple[object, ...], of: str, problem: str) -> None:

@@ -69,7 +69,7 @@ def test_a_table_is_printed_and_columns_can_be_chosen(table: Path) -> None:
         (["--ways", "5"], "--ways has 5; from 1 to the 4 attributes of the table"),
         (["--ways", "4", "--most-cells", "8"], "no 4 attributes have at most 8 cells"),
         (["--of", "walks,sex"], "has no column 'sex'"),
-        (["--epsilon", "0"], "auto at epsilon 0: "),
+        (["--epsilon", "0"], "auto at epsilon 0.0: "),
         (["--epsilon", "x"], "--epsilon is 'x': expected numbers, separated by commas"),
     ],
 )

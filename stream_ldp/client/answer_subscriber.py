@@ -83,6 +83,8 @@ class AnswerSubscriber(Generic[AnswerT]):
         self._in_group = group is not None
         self._topic = answers.topic(settings.topic_names, collection)
         self._reader = LogReader(self._topic, settings=settings, group=group, from_beginning=from_beginning)
+        # The wait for the next record of a group; a caller that is cancelled leaves it to the next one.
+        self._coming: asyncio.Task[Any] | None = None
         self._end: int | None = None
         self._last_final: dict[tuple[str, str], int] = {}
         self._handed_out: int | None = None
@@ -113,6 +115,8 @@ class AnswerSubscriber(Generic[AnswerT]):
             if error is None:
                 await self._commit()
         finally:
+            if self._coming is not None:
+                self._coming.cancel()
             await self._reader.stop()
 
     def __aiter__(self) -> Self:
@@ -127,7 +131,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         while True:
             if asyncio.get_running_loop().time() >= self._commit_due:
                 await self._commit()
-            record = await (self._reader.next() if self._end is None else self._reader.next_before(self._end))
+            record = await (self._next() if self._end is None else self._reader.next_before(self._end))
             if record is None:
                 raise StopAsyncIteration
             self._handed_out = record.offset + 1
@@ -135,6 +139,21 @@ class AnswerSubscriber(Generic[AnswerT]):
             says_something = self._silences or answer.status is Status.ANSWERED
             if self._is_news(answer) and says_something and self._wanted(answer):
                 return answer
+
+    async def _next(self) -> Any:
+        """Wait for the next record; a group meanwhile takes note of the answer before, which has been processed."""
+        if not self._in_group:
+            return await self._reader.next()
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._reader.next())
+        if self._handed_out is not None:
+            seconds = self._commit_due - asyncio.get_running_loop().time()
+            arrived, _ = await asyncio.wait([self._coming], timeout=max(0.0, seconds))
+            if not arrived:
+                await self._commit()
+        await asyncio.wait([self._coming])
+        coming, self._coming = self._coming, None
+        return coming.result()
 
     def _read(self, record: Any) -> AnswerT:
         try:

@@ -67,15 +67,20 @@ class Registration:
         return cls(name=collection.name, fingerprint=collection.fingerprint, document=collection.document)
 
     @classmethod
-    def from_record(cls, key: bytes, value: bytes) -> Self:
-        """Read a record, the inverse of `key` and `value`; raises ValueError or KeyError for anything else."""
+    def from_record(cls, key: bytes | None, value: bytes | None) -> Self:
+        """Read a record, the inverse of `key` and `value`; raises ValueError for anything else."""
+        if key is None or value is None:
+            raise ValueError("it lacks a key or a value")
         try:
             content = json.loads(value)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        if content.get("version", VERSION) != VERSION:
-            raise ValueError(f"it has version {content['version']}, this release reads {VERSION}")
-        return cls(name=key.decode(), fingerprint=bytes.fromhex(content["fingerprint"]), document=content["document"])
+        match content:
+            case {"version": version} if version != VERSION:
+                raise ValueError(f"it has version {version}, this release reads {VERSION}")
+            case {"fingerprint": str(fingerprint), "document": dict(document)}:
+                return cls(name=key.decode(), fingerprint=bytes.fromhex(fingerprint), document=document)
+        raise ValueError("it is no object with a fingerprint and a document")
 
     @property
     def key(self) -> bytes:
@@ -172,7 +177,7 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
 def _registration(record: Any) -> Registration | None:
     try:
         return Registration.from_record(record.key, record.value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         log.warning(
             "offset %d of topic %s is not a registration, and is passed over: %r; to have it replaced, run "
             "`stream-ldp topics create` with the file of collection %r",

@@ -355,7 +355,7 @@ DECODERS: dict[str, Decoder] = {
     "dead-letters": Decoder(decode=_decode_dead_letter, refuses=_VALUE, examples=_dead_letters, times=256),
     "registry": Decoder(
         decode=lambda data: Registration.from_record(b"survey", data),
-        refuses=(ValueError, KeyError, TypeError, AttributeError),
+        refuses=_VALUE,
         examples=_registrations,
         times=256,
     ),

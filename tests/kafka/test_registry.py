@@ -57,6 +57,20 @@ async def test_a_registry_that_cannot_be_read_now_is_told_by_its_topic(monkeypat
         await read_registration(Settings.load(brokers="nowhere:1"), "care-survey")
 
 
+@pytest.mark.parametrize("key", [b"care", None])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, b"", b"7", b"[]", b"{}", b"[" * 100_000, b'{"version": 2}'),
+        *(b'{"fingerprint": 7, "document": {}}', b'{"fingerprint": "7", "document": {}}'),
+        b'{"fingerprint": "77", "document": []}',
+    ],
+)
+def test_what_is_no_registration_is_refused_as_such(key: bytes | None, value: bytes | None) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Registration.from_record(key, value)
+
+
 def test_a_difference_in_a_long_list_is_shown_where_it_begins() -> None:
     here = Registration(name="films", fingerprint=b"", document={"items": ["brazil"] * 10_000 + ["dune", "heat"]})
     there = Registration(name="films", fingerprint=b"", document={"items": ["brazil"] * 10_000 + ["gravity"]})

@@ -139,7 +139,9 @@ class MergeMetrics:
             "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
         )
         self.windows_withheld = create.counter(
-            "windows_withheld", "Windows of fewer users than `min_reports`, of which no final was published."
+            "windows_withheld",
+            "Windows of fewer users than `min_reports`, of which no final was published; the last ones before a "
+            "rebalance or a restart count again.",
         )
         self.windows_silent = create.counter(
             "windows_silent",
